@@ -1,0 +1,23 @@
+"""Sitemaps for Django: always complete and valid, rebuilt only where content changed."""
+
+from __future__ import annotations
+
+from .core.entries import Alternate, Entry, Image, News, Video
+from .registry import register, registry
+from .sources import ModelSource, Route, Source, ViewSource
+
+__all__ = [
+    "Alternate",
+    "Entry",
+    "Image",
+    "ModelSource",
+    "News",
+    "Route",
+    "Source",
+    "Video",
+    "ViewSource",
+    "register",
+    "registry",
+]
+
+__version__ = "0.1.0"

@@ -1,0 +1,35 @@
+"""The app: system checks, then the sections of the project."""
+
+from __future__ import annotations
+
+from django.apps import AppConfig
+from django.core.checks import register as register_check
+
+
+class SimpleSitemapsPlusConfig(AppConfig):
+    """The app without autodiscovery, for projects that register sections elsewhere."""
+
+    name = "django_sitemaps_plus"
+    label = "sitemaps_plus"
+    verbose_name = "Sitemaps"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Register the checks."""
+        from .checks import CHECKS
+
+        for check in CHECKS:
+            register_check(check, "sitemaps_plus")
+
+
+class SitemapsPlusConfig(SimpleSitemapsPlusConfig):
+    """The app as INSTALLED_APPS names it: it imports ``sitemaps`` of every app."""
+
+    default = True
+
+    def ready(self) -> None:
+        """Register the checks and the sections."""
+        super().ready()
+        from .registry import autodiscover
+
+        autodiscover()

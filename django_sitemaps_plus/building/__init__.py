@@ -1,0 +1,1 @@
+"""From sources to published files."""

@@ -1,0 +1,125 @@
+"""The index: the list of all pages with entries, stored or made on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.db.models import QuerySet
+
+from ..conf import Site
+from ..core.compression import Document, write_document
+from ..core.limits import MAX_ENTRIES
+from ..core.renderers import IndexItem, render_index
+from ..exceptions import BuildError
+from ..models import INDEX, Page, Section
+from ..registry import registry
+from ..sources import rendering
+from ..sources.route import compile_route
+from ..storage import store_object
+from .page import BuiltPage
+from .plans import live_plan
+from .publisher import flip
+from ..core.plan import KeyRange
+
+
+def render_site_index(site: Site, *, live: bool) -> tuple[Document | None, int]:
+    """Render the index of a site from its page rows.
+
+    Args:
+        site: the site.
+        live: whether sections that are not built are listed as well, by the plans
+            that they are served by.
+
+    Returns:
+        The document, None without any page; and the number of pages in it.
+
+    Raises:
+        BuildError: more pages than one index may list, or a source failed.
+    """
+    items = list(_items(site, live=live))
+    if not items:
+        return None, 0
+    if len(items) > MAX_ENTRIES:
+        raise BuildError(
+            f"{len(items):,} pages: an index lists at most {MAX_ENTRIES:,}. Raise the "
+            "limit of the largest sources."
+        )
+    return write_document(render_index(items)), len(items)
+
+
+def _items(site: Site, *, live: bool) -> Iterator[IndexItem]:
+    built = _built_pages(site)
+    with rendering(site):
+        url = compile_route("sitemaps_plus:page", ("section", "number"))
+        for section in registry:
+            pages = built.get(section)
+            if pages is None and live:
+                plan = live_plan(section, site)
+                total = 0 if plan is None or plan.is_empty else len(plan.ranges)
+                pages = [(number, None) for number in range(1, total + 1)]
+            for number, lastmod in pages or ():
+                yield IndexItem(site.origin + url((section, number)), lastmod)
+
+
+def _built_pages(site: Site) -> dict[str, list[tuple[int, object]]]:
+    """Return number and lastmod of the listed pages of each section with a plan."""
+    rows = (
+        Page.objects.filter(section__site=site.name)
+        .exclude(section__name=INDEX)
+        .order_by("section_id", "number")
+        .values_list("section__name", "number", "lastmod", "object")
+    )
+    found: dict[str, list[tuple[int, object]]] = {}
+    for section, number, lastmod, stored in rows:
+        pages = found.setdefault(section, [])
+        if stored:
+            pages.append((number, lastmod))
+    return found
+
+
+def index_rows(site: Site) -> QuerySet[Page]:
+    """Return the published index of a site, as page rows."""
+    return Page.objects.of(site.name, INDEX)
+
+
+def may_publish_index(site: Site) -> bool:
+    """Return whether a published index would name every registered section.
+
+    Until each was built once, the index is rendered live, which names them all.
+    """
+    built = Section.objects.filter(site=site.name, pages__isnull=False)
+    return set(registry) <= set(built.values_list("name", flat=True))
+
+
+def publish_index(site: Site) -> int:
+    """Store and publish the index of what is published, if it has changed.
+
+    Returns:
+        How many pages it lists.
+
+    Raises:
+        BuildError: it could not be made or stored, or another build was faster.
+    """
+    section, _ = Section.objects.get_or_create(site=site.name, name=INDEX)
+    row = section.pages.first()
+    document, total = render_site_index(site, live=False)
+    known = row.plain_hash if row else ""
+    stored = None
+    if document is not None and document.plain_hash != known:
+        stored = store_object(INDEX, 0, document)
+    flip(
+        section,
+        [
+            BuiltPage(
+                number=0,
+                key_range=KeyRange(),
+                object=stored,
+                entries=total,
+                plain_size=document.plain_size if document else 0,
+                gzip_size=len(document.gzip) if document else 0,
+                plain_hash=document.plain_hash if document else "",
+                gzip_hash=document.gzip_hash if document else "",
+            )
+        ],
+    )
+    return total

@@ -1,0 +1,117 @@
+"""One page: rendered for whoever asks, or rendered and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ..conf import Site
+from ..core.compression import Document, write_document
+from ..core.limits import LimitExceeded
+from ..core.plan import KeyRange
+from ..core.renderers import render_urlset
+from ..exceptions import SitemapsPlusError, SourceError
+from ..registry import registry
+from ..sources import Tally, rendering
+from ..storage import store_object
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """A page as its source is now.
+
+    Attributes:
+        document: None where the page has no entries; an empty urlset is not valid.
+        tally: what happened to its rows.
+    """
+
+    document: Document | None
+    tally: Tally
+
+
+def render_page(section: str, key_range: KeyRange, site: Site) -> RenderedPage:
+    """Render the rows of a key range.
+
+    Raises:
+        NotRegistered: there is no such section.
+        LimitExceeded: the rows are more than one page may hold.
+        SourceError: the source failed as a whole.
+    """
+    source = registry.get(section)
+    tally = Tally(section)
+    try:
+        with rendering(site):
+            lines = source.chunks(key_range, site, tally)
+            lines = _within(source.max_entries, lines, tally)
+            document = write_document(render_urlset(lines, source.extensions))
+    except (LimitExceeded, SitemapsPlusError):
+        raise
+    except Exception as error:  # a source is the user's code, and a database
+        raise SourceError(
+            f"section {section!r} could not be read: {type(error).__name__}: {error}"
+        ) from error
+    return RenderedPage(document if tally.entries else None, tally)
+
+
+def _within(limit: int, chunks: Iterator[str], tally: Tally) -> Iterator[str]:
+    for chunk in chunks:
+        if tally.entries > limit:
+            raise LimitExceeded(limit, "entries")
+        yield chunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PageJob:
+    """What a worker needs to know to build a page."""
+
+    section: str
+    number: int
+    key_range: KeyRange
+    site: Site
+    known_hash: str = ""  # of the plain bytes that are published already
+    is_stored: bool = True  # False: render only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltPage:
+    """What a worker reports of a page that it built."""
+
+    number: int
+    key_range: KeyRange
+    object: str | None = None  # name in storage; None where none had to be stored
+    entries: int = 0
+    skipped: int = 0
+    dropped: int = 0
+    problems: list[str] = field(default_factory=list)
+    newest: str = ""  # latest lastmod of its entries as W3C text
+    plain_size: int = 0
+    gzip_size: int = 0
+    plain_hash: str = ""
+    gzip_hash: str = ""
+
+
+def build_page(job: PageJob) -> BuiltPage:
+    """Render a page, and store it as a new object where its bytes have changed.
+
+    Raises:
+        LimitExceeded, SourceError, StoreError: as the steps do.
+    """
+    rendered = render_page(job.section, job.key_range, job.site)
+    tally, document = rendered.tally, rendered.document
+    stored = None
+    if document and job.is_stored and document.plain_hash != job.known_hash:
+        stored = store_object(job.section, job.number, document)
+    return BuiltPage(
+        number=job.number,
+        key_range=job.key_range,
+        object=stored,
+        entries=tally.entries,
+        skipped=tally.skipped,
+        dropped=tally.dropped,
+        problems=tally.problems,
+        newest=tally.newest,
+        plain_size=document.plain_size if document else 0,
+        gzip_size=len(document.gzip) if document else 0,
+        plain_hash=document.plain_hash if document else "",
+        gzip_hash=document.gzip_hash if document else "",
+    )

@@ -1,0 +1,181 @@
+"""Plans: made from the source, and, while nothing is built, kept in Django's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.core.cache import caches
+
+from ..conf import Site, get_settings
+from ..core.limits import LimitExceeded
+from ..core.plan import KeyRange, key_ranges
+from ..exceptions import SitemapsPlusError, SourceError, StalePlan
+from ..registry import registry
+from ..sources import rendering
+from .page import RenderedPage, render_page
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The key ranges of a section; page n has the n-th.
+
+    Attributes:
+        ranges: in order; they part the whole key space.
+        step: rows that each was given when the plan was made.
+        is_empty: whether there were no rows; the one range then awaits the first.
+        is_fresh: whether it was made just now, rather than taken from a cache.
+    """
+
+    ranges: list[KeyRange]
+    step: int
+    is_empty: bool
+    is_fresh: bool = field(default=True, compare=False)
+
+
+def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
+    """Make a plan from the rows as they are.
+
+    Args:
+        section: its name.
+        site: the site that it is made for.
+        step: rows a page; by default what the source asks for.
+
+    Raises:
+        SourceError: the source could not be read.
+    """
+    source = registry.get(section)
+    try:
+        with rendering(site):
+            step = source.rows_per_page if step is None else step
+            keys = list(source.first_keys(step, site))
+    except SitemapsPlusError:
+        raise
+    except Exception as error:  # a source is the user's code, and a database
+        raise SourceError(
+            f"section {section!r} could not be planned: {type(error).__name__}: {error}"
+        ) from error
+    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+
+
+def smaller_plan(section: str, site: Site, plan: Plan) -> Plan:
+    """Return a plan to try after a page of this one grew too large.
+
+    A plan that was made earlier is made anew, since rows have come in. One that was
+    made just now gets pages of half as many rows: theirs are large.
+
+    Raises:
+        SourceError: a page of one row is too large.
+    """
+    step = plan.step // 2 if plan.is_fresh else plan.step
+    if step < 1:
+        raise SourceError(f"section {section!r}: one row alone fills more than a page")
+    return first_plan(section, site, step)
+
+
+def render_live(section: str, number: int, site: Site) -> RenderedPage | None:
+    """Render a page of a section that is not built; None where it has no such page.
+
+    Raises:
+        SourceError: the source could not be read.
+    """
+    plan = live_plan(section, site)
+    while plan is not None and not plan.is_empty and number <= len(plan.ranges):
+        try:
+            return render_page(section, plan.ranges[number - 1], site)
+        except (LimitExceeded, StalePlan):
+            plan = smaller_plan(section, site, plan)
+            _remember(section, site, plan)
+    return None
+
+
+def live_plan(section: str, site: Site) -> Plan | None:
+    """Return the plan by which a section is served unbuilt, from the cache if it can be.
+
+    None for a section of more than LIVE_MAX_ROWS rows: it is absent until it is built.
+
+    Raises:
+        SourceError: the source could not be read.
+    """
+    known = _recall(section, site)
+    if known is not None:
+        return known if known.ranges else None
+    limit = get_settings().live_max_rows
+    if not _is_too_large(section, site, limit):
+        plan = first_plan(section, site)
+        _remember(section, site, plan)
+        return plan
+    logger.error(
+        "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it is "
+        "left out. Run: manage.py build_sitemaps %s",
+        section,
+        limit,
+        section,
+        extra={"action": "section_too_large", "section": section},
+    )
+    _remember(section, site, Plan([], 0, is_empty=True))
+    return None
+
+
+def _is_too_large(section: str, site: Site, limit: int) -> bool:
+    try:
+        with rendering(site):
+            return registry.get(section).is_larger_than(limit, site)
+    except SitemapsPlusError:
+        raise
+    except Exception as error:  # as in first_plan()
+        raise SourceError(
+            f"section {section!r} could not be read: {type(error).__name__}: {error}"
+        ) from error
+
+
+def _key(section: str, site: Site) -> str:
+    source = registry.get(section)
+    parts = (site, repr(source), source.limit, get_settings().live_max_rows)
+    digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
+    return f"sitemaps_plus:plan:{section}:{digest}"
+
+
+def _remember(section: str, site: Site, plan: Plan) -> None:
+    cuts = [key_range.low for key_range in plan.ranges]
+    text = json.dumps([plan.step, plan.is_empty, cuts])
+    checked = f"{_checksum(text)}{text}"
+    configured = get_settings()
+    try:
+        caches[configured.cache].set(_key(section, site), checked, configured.plan_ttl)
+    except Exception as error:  # caches raise what their service's client raises
+        _warn(error)
+
+
+def _recall(section: str, site: Site) -> Plan | None:
+    try:
+        return _parse(caches[get_settings().cache].get(_key(section, site)))
+    except Exception as error:  # as in _remember()
+        _warn(error)
+        return None
+
+
+def _parse(text: Any) -> Plan | None:
+    if not isinstance(text, str) or text[:16] != _checksum(text[16:]):
+        return None  # nothing there, or not what we put there
+    step, is_empty, lows = json.loads(text[16:])
+    ranges = key_ranges(lows[1:]) if lows else []
+    return Plan(ranges, step, is_empty, is_fresh=False)
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _warn(error: Exception) -> None:
+    logger.warning(
+        "The cache failed, so a live plan is made for one request: %s: %s",
+        type(error).__name__,
+        error,
+        extra={"action": "cache_failed"},
+    )

@@ -1,0 +1,145 @@
+"""The one setting, ``SITEMAPS_PLUS``, and the site that it describes.
+
+No other module reads the setting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from django.apps import apps
+from django.conf import settings
+from django.core.exceptions import ImproperlyConfigured
+from django.core.signals import setting_changed
+from django.dispatch import receiver
+
+from .core.locations import encode_url
+from .exceptions import ConfigurationError
+
+if TYPE_CHECKING:
+    from django.http import HttpRequest
+
+SETTING = "SITEMAPS_PLUS"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AppSettings:
+    """The values of ``SITEMAPS_PLUS``; a key is its field's name in upper case.
+
+    Making one never raises: a system check reports what is wrong with a value.
+    """
+
+    base_url: str | None = None  # https://shop.example, with a path under which it lives
+    scheme: str = "https"  # of the origin that contrib.sites names
+    storage: str | None = None  # alias in STORAGES; None: files in MEDIA_ROOT/sitemaps
+    cache: str = "default"  # alias in CACHES for live plans
+    cache_max_age: int = 600  # seconds that a crawler may keep an answer unasked
+    plan_ttl: int = 3_600  # seconds that a live plan is kept
+    live_max_rows: int = 2_000_000  # rows up to which a section is served unbuilt
+    unknown: tuple[str, ...] = field(default=(), repr=False)  # keys that we do not know
+
+    @classmethod
+    def keys(cls) -> list[str]:
+        """Return the keys that the setting may have, in order."""
+        names = [item.name for item in dataclasses.fields(cls)]
+        return [name.upper() for name in names if name != "unknown"]
+
+
+@cache
+def get_settings() -> AppSettings:
+    """Return the settings in force; tests may override them as any other."""
+    given = getattr(settings, SETTING, {})
+    if not isinstance(given, Mapping):
+        return AppSettings(unknown=(f"{SETTING} is no dict",))
+    known = set(AppSettings.keys())
+    values: dict[str, Any] = {k.lower(): given[k] for k in known.intersection(given)}
+    return AppSettings(**values, unknown=tuple(k for k in given if k not in known))
+
+
+@receiver(setting_changed)
+def _clear_settings(*, setting: str, **kwargs: object) -> None:
+    if setting == SETTING:
+        get_settings.cache_clear()
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One origin with its sections.
+
+    Attributes:
+        name: what tells it from other sites of this project.
+        origin: scheme, host and port: ``https://shop.example``.
+        script_prefix: the path under which the project lives; begins and ends with
+            a slash.
+    """
+
+    name: str
+    origin: str
+    script_prefix: str = "/"
+
+
+#: The name of the only site, as long as the settings name no others.
+DEFAULT_SITE = "default"
+
+
+def get_site(request: HttpRequest | None = None) -> Site:
+    """Return the site that sitemaps are made for.
+
+    Its origin is BASE_URL or the current site of ``django.contrib.sites``. With
+    neither, that of the request, under DEBUG only.
+
+    Raises:
+        ConfigurationError: there is no origin, or BASE_URL is none.
+    """
+    base_url = get_settings().base_url or _sites_url()
+    if base_url is None and request is not None and settings.DEBUG:
+        base_url = f"{request.scheme}://{request.get_host()}"
+    if base_url is None:
+        raise ConfigurationError(
+            "No origin for sitemap URLs. Set SITEMAPS_PLUS['BASE_URL'] to the address "
+            "of your site, such as 'https://shop.example', or install "
+            "django.contrib.sites."
+        )
+    return parse_base_url(base_url)
+
+
+def parse_base_url(base_url: str) -> Site:
+    """Return the site of an address such as ``https://shop.example/app``.
+
+    Raises:
+        ConfigurationError: it is no absolute http(s) URL, or has a query or fragment.
+    """
+    try:
+        parts = urlsplit(encode_url(base_url))
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(
+            f"BASE_URL {base_url!r} is no address of a site: {error}. Give scheme and "
+            "host, such as 'https://shop.example'."
+        ) from error
+    if parts.query or parts.fragment:
+        raise ConfigurationError(
+            f"BASE_URL {base_url!r} has a query or a fragment. Leave it out."
+        )
+    path = settings.FORCE_SCRIPT_NAME or parts.path
+    prefix = f"/{path.strip('/')}/".replace("//", "/")
+    return Site(DEFAULT_SITE, f"{parts.scheme}://{parts.netloc}", prefix)
+
+
+def _sites_url() -> str | None:
+    if not apps.is_installed("django.contrib.sites"):
+        return None
+    from django.contrib.sites.models import Site as DjangoSite
+
+    try:
+        domain = DjangoSite.objects.get_current().domain
+    except (DjangoSite.DoesNotExist, ImproperlyConfigured) as error:
+        raise ConfigurationError(
+            "django.contrib.sites has no current site. Set SITE_ID to one that "
+            "exists, or SITEMAPS_PLUS['BASE_URL']."
+        ) from error
+    return f"{get_settings().scheme}://{domain}"

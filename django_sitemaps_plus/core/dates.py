@@ -1,0 +1,51 @@
+"""W3C dates as sitemaps write them, and as databases hand them over."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+
+#: Length of a date-time as we write it: ``2026-11-20T09:30:00+00:00``.
+W3C_LENGTH = 25
+
+
+def w3c(value: date) -> str:
+    """Return a date, or an aware datetime in UTC, as W3C text.
+
+    Fractions of a second are cut off: crawlers ignore them, and they would make
+    equal pages differ.
+
+    Raises:
+        TypeError: the value is no date.
+        ValueError: a datetime without a time zone, or one that UTC cannot express.
+    """
+    if not isinstance(value, datetime):
+        if not isinstance(value, date):
+            raise TypeError(f"{value!r} is no date; give a date or an aware datetime")
+        return value.isoformat()
+    if value.utcoffset() is None:
+        raise ValueError(f"{value!r} has no time zone; give an aware datetime")
+    try:
+        moment = value.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError(f"{value!r} cannot be written in UTC") from error
+    return moment.replace(microsecond=0).isoformat()
+
+
+def check_w3c(text: str) -> str:
+    """Return text that is a date or date-time of our own form, as it is.
+
+    Raises:
+        ValueError: it is none, for example month 13 or the year 0000.
+    """
+    if len(text) not in (10, W3C_LENGTH):
+        raise ValueError(f"{text!r} is no W3C date")
+    moment = datetime.fromisoformat(text)
+    if w3c(moment.date() if len(text) == 10 else moment) != text:
+        raise ValueError(f"{text!r} is no W3C date")
+    return text
+
+
+def parse_w3c(text: str) -> datetime:
+    """Return the moment of text that :func:`w3c` wrote; a date is its midnight in UTC."""
+    moment = datetime.fromisoformat(text)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

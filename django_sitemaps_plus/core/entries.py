@@ -1,0 +1,150 @@
+"""Entries: what a sitemap may say about one URL, checked when it is made."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Any, TypeVar, cast
+
+from .dates import w3c
+from .extensions import Alternate, Image, News, Video
+from .limits import MAX_IMAGES
+from .locations import encode_url
+
+__all__ = ["CHANGEFREQS", "Alternate", "Entry", "Image", "News", "Video"]
+
+#: The seven words of the protocol, from most to least often.
+CHANGEFREQS = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
+
+_CHANGEFREQS = frozenset(CHANGEFREQS)
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
+_T = TypeVar("_T")
+
+
+def check_changefreq(value: object) -> str:
+    """Return one of the seven words as it is.
+
+    Raises:
+        ValueError: any other value.
+    """
+    if not isinstance(value, str) or value not in _CHANGEFREQS:
+        raise ValueError(f"changefreq {value!r} is none of {', '.join(CHANGEFREQS)}")
+    return value
+
+
+def check_priority(value: object) -> float:
+    """Return a priority as a number from 0.0 to 1.0.
+
+    Integers, floats, decimals and plain decimal text are taken.
+
+    Raises:
+        ValueError: no such number, or one out of range.
+    """
+    number = math.nan
+    if isinstance(value, str):
+        number = float(value) if _NUMBER.fullmatch(value) else math.nan
+    elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        number = float(value)
+    if not 0.0 <= number <= 1.0:
+        raise ValueError(f"priority {value!r} is no number from 0.0 to 1.0")
+    return number
+
+
+def format_priority(value: float) -> str:
+    """Return the decimal text of a priority: no exponent, one to four decimals."""
+    text = f"{value:.4f}".rstrip("0")
+    return text + "0" if text.endswith(".") else text
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One ``<url>`` of a sitemap.
+
+    Everything is checked and put in its final form when the entry is made, so an
+    entry can always be written.
+
+    Attributes:
+        loc: absolute http(s) URL, at most 2,047 characters once percent-encoded.
+        lastmod: when the page last changed: a date or an aware datetime.
+        changefreq: one of :data:`CHANGEFREQS`.
+        priority: 0.0 to 1.0, compared within one site only.
+        images: at most 1,000.
+        videos: any number.
+        news: what makes it an article of Google News.
+        alternates: its language versions, this one among them.
+
+    Raises:
+        TypeError: a value of the wrong type.
+        ValueError: a value that the protocol does not allow.
+    """
+
+    loc: str
+    _: KW_ONLY
+    lastmod: date | None = None
+    changefreq: str | None = None
+    priority: float | None = None
+    images: tuple[Image, ...] = ()
+    videos: tuple[Video, ...] = ()
+    news: News | None = None
+    alternates: tuple[Alternate, ...] = ()
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "loc", encode_url(self.loc))
+        if self.lastmod is not None:
+            w3c(self.lastmod)
+        if self.changefreq is not None:
+            check_changefreq(self.changefreq)
+        if self.priority is not None:
+            set_(self, "priority", check_priority(self.priority))
+        set_(self, "images", check_images(self.images))
+        set_(self, "videos", check_all(Video, self.videos))
+        set_(self, "news", check_news(self.news))
+        set_(self, "alternates", check_all(Alternate, self.alternates))
+
+    @property
+    def lastmod_text(self) -> str | None:
+        """The lastmod as W3C text, or None."""
+        return None if self.lastmod is None else w3c(self.lastmod)
+
+
+def check_all(kind: type[_T], values: Iterable[Any]) -> tuple[_T, ...]:
+    """Return the values as a tuple.
+
+    Raises:
+        TypeError: one of them is not of the kind that belongs there.
+    """
+    found = tuple(values)
+    for value in found:
+        if not isinstance(value, kind):
+            raise TypeError(f"{value!r} is no {kind.__name__}")
+    return found
+
+
+def check_images(values: Iterable[Any]) -> tuple[Image, ...]:
+    """Return the images of one entry; a plain URL is taken for an image.
+
+    Raises:
+        TypeError, ValueError: a value that is neither, or more than 1,000.
+    """
+    if isinstance(values, str | Image):
+        values = (values,)
+    images = tuple(Image(value) if isinstance(value, str) else value for value in values)
+    if len(images) > MAX_IMAGES:
+        raise ValueError(f"{len(images):,} images: at most {MAX_IMAGES:,} are allowed")
+    return check_all(Image, images)
+
+
+def check_news(value: object) -> News | None:
+    """Return the news of an entry, or None.
+
+    Raises:
+        TypeError: the value is something else.
+    """
+    if value is not None and not isinstance(value, News):
+        raise TypeError(f"{value!r} is no News")
+    return cast("News | None", value)

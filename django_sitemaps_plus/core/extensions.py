@@ -1,0 +1,192 @@
+"""Google's additions to an entry: images, videos, news and language versions.
+
+The rules are those of Google's reference for each extension and of its XSD.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from .dates import w3c
+from .limits import MAX_VIDEO_TAGS
+from .locations import encode_url
+
+_LANGUAGE = re.compile(r"x-default|[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
+_NEWS_LANGUAGE = re.compile(r"zh-cn|zh-tw|[a-z]{2,3}")
+_COUNTRIES = re.compile(r"[A-Z]{2}(?: [A-Z]{2})*")
+_PLATFORMS = re.compile(r"(?:web|mobile|tv)(?: (?:web|mobile|tv))*")
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """An image on the page.
+
+    Attributes:
+        loc: its absolute URL, on any host that the site's owner has verified.
+    """
+
+    loc: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loc", encode_url(self.loc))
+
+
+@dataclass(frozen=True, slots=True)
+class Alternate:
+    """A language version of the page.
+
+    Attributes:
+        hreflang: language, optionally script and region (``de``, ``pt-BR``), or
+            ``x-default``.
+        href: its absolute URL.
+    """
+
+    hreflang: str
+    href: str
+
+    def __post_init__(self) -> None:
+        if not _LANGUAGE.fullmatch(self.hreflang):
+            raise ValueError(f"hreflang {self.hreflang!r} is no language code")
+        object.__setattr__(self, "href", encode_url(self.href))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class News:
+    """A news article, at most two days old (older ones belong in other sections).
+
+    Attributes:
+        name: the publication's name, exactly as on news.google.com.
+        language: two or three lower-case letters, ``zh-cn`` or ``zh-tw``.
+        publication_date: of the article's first publication; a date or an aware
+            datetime.
+        title: as on the page.
+    """
+
+    name: str
+    language: str
+    publication_date: date
+    title: str
+
+    def __post_init__(self) -> None:
+        if not _NEWS_LANGUAGE.fullmatch(self.language):
+            raise ValueError(
+                f"news language {self.language!r} is neither two or three lower-case "
+                "letters nor zh-cn or zh-tw"
+            )
+        w3c(self.publication_date)
+        for name in ("name", "title"):
+            _check_text(f"news {name}", getattr(self, name), 1, None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Video:
+    """A video on the page; one of ``content_loc`` and ``player_loc`` is needed.
+
+    Attributes:
+        thumbnail_loc: URL of its preview image.
+        title: at most 100 characters.
+        description: at most 2,048 characters.
+        content_loc: URL of the media file.
+        player_loc: URL of a player.
+        duration: seconds, 1 to 28,800.
+        expiration_date: a date or an aware datetime after which it is gone.
+        rating: 0.0 to 5.0.
+        view_count: how often it was seen.
+        publication_date: a date or an aware datetime.
+        tags: at most 32.
+        family_friendly: False for adult content.
+        allowed_countries: ISO 3166-1 codes, upper case, separated by spaces.
+        denied_countries: the same; only one of the two.
+        requires_subscription: True where it is not free.
+        uploader: at most 255 characters.
+        allowed_platforms: of ``web mobile tv``, separated by spaces.
+        denied_platforms: the same; only one of the two.
+        live: True for a live stream.
+    """
+
+    thumbnail_loc: str
+    title: str
+    description: str
+    content_loc: str | None = None
+    player_loc: str | None = None
+    duration: int | None = None
+    expiration_date: date | None = None
+    rating: float | Decimal | None = None
+    view_count: int | None = None
+    publication_date: date | None = None
+    tags: tuple[str, ...] = ()
+    family_friendly: bool | None = None
+    allowed_countries: str | None = None
+    denied_countries: str | None = None
+    requires_subscription: bool | None = None
+    uploader: str | None = None
+    allowed_platforms: str | None = None
+    denied_platforms: str | None = None
+    live: bool | None = None
+
+    def __post_init__(self) -> None:
+        self._check_urls()
+        self._check_numbers()
+        self._check_texts()
+        self._check_places()
+
+    def _check_urls(self) -> None:
+        if self.content_loc is None and self.player_loc is None:
+            raise ValueError("a video needs a content_loc or a player_loc")
+        for name in ("thumbnail_loc", "content_loc", "player_loc"):
+            _apply(self, name, encode_url)
+
+    def _check_numbers(self) -> None:
+        _check_range("video duration", self.duration, 1, 28_800)
+        _check_range("video rating", self.rating, 0, 5)
+        _check_range("video view_count", self.view_count, 0, None)
+        for name in ("expiration_date", "publication_date"):
+            if (value := getattr(self, name)) is not None:
+                w3c(value)
+
+    def _check_texts(self) -> None:
+        _check_text("video title", self.title, 1, 100)
+        _check_text("video description", self.description, 1, 2_048)
+        if self.uploader is not None:
+            _check_text("video uploader", self.uploader, 1, 255)
+        object.__setattr__(self, "tags", tuple(self.tags))
+        if len(self.tags) > MAX_VIDEO_TAGS:
+            raise ValueError(f"{len(self.tags)} video tags: at most {MAX_VIDEO_TAGS}")
+        for tag in self.tags:
+            _check_text("video tag", tag, 1, None)
+
+    def _check_places(self) -> None:
+        for what, pattern in (("countries", _COUNTRIES), ("platforms", _PLATFORMS)):
+            values = [getattr(self, f"{verb}_{what}") for verb in ("allowed", "denied")]
+            if None not in values:
+                raise ValueError(f"a video has either allowed or denied {what}")
+            for value in values:
+                if value is not None and not pattern.fullmatch(value):
+                    raise ValueError(f"video {what} {value!r} are not in the right form")
+
+
+def _apply(target: object, name: str, check: Callable[[str], str]) -> None:
+    if (value := getattr(target, name)) is not None:
+        object.__setattr__(target, name, check(value))
+
+
+def _check_range(
+    what: str, value: float | Decimal | None, low: float, high: float | None
+) -> None:
+    if value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        raise TypeError(f"{what} {value!r} is no number")
+    if not value >= low or (high is not None and value > high):
+        raise ValueError(f"{what} {value!r} is not between {low} and {high or 'any'}")
+
+
+def _check_text(what: str, value: object, low: int, high: int | None) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{what} {value!r} is no text")
+    if len(value) < low or (high is not None and len(value) > high):
+        raise ValueError(f"{what} of {len(value)} characters: {low} to {high or 'any'}")

@@ -1,0 +1,37 @@
+"""The numbers that the sitemap protocol sets, each with its source."""
+
+from __future__ import annotations
+
+#: Entries in one sitemap, and sitemaps in one index (sitemaps.org/protocol.html,
+#: "Sitemap index": "no more than 50,000"; Google, Bing and Yandex say the same).
+MAX_ENTRIES = 50_000
+
+#: Uncompressed bytes of one file, 50 MB (sitemaps.org/protocol.html; 10 MB until 2016).
+MAX_BYTES = 52_428_800
+
+#: Characters of one URL, counted before XML escaping ("less than 2,048 characters").
+MAX_URL_LENGTH = 2_047
+
+#: Images of one entry (Google, image sitemaps).
+MAX_IMAGES = 1_000
+
+#: Tags of one video (Google, video sitemaps).
+MAX_VIDEO_TAGS = 32
+
+
+class LimitExceeded(ValueError):
+    """A document grew past what one file may hold; a smaller key range fits.
+
+    Attributes:
+        limit: the number that was passed.
+        unit: what it counts, ``"entries"`` or ``"bytes"``.
+    """
+
+    def __init__(self, limit: int, unit: str) -> None:
+        super().__init__(f"more than {limit:,} {unit} in one file")
+        self.limit = limit
+        self.unit = unit
+
+    def __reduce__(self) -> tuple[type[LimitExceeded], tuple[int, str]]:
+        """Let the error cross from a worker process to the one that waits for it."""
+        return type(self), (self.limit, self.unit)

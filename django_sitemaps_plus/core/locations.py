@@ -1,0 +1,96 @@
+"""URLs as a sitemap may list them: absolute, percent-encoded, of bounded length."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+from .limits import MAX_URL_LENGTH
+
+# A URL that needs no work: the usual case, decided by one match.
+_READY = re.compile(
+    r"https?://[a-z0-9.-]+(?::[0-9]{1,5})?"
+    r"(?:[/?](?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)?"
+)
+_PARTS = re.compile(r"(https?)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
+_HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+_STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
+
+# What RFC 3986 lets stand in a path and a query, and an escape that is there already.
+_SAFE = "/?:@!$&'()*+,;=~%"
+
+
+def encode_url(url: str) -> str:
+    """Return an absolute http(s) URL as RFC 3986 text with an IDNA host.
+
+    What is percent-encoded already stays as it is. Characters that a URL cannot
+    hold are percent-encoded as UTF-8.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: relative, of another scheme, without a host, with credentials,
+            not expressible in UTF-8, or longer than 2,047 characters.
+    """
+    if not isinstance(url, str):
+        raise TypeError(f"{url!r} is no URL; give a string")
+    encoded = url if _READY.fullmatch(url) else _encode(url)
+    if len(encoded) > MAX_URL_LENGTH:
+        raise ValueError(
+            f"a URL of {len(encoded):,} characters: at most {MAX_URL_LENGTH:,} "
+            f"are allowed: {encoded[:80]}..."
+        )
+    return encoded
+
+
+def _encode(url: str) -> str:
+    parts = _PARTS.fullmatch(url)
+    if parts is None:
+        raise ValueError(f"{url[:200]!r} is no absolute http or https URL")
+    scheme, authority, rest = parts.groups()
+    before, hash_sign, fragment = rest.partition("#")
+    rest = _quote(before) + (hash_sign and "#" + _quote(fragment))
+    return f"{scheme.lower()}://{_encode_authority(authority)}{rest}"
+
+
+def _quote(text: str) -> str:
+    try:
+        return quote(_STRAY_PERCENT.sub("%25", text), safe=_SAFE)
+    except UnicodeEncodeError as error:
+        raise ValueError(f"{text[:200]!r} cannot be written in UTF-8") from error
+
+
+def _encode_authority(authority: str) -> str:
+    host, colon, port = authority.partition(":")
+    if not authority.isascii():
+        try:
+            host = host.encode("idna").decode("ascii")
+        except UnicodeError as error:
+            raise ValueError(f"{authority[:200]!r} is no host name") from error
+        authority = f"{host}{colon}{port}"
+    if not _HOST.fullmatch(authority.lower()):
+        raise ValueError(f"{authority[:200]!r} is no host, or has credentials in it")
+    return authority.lower()
+
+
+def absolute_url(location: str, origin: str | None) -> str:
+    """Return the URL of a path of ours, or of an absolute URL on our own origin.
+
+    Args:
+        location: a path that begins with one slash, or an absolute URL.
+        origin: scheme and host, as ``https://shop.example``, already encoded; None
+            takes absolute URLs alone, of any origin.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: a relative path, another host (a sitemap may only list URLs of
+            its own origin, sitemaps.org "Sitemap file location"), or what
+            :func:`encode_url` refuses.
+    """
+    if not isinstance(location, str):
+        raise TypeError(f"{location!r} is no location; give a path or a URL")
+    if origin and location.startswith("/") and not location.startswith("//"):
+        return encode_url(origin + location)
+    url = encode_url(location)
+    if origin and url != origin and not url.startswith((f"{origin}/", f"{origin}?", f"{origin}#")):
+        raise ValueError(f"{url[:200]!r} is not on {origin}")
+    return url

@@ -1,0 +1,8 @@
+"""Documents as streams of bytes; the same input always gives the same bytes."""
+
+from __future__ import annotations
+
+from .index import IndexItem, render_index
+from .urlset import entry_line, render_urlset, url_line
+
+__all__ = ["IndexItem", "entry_line", "render_index", "render_urlset", "url_line"]

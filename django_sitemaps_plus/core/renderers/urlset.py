@@ -1,0 +1,71 @@
+"""The ``<urlset>``: the entries of one page, one a line."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from ..entries import Entry, format_priority
+from ..escaping import escape
+from .extensions import NAMESPACES, extension_elements
+
+_HEAD = (
+    '<?xml version="1.0" encoding="UTF-8"?>\n'
+    '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"{}>\n'
+)
+_TAIL = b"</urlset>\n"
+
+
+def url_line(
+    loc: str,
+    lastmod: str | None = None,
+    changefreq: str | None = None,
+    priority: str | None = None,
+    extensions: str = "",
+) -> str:
+    """Return one ``<url>`` and its line end.
+
+    Args:
+        loc: an encoded URL, not yet escaped for XML.
+        lastmod: W3C text.
+        changefreq: one of the seven words.
+        priority: its decimal text.
+        extensions: elements of other namespaces, as XML.
+    """
+    line = f"<url><loc>{escape(loc)}</loc>"
+    if lastmod is not None:
+        line += f"<lastmod>{lastmod}</lastmod>"
+    if changefreq is not None:
+        line += f"<changefreq>{changefreq}</changefreq>"
+    if priority is not None:
+        line += f"<priority>{priority}</priority>"
+    return f"{line}{extensions}</url>\n"
+
+
+def entry_line(entry: Entry) -> str:
+    """Return the ``<url>`` of an entry and its line end."""
+    return url_line(
+        entry.loc,
+        entry.lastmod_text,
+        entry.changefreq,
+        None if entry.priority is None else format_priority(entry.priority),
+        extension_elements(entry.images, entry.videos, entry.news, entry.alternates),
+    )
+
+
+def render_urlset(
+    chunks: Iterable[str], extensions: Collection[str] = ()
+) -> Iterator[bytes]:
+    """Yield the bytes of a urlset.
+
+    Args:
+        chunks: text of one or more whole lines each, as :func:`url_line` gives them.
+        extensions: kinds of extension that may occur (``image``, ``video``, ``news``,
+            ``xhtml``); their namespaces are declared once, on the root.
+    """
+    declared = [kind for kind in NAMESPACES if kind in extensions]
+    yield _HEAD.format(
+        "".join([f' xmlns:{kind}="{NAMESPACES[kind]}"' for kind in declared])
+    ).encode()
+    for chunk in chunks:
+        yield chunk.encode()
+    yield _TAIL

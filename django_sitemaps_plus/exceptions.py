@@ -1,0 +1,54 @@
+"""The errors that this app raises.
+
+::
+
+    SitemapsPlusError
+     +-- ConfigurationError      (also ImproperlyConfigured)
+     +-- AlreadyRegistered       (also ConfigurationError)
+     +-- NotRegistered           (also LookupError)
+     +-- BuildError
+          +-- SourceError        a source could not be read
+          |    +-- StalePlan     its stored plan does not fit it any more
+          +-- StoreError         the storage did not take or give an object
+          +-- Superseded         another build published in the meantime
+"""
+
+from __future__ import annotations
+
+from django.core.exceptions import ImproperlyConfigured
+
+
+class SitemapsPlusError(Exception):
+    """Anything that goes wrong here; never raised itself."""
+
+
+class ConfigurationError(SitemapsPlusError, ImproperlyConfigured):
+    """A setting or a source that cannot work as it is."""
+
+
+class AlreadyRegistered(ConfigurationError):
+    """The name of the section is taken."""
+
+
+class NotRegistered(SitemapsPlusError, LookupError):
+    """No section has this name."""
+
+
+class BuildError(SitemapsPlusError):
+    """A build did not do what it was asked for; what was published before stays."""
+
+
+class SourceError(BuildError):
+    """A source could not be read: its queryset, its database or its code failed."""
+
+
+class StalePlan(SourceError):
+    """The bounds of the stored plan are no keys of the source any more."""
+
+
+class StoreError(BuildError):
+    """The storage failed."""
+
+
+class Superseded(BuildError):
+    """Another build of the section published while this one was at work."""

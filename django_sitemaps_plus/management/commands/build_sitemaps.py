@@ -1,0 +1,124 @@
+"""``build_sitemaps``: write the pages of all sections as files."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from ...building.build import BuildReport, build
+from ...exceptions import SitemapsPlusError
+from ..progress import show_progress
+from ..tables import table
+
+
+def workers(text: str) -> int:
+    """Return a number of processes, 1 to 64."""
+    if not text.isdecimal() or not 1 <= int(text) <= 64:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
+    return int(text)
+
+
+class Command(BaseCommand):
+    """Builds, shows how far it is, and ends with a table."""
+
+    help = "Render every page of the sections, store what has changed, publish it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Define the options."""
+        parser.add_argument(
+            "sections", nargs="*", metavar="SECTION", help="default: all that exist"
+        )
+        parser.add_argument(
+            "--workers",
+            type=workers,
+            default=1,
+            help="processes that render (default: %(default)s)",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="render and count, store nothing"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print the report as JSON, nothing else"
+        )
+
+    def handle(
+        self,
+        *,
+        sections: list[str],
+        workers: int,
+        dry_run: bool,
+        json: bool,
+        verbosity: int,
+        **options: Any,
+    ) -> None:
+        """Build what was asked for.
+
+        Raises:
+            CommandError: it could not be done; what was published before stays.
+        """
+        quiet = json or verbosity == 0
+        try:
+            with show_progress(self.stdout, quiet=quiet) as progress:
+                report = build(
+                    sections, workers=workers, dry_run=dry_run, progress=progress
+                )
+        except (SitemapsPlusError, ImproperlyConfigured) as error:
+            raise CommandError(
+                f"Nothing more was published: {error}. What was published before stays."
+            ) from error
+        if json:
+            self.stdout.write(_as_json(report))
+        elif not quiet:
+            self._print(report, verbosity)
+
+    def _print(self, report: BuildReport, verbosity: int) -> None:
+        self.stdout.write(table(_HEAD, _rows(report)))
+        for section in report.sections:
+            if section.skipped or section.dropped:
+                self.stderr.write(
+                    self.style.WARNING(
+                        f"{section.section}: {section.skipped:,} rows left out, "
+                        f"{section.dropped:,} values left out"
+                    )
+                )
+                for problem in section.problems[: 10 if verbosity < 2 else None]:
+                    self.stderr.write(f"  {problem}")
+        self.stdout.write(_closing(report))
+
+
+_HEAD = ("section", "pages", "entries", "bytes", "gzipped", "new files", "seconds")
+
+
+def _rows(report: BuildReport) -> list[tuple[str, ...]]:
+    return [
+        (
+            section.section,
+            f"{section.pages:,}",
+            f"{section.entries:,}",
+            f"{section.plain_size:,}",
+            f"{section.gzip_size:,}",
+            f"{section.stored:,}",
+            f"{section.seconds:.2f}",
+        )
+        for section in report.sections
+    ]
+
+
+def _closing(report: BuildReport) -> str:
+    if report.is_dry_run:
+        return f"Nothing was stored (--dry-run). {report.seconds:.2f} s."
+    if report.index_pages is None:
+        return (
+            "The index is not published before every section is built; until then it "
+            f"is rendered on request. {report.seconds:.2f} s."
+        )
+    return f"Index of {report.index_pages:,} pages published. {report.seconds:.2f} s."
+
+
+def _as_json(report: BuildReport) -> str:
+    return json.dumps(asdict(report), indent=2)

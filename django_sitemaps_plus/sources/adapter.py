@@ -1,0 +1,196 @@
+"""Sitemap classes of ``django.contrib.sitemaps``, taken as they are."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from functools import partial
+from types import SimpleNamespace
+from typing import Any
+
+from django.conf import settings
+from django.contrib.sitemaps import Sitemap
+from django.utils import timezone
+
+from ..conf import Site
+from ..core.extensions import Alternate
+from ..core.limits import MAX_ENTRIES
+from ..core.plan import KeyRange
+from .base import CHUNK_ROWS, Source, at_positions, batches, positions
+from .keyset import first_keys, in_range, on_write_database, pages_by_key
+from .rows import Getter, RowRenderer
+from .tally import Tally
+
+# A class that overrides one of these has its own idea of pages; only its own code
+# knows what is on them.
+_OWN_PAGING = ("get_urls", "_urls", "paginator")
+
+
+class SitemapSource(Source):
+    """A contrib ``Sitemap``; its own methods are asked for everything it lists.
+
+    Plain model querysets are paged by primary key. Whatever else ``items()`` returns is
+    paged by position, and so is a class that overrides how it is paged.
+
+    Args:
+        sitemap: an instance, or a class that can be called without arguments.
+    """
+
+    def __init__(self, sitemap: Sitemap[Any] | type[Sitemap[Any]]) -> None:
+        self.given = sitemap
+
+    @property
+    def kind(self) -> type[Sitemap[Any]]:
+        """The class."""
+        return self.given if isinstance(self.given, type) else type(self.given)
+
+    @property
+    def limit(self) -> int:  # type: ignore[override]
+        """The sitemap's own limit where it sets one; contrib's 50,000 is no choice."""
+        told = not isinstance(self.given, type) and "limit" in vars(self.given)
+        for ancestor in self.kind.__mro__[: self.kind.__mro__.index(Sitemap)]:
+            told = told or "limit" in vars(ancestor)
+        return int(self.given.limit) if told else Source.limit
+
+    @property
+    def extensions(self) -> Iterable[str]:  # type: ignore[override]
+        """Kinds of extension element that entries may have."""
+        return ["xhtml"] if self.has_own_paging or self.kind.alternates else []
+
+    @property
+    def has_own_paging(self) -> bool:
+        """Whether the class decides itself what is on which page."""
+        return any(
+            getattr(self.kind, name) is not getattr(Sitemap, name)
+            for name in _OWN_PAGING
+        )
+
+    def make(self) -> Any:
+        """Return a sitemap for one use; nothing that it remembers reaches another."""
+        made = self.given() if isinstance(self.given, type) else copy.copy(self.given)
+        made.limit = self.limit
+        return made
+
+    @property
+    def rows_per_page(self) -> int:
+        """Rows that a first plan gives a page; each row is an entry in each language."""
+        sitemap = self.make()
+        languages = len(sitemap._languages()) if sitemap.i18n else 1
+        return max(1, self.limit // max(1, languages))
+
+    @property
+    def max_entries(self) -> int:
+        """Entries above which a page is too full."""
+        return MAX_ENTRIES if self.has_own_paging else super().max_entries
+
+    def first_keys(self, step: int, site: Site) -> Iterator[str]:
+        """Yield the key, position or page at which each page begins, as text."""
+        sitemap = self.make()
+        if self.has_own_paging:
+            paginator = sitemap.paginator
+            return map(str, range(paginator.num_pages if paginator.count else 0))
+        items = sitemap.items()
+        if pages_by_key(items):
+            return first_keys(on_write_database(items, None), "pk", step)
+        return positions(items, step)
+
+    def is_larger_than(self, rows: int, site: Site) -> bool:
+        """Return whether there are more items."""
+        sitemap = self.make()
+        if self.has_own_paging:
+            return bool(sitemap.paginator.count > rows)
+        items = sitemap.items()
+        if pages_by_key(items):
+            return bool(items.order_by("pk").values_list("pk")[rows : rows + 1])
+        return any(True for _ in at_positions(items, KeyRange(str(rows))))
+
+    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+        """Yield the lines of a page, many at a time, and count them in the tally."""
+        sitemap = self.make()
+        origin, getters = _origin(sitemap, site), _getters(sitemap, site)
+        if self.has_own_paging:
+            origin, getters = None, _OWN_GETTERS
+        renderer = RowRenderer(getters, origin, self.on_error == "raise")
+        rows = self._rows(sitemap, key_range, site)
+        return batches(rows, partial(renderer.render, tally=tally))
+
+    def _rows(self, sitemap: Any, key_range: KeyRange, site: Site) -> Iterable[Any]:
+        if self.has_own_paging:
+            return _own_page(sitemap, int(key_range.low or 0) + 1, site)
+        items = sitemap.items()
+        if pages_by_key(items):
+            items = in_range(on_write_database(items, None), "pk", key_range)
+            items = items[: self.max_entries + 1].iterator(CHUNK_ROWS)
+        else:
+            items = at_positions(items, key_range)
+        return _in_languages(sitemap, items) if sitemap.i18n else items
+
+    def __repr__(self) -> str:
+        return f"<{self.kind.__module__}.{self.kind.__qualname__}>"
+
+
+def _own_page(sitemap: Any, number: int, site: Site) -> Iterable[dict[str, Any]]:
+    scheme, _, host = site.origin.partition("://")
+    current = SimpleNamespace(domain=host, name=host)
+    urls: Iterable[dict[str, Any]] = sitemap.get_urls(
+        page=number, site=current, protocol=scheme
+    )
+    return urls
+
+
+def _in_languages(sitemap: Any, items: Iterable[Any]) -> Iterator[tuple[Any, str]]:
+    for item in items:
+        for language in sitemap.get_languages_for_item(item):
+            yield item, language
+
+
+def _origin(sitemap: Any, site: Site) -> str:
+    scheme, _, host = site.origin.partition("://")
+    return f"{sitemap.get_protocol(scheme)}://{host}"
+
+
+def _getters(sitemap: Any, site: Site) -> dict[str, Getter]:
+    """Return what takes the fields from a row: an item, or an item and a language."""
+    getters: dict[str, Getter] = {
+        "location": sitemap._location,
+        "lastmod": lambda row: _aware(sitemap._get("lastmod", row)),
+        "changefreq": partial(sitemap._get, "changefreq"),
+        "priority": partial(sitemap._get, "priority"),
+    }
+    if sitemap.i18n and sitemap.alternates:
+        origin = _origin(sitemap, site)
+        getters["alternates"] = partial(_alternates, sitemap, origin)
+    return getters
+
+
+def _alternates(sitemap: Any, origin: str, row: tuple[Any, str]) -> list[Alternate]:
+    languages = sitemap.get_languages_for_item(row[0])
+    found = [
+        Alternate(language, origin + sitemap._location(row, language))
+        for language in languages
+    ]
+    default = settings.LANGUAGE_CODE
+    if sitemap.x_default and default in languages:
+        path = sitemap._location(row, default).replace(f"/{default}/", "/", 1)
+        found.append(Alternate("x-default", origin + path))
+    return found
+
+
+def _aware(value: Any) -> Any:
+    """Return a naive datetime, which contrib prints as it is, as one in TIME_ZONE."""
+    if isinstance(value, datetime) and timezone.is_naive(value):
+        return timezone.make_aware(value, timezone.get_default_timezone())
+    return value
+
+
+_OWN_GETTERS: dict[str, Getter] = {
+    "location": lambda url: url["location"],
+    "lastmod": lambda url: _aware(url.get("lastmod")),
+    "changefreq": lambda url: url.get("changefreq"),
+    "priority": lambda url: url.get("priority") or None,
+    "alternates": lambda url: [
+        Alternate(alternate["lang_code"], alternate["location"])
+        for alternate in url.get("alternates", ())
+    ],
+}

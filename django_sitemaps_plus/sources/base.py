@@ -1,0 +1,112 @@
+"""What every source is: something that can be cut into pages and read page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, ClassVar, Literal
+
+from ..conf import Site
+from ..core.entries import Entry
+from ..core.limits import MAX_ENTRIES
+from ..core.locations import absolute_url
+from ..core.plan import KeyRange
+from ..core.renderers import entry_line
+from ..core.renderers.extensions import NAMESPACES
+from .tally import Tally
+
+#: Lines that are rendered, hashed and compressed at once: small enough for the
+#: processor's cache, large enough that the work per chunk does not count.
+CHUNK_ROWS = 500
+
+
+class Source:
+    """Says which entries a section has.
+
+    A subclass yields them from :meth:`entries`. Such a section is paged by position:
+    page two begins where page one is full. :class:`ModelSource` pages by key instead,
+    which costs less and keeps pages stable.
+
+    One instance serves every request and build, so it keeps no state of either.
+
+    Attributes:
+        limit: entries a page should hold, at most 50,000.
+        on_error: ``"skip"`` leaves out what cannot be listed and counts it;
+            ``"raise"`` lets the error stop the page.
+    """
+
+    limit: int = 10_000
+    on_error: Literal["skip", "raise"] = "skip"
+
+    #: Kinds of extension element that entries may have; see ``NAMESPACES``.
+    extensions: ClassVar[Iterable[str]] = tuple(NAMESPACES)
+
+    def entries(self, origin: str) -> Iterable[Entry]:
+        """Yield every entry, in an order that does not change by itself.
+
+        Args:
+            origin: scheme and host of the site, such as ``https://shop.example``.
+        """
+        raise NotImplementedError(f"{type(self).__qualname__} does not say its entries")
+
+    @property
+    def rows_per_page(self) -> int:
+        """Rows that a first plan gives a page."""
+        return self.limit
+
+    @property
+    def max_entries(self) -> int:
+        """Entries above which a page is too full; growth up to it needs no new plan."""
+        return min(self.limit + self.limit // 10, MAX_ENTRIES)
+
+    def first_keys(self, step: int, site: Site) -> Iterator[str]:
+        """Yield the key of each ``step``-th row, from the first, as text."""
+        yield from positions(self.entries(site.origin), step)
+
+    def is_larger_than(self, rows: int, site: Site) -> bool:
+        """Return whether it has more rows, without reading many more than that."""
+        return any(True for _ in islice(self.entries(site.origin), rows, None))
+
+    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+        """Yield the lines of a page, many at a time, and count them in the tally."""
+        entries = at_positions(self.entries(site.origin), key_range)
+        while lines := [
+            self._line(entry, site, tally) for entry in islice(entries, CHUNK_ROWS)
+        ]:
+            yield "".join(lines)
+
+    def _line(self, entry: Entry, site: Site, tally: Tally) -> str:
+        try:
+            absolute_url(entry.loc, site.origin)
+            line = entry_line(entry)
+        except Exception as error:
+            if self.on_error == "raise":
+                raise
+            tally.skip(ascii(entry)[:200], error)
+            return ""
+        tally.entries += 1
+        tally.newest = max(tally.newest, entry.lastmod_text or "")
+        return line
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__module__}.{type(self).__qualname__}>"
+
+
+def at_positions(rows: Iterable[Any], key_range: KeyRange) -> Iterator[Any]:
+    """Return the rows whose positions, counted from 0, are in the range."""
+    low = int(key_range.low or 0)
+    high = None if key_range.high is None else int(key_range.high)
+    return islice(rows, low, high)
+
+
+def positions(rows: Iterable[Any], step: int) -> Iterator[str]:
+    for position, _ in enumerate(rows):
+        if position % step == 0:
+            yield str(position)
+
+
+def batches(rows: Iterable[Any], make: Callable[[list[Any]], str]) -> Iterator[str]:
+    """Yield the text of each batch of rows."""
+    iterator = iter(rows)
+    while batch := list(islice(iterator, CHUNK_ROWS)):
+        yield make(batch)

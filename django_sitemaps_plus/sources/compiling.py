@@ -1,0 +1,118 @@
+"""From what a model source declares to what its query selects and how rows render."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..conf import Site
+from ..core.entries import check_changefreq, check_priority, format_priority
+from .dates import as_text
+from .declarations import (
+    Columns,
+    constant,
+    find_field,
+    is_expression,
+    is_method,
+    is_path,
+    route_getter,
+)
+from .fast import path_lines, route_lines
+from .route import CompiledRoute, Route
+from .rows import FIELDS, NAMESPACE_OF, FastLines, Getter, RowRenderer
+
+if TYPE_CHECKING:
+    from .model import ModelSource
+
+
+def compile_renderer(
+    source: ModelSource[Any], alias: str, site: Site
+) -> tuple[Columns, RowRenderer]:
+    """Return the columns to select on a database, and what renders their rows.
+
+    To be called, and the rows rendered, in the surroundings of a site.
+    """
+    columns = Columns(of_instances=source.uses_instances)
+    declared = {name: source.declaration(name) for name in FIELDS}
+    declared = {name: value for name, value in declared.items() if value is not None}
+    location = declared["location"]
+    route = location.compile() if isinstance(location, Route) else None
+    getters = {"location": _location(location, route, columns)}
+    lastmod_is_text = _add_lastmod(source, declared, columns, getters, alias)
+    for name, value in declared.items():
+        if name not in getters:
+            getters[name] = _getter(name, value, columns)
+    fast = None
+    if not columns.of_instances and lastmod_is_text:
+        fast = _fast(declared, route, site.origin)
+    return columns, RowRenderer(getters, site.origin, source.on_error == "raise", fast)
+
+
+def _location(location: Any, route: CompiledRoute | None, columns: Columns) -> Getter:
+    if route is None:
+        return _getter("location", location, columns)
+    taken: dict[int, Getter] = {}
+    # The fast way takes the columns in the order of the URL.
+    order = [i for i, _ in route.fast.checks] if route.fast else ()
+    paths = list(location.arguments.values())
+    for position in order or range(len(paths)):
+        taken[position] = columns.add(paths[position])
+    return route_getter(route, [taken[i] for i in range(len(paths))])
+
+
+def _add_lastmod(
+    source: ModelSource[Any],
+    declared: dict[str, Any],
+    columns: Columns,
+    getters: dict[str, Getter],
+    alias: str,
+) -> bool:
+    """Add the lastmod; return whether the fast way can write it."""
+    lastmod = declared.get("lastmod")
+    if lastmod is None:
+        return True
+    if isinstance(lastmod, str):
+        text = as_text(lastmod, find_field(source.model, lastmod), alias)
+        getters["lastmod"] = columns.add(text or lastmod)
+        return text is not None
+    getters["lastmod"] = _getter("lastmod", lastmod, columns)
+    return False
+
+
+def _getter(name: str, value: Any, columns: Columns) -> Getter:
+    if is_path(name, value) or is_expression(value):
+        return columns.add(value)
+    return value if is_method(value) else constant(value)  # type: ignore[no-any-return]
+
+
+def _fast(
+    declared: dict[str, Any], route: CompiledRoute | None, origin: str
+) -> FastLines | None:
+    if not NAMESPACE_OF.keys().isdisjoint(declared):
+        return None
+    try:
+        constants = _constants(declared)
+    except ValueError:
+        return None
+    has_lastmod = "lastmod" in declared
+    if route is not None:
+        if route.fast is None:
+            return None
+        return route_lines(route.fast, origin, has_lastmod, **constants)
+    return path_lines(origin, has_lastmod, **constants)
+
+
+def _constants(declared: dict[str, Any]) -> dict[str, str | None]:
+    """Return changefreq and priority as text.
+
+    Raises:
+        ValueError: one is a column or a bad value, which needs a look at each row.
+    """
+    changefreq, priority = declared.get("changefreq"), declared.get("priority")
+    if isinstance(priority, str) or is_expression(priority):
+        raise ValueError("a column")
+    return {
+        "changefreq": None if changefreq is None else check_changefreq(changefreq),
+        "priority": None
+        if priority is None
+        else format_priority(check_priority(priority)),
+    }

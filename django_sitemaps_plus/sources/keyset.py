@@ -1,0 +1,93 @@
+"""Reading a queryset by key: from one key up to another, in the database's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.core.exceptions import FieldDoesNotExist, ValidationError
+from django.db import router
+from django.db.models import Field, Model, QuerySet
+from django.db.models.query import ModelIterable
+
+from ..core.plan import KeyRange
+from ..exceptions import ConfigurationError, StalePlan
+
+
+def key_field(model: type[Model], key: str) -> Field[Any, Any]:
+    """Return the field that pages are cut by; of a relation, the field it holds.
+
+    Raises:
+        ConfigurationError: the model has no such field.
+    """
+    try:
+        field: Any = model._meta.pk if key == "pk" else model._meta.get_field(key)
+    except FieldDoesNotExist as error:
+        raise ConfigurationError(
+            f"key = {key!r}: {model._meta.label} has no such field. Name a unique, "
+            "indexed field, or leave key out for the primary key."
+        ) from error
+    while field.remote_field is not None:
+        field = field.target_field
+    return field
+
+
+def pages_by_key(queryset: object) -> bool:
+    """Return whether the rows of a queryset can be read by key range."""
+    if not isinstance(queryset, QuerySet):
+        return False
+    query = queryset.query
+    return (
+        issubclass(queryset._iterable_class, ModelIterable)
+        and not query.is_sliced
+        and not query.combinator
+        and not query.distinct_fields
+    )
+
+
+def on_write_database(queryset: QuerySet[Any], using: str | None) -> QuerySet[Any]:
+    """Return the queryset on the database that its rows are written to.
+
+    A replica may lag behind a change that we were just told of.
+    """
+    if using is None and queryset._db is None:
+        using = router.db_for_write(queryset.model)
+    return queryset if using is None else queryset.using(using)
+
+
+def in_range(queryset: QuerySet[Any], key: str, key_range: KeyRange) -> QuerySet[Any]:
+    """Return the rows whose keys are in the range, ordered by key.
+
+    Raises:
+        StalePlan: a bound is no value of the key, whose type has changed.
+    """
+    if key_range.low is not None:
+        low = _value(queryset.model, key, key_range.low)
+        queryset = queryset.filter(**{f"{key}__gte": low})
+    if key_range.high is not None:
+        high = _value(queryset.model, key, key_range.high)
+        queryset = queryset.filter(**{f"{key}__lt": high})
+    return queryset.order_by(key)
+
+
+def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
+    """Yield the key of each ``step``-th row, from the first, as text.
+
+    Each is one query that skips along the key's index from the one before, so none
+    takes longer for standing further back.
+    """
+    keys = queryset.order_by(key).values_list(key, flat=True)
+    found = list(keys[:1])
+    while found:
+        yield str(found[0])
+        found = list(keys.filter(**{f"{key}__gte": found[0]})[step : step + 1])
+
+
+def _value(model: type[Model], key: str, text: str) -> Any:
+    try:
+        return key_field(model, key).to_python(text)
+    except ValidationError as error:
+        raise StalePlan(
+            f"{text!r} is no {key} of {model._meta.label}: the type of the key has "
+            "changed since the plan was made"
+        ) from error

@@ -1,0 +1,137 @@
+"""``ModelSource``: the rows of a model, read by key range."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+from typing import Any, Generic, TypeVar
+
+from django.db.models import Model, QuerySet
+
+from ..conf import Site
+from ..core.limits import LimitExceeded
+from ..core.plan import KeyRange
+from ..exceptions import ConfigurationError
+from .base import CHUNK_ROWS, Source, batches
+from .compiling import compile_renderer
+from .declarations import Columns, is_method
+from .keyset import first_keys, in_range, on_write_database, pages_by_key
+from .rows import FIELDS, NAMESPACE_OF
+from .tally import Tally
+
+M = TypeVar("M", bound=Model)
+
+#: Tuples that one round trip to the database brings: many are cheap.
+ROWS_READ = 2_000
+
+
+class ModelSource(Source, Generic[M]):
+    """The rows of a model.
+
+    Each of ``location``, ``lastmod``, ``changefreq``, ``priority``, ``images``,
+    ``videos``, ``news`` and ``alternates`` is a declaration (a constant, a field path,
+    a Django expression, for ``location`` also a :class:`Route`) or a method that takes
+    the object. While all are declarations, rows are read as tuples and no model
+    instance is ever made; one method switches the source to instances. Without
+    ``location``, the object's ``get_absolute_url()`` is asked.
+
+    Attributes:
+        model: the model.
+        key: a unique, not null, indexed field whose values never change; pages are
+            ranges of it. Integers, UUIDs and strings will do.
+        using: alias of the database to read; by default the one that the router
+            names for writing the model.
+    """
+
+    model: type[M]
+    key: str = "pk"
+    using: str | None = None
+
+    location: Any = None
+    lastmod: Any = None
+    changefreq: Any = None
+    priority: Any = None
+    images: Any = None
+    videos: Any = None
+    news: Any = None
+    alternates: Any = None
+
+    def get_queryset(self) -> QuerySet[M]:
+        """Return the rows to list; override it to filter, never to slice."""
+        return self.model._default_manager.all()
+
+    @property
+    def extensions(self) -> Iterable[str]:  # type: ignore[override]
+        """Kinds of extension element that entries may have."""
+        return [NAMESPACE_OF[name] for name in NAMESPACE_OF if self._has(name)]
+
+    def declaration(self, name: str) -> Any:
+        """Return what the source says of a field; for no location, a method."""
+        value = getattr(self, name)
+        if name == "location" and value is None:
+            return get_absolute_url
+        return value
+
+    @property
+    def uses_instances(self) -> bool:
+        """Whether a method makes rows model instances."""
+        return any(is_method(self.declaration(name)) for name in FIELDS)
+
+    def _has(self, name: str) -> bool:
+        return self.declaration(name) is not None
+
+    def queryset(self) -> QuerySet[M]:
+        """Return the rows on the database they are read from, in no order.
+
+        Raises:
+            ConfigurationError: ``get_queryset`` returns what has no key ranges.
+        """
+        queryset = self.get_queryset()
+        if not pages_by_key(queryset):
+            raise ConfigurationError(
+                f"{self!r}.get_queryset() must return a queryset of model instances "
+                "that is not sliced, combined or distinct on fields, since its pages "
+                "are key ranges. Use Source for anything else."
+            )
+        return on_write_database(queryset, self.using)
+
+    def first_keys(self, step: int, site: Site) -> Iterator[str]:
+        """Yield the key of each ``step``-th row, from the first, as text."""
+        return first_keys(self.queryset(), self.key, step)
+
+    def is_larger_than(self, rows: int, site: Site) -> bool:
+        """Return whether it has more rows, by one bounded query."""
+        keys = self.queryset().order_by(self.key).values_list(self.key)
+        return bool(keys[rows : rows + 1])
+
+    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+        """Yield the lines of a page, many at a time, and count them in the tally.
+
+        Raises:
+            LimitExceeded: the range holds more rows than the page may.
+        """
+        queryset = in_range(self.queryset(), self.key, key_range)
+        columns, renderer = compile_renderer(self, queryset.db, site)
+        rows = self._rows(queryset, columns, self.max_entries + 1)
+        render = partial(renderer.render, tally=tally)
+        return batches(_at_most(rows, self.max_entries), render)
+
+    def _rows(
+        self, queryset: QuerySet[M], columns: Columns, limit: int
+    ) -> Iterator[Any]:
+        if columns.of_instances:
+            rows = queryset.annotate(**columns.aliases())[:limit]
+            return rows.iterator(CHUNK_ROWS)
+        return queryset.values_list(*columns.expressions)[:limit].iterator(ROWS_READ)
+
+
+def get_absolute_url(obj: Any) -> Any:
+    """Return where an object says that it is found."""
+    return obj.get_absolute_url()
+
+
+def _at_most(rows: Iterable[Any], limit: int) -> Iterator[Any]:
+    for count, row in enumerate(rows):
+        if count >= limit:
+            raise LimitExceeded(limit, "entries")
+        yield row

@@ -1,0 +1,280 @@
+"""``reverse()``, compiled: what is the same for every row is worked out once."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+from weakref import WeakKeyDictionary
+
+from django.urls import (
+    NoReverseMatch,
+    URLResolver,
+    converters,
+    get_resolver,
+    get_script_prefix,
+    get_urlconf,
+    reverse,
+)
+from django.urls.resolvers import get_ns_resolver
+from django.utils.http import RFC3986_SUBDELIMS, escape_leading_slashes
+from django.utils.translation import get_language
+
+logger = logging.getLogger(__name__)
+
+_SAFE = RFC3986_SUBDELIMS + "/~:@"  # what reverse() leaves as it is
+_ALNUM = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+
+#: For each of Django's converters: the bytes of strings that it takes and that need
+#: neither quoting nor escaping. Strings with others go the longer way, row by row.
+_PLAIN_BYTES: dict[type, bytes] = {
+    converters.IntConverter: b"",
+    converters.UUIDConverter: b"",
+    converters.SlugConverter: _ALNUM + b"-_",
+    converters.StringConverter: _ALNUM + b"-_.~",
+    converters.PathConverter: _ALNUM + b"-_.~/",
+}
+
+
+class Route:
+    """The URL of a named pattern, with its arguments taken from the row.
+
+    Args:
+        name: as for ``reverse()``, namespaces included.
+        arguments: the pattern's keyword arguments, each with a field path
+            (``"author__slug"``) or a Django expression.
+    """
+
+    def __init__(self, name: str, /, **arguments: Any) -> None:
+        self.name = name
+        self.arguments = arguments
+        self._compiled: WeakKeyDictionary[URLResolver, dict[Any, CompiledRoute]] = (
+            WeakKeyDictionary()
+        )
+
+    def __repr__(self) -> str:
+        arguments = "".join([f", {k}={v!r}" for k, v in self.arguments.items()])
+        return f"Route({self.name!r}{arguments})"
+
+    def compile(self) -> CompiledRoute:
+        """Return the route for the URLconf, language and script prefix in force."""
+        known = self._compiled.setdefault(get_resolver(get_urlconf()), {})
+        surroundings = (get_language(), get_script_prefix())
+        if surroundings not in known:
+            known[surroundings] = compile_route(self.name, tuple(self.arguments))
+        return known[surroundings]
+
+
+class CompiledRoute:
+    """Gives for each row exactly what ``reverse()`` gives.
+
+    This one asks ``reverse()`` itself; :class:`_PatternRoute` does not need to.
+    """
+
+    #: A %-format of the URL, and a check for each of its arguments, where all values
+    #: of a column can be checked at once.
+    fast: FastRoute | None = None
+
+    def __init__(self, name: str, arguments: Sequence[str]) -> None:
+        self.name = name
+        self.arguments = tuple(arguments)
+
+    def __call__(self, values: Sequence[Any]) -> str:
+        """Return the path for the values of the arguments, in their order.
+
+        Raises:
+            NoReverseMatch: no pattern takes them.
+        """
+        kwargs = dict(zip(self.arguments, values, strict=True))
+        return reverse(self.name, kwargs=kwargs)
+
+
+@dataclass(frozen=True, slots=True)
+class FastRoute:
+    """A route all of whose values are seen at once to be harmless.
+
+    Attributes:
+        pieces: quoted text around the arguments; one more than there are.
+        checks: for each argument in the order of the URL: its number among the
+            route's arguments, and what says whether a column is harmless.
+    """
+
+    pieces: tuple[str, ...]
+    checks: tuple[tuple[int, Callable[[Sequence[Any]], bool]], ...]
+
+
+def compile_route(name: str, arguments: Sequence[str]) -> CompiledRoute:
+    """Return the route for the URLconf, language and script prefix in force."""
+    try:
+        candidates = tuple(_candidates(name, frozenset(arguments)))
+    except _CannotCompile as error:
+        logger.warning(
+            "Route %r is not compiled, so each row asks reverse(): %s", name, error
+        )
+        return CompiledRoute(name, arguments)
+    return _PatternRoute(name, arguments, candidates)
+
+
+class _CannotCompile(Exception):
+    """The URLconf is built of something that only reverse() knows."""
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """One way to write the URL: a form of a pattern that has the right arguments."""
+
+    template: str  # %-format of the path, not quoted
+    prefix: str  # the script prefix in it, as a regular expression
+    pattern: str  # the path must match it, as the resolver will match it
+    params: tuple[str, ...]
+    defaults: Mapping[str, Any]  # values that arguments outside the path must have
+    converters: Mapping[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def regex(self) -> re.Pattern[str]:
+        return re.compile(f"^{self.prefix}{self.pattern}")
+
+    def path(self, values: Mapping[str, Any]) -> str | None:
+        """Return the quoted path, or None where the values do not fit."""
+        for name, default in self.defaults.items():
+            if values.get(name, default) != default:
+                return None
+        try:
+            texts = {name: self._text(name, value) for name, value in values.items()}
+        except ValueError:
+            return None
+        path = self.template % texts
+        if not self.regex.search(path):
+            return None
+        return escape_leading_slashes(quote(path, safe=_SAFE))
+
+    def _text(self, name: str, value: Any) -> Any:
+        converter = self.converters.get(name)
+        return str(value) if converter is None else converter.to_url(value)
+
+
+class _PatternRoute(CompiledRoute):
+    """Knows the patterns of its name, and tries them in the resolver's order."""
+
+    def __init__(
+        self, name: str, arguments: Sequence[str], candidates: tuple[_Candidate, ...]
+    ) -> None:
+        super().__init__(name, arguments)
+        self._candidates = candidates
+        if candidates:
+            self.fast = _fast_route(candidates[0], self.arguments)
+
+    def __call__(self, values: Sequence[Any]) -> str:
+        kwargs = dict(zip(self.arguments, values, strict=True))
+        for candidate in self._candidates:
+            if (path := candidate.path(kwargs)) is not None:
+                return path
+        raise NoReverseMatch(
+            f"No pattern named {self.name!r} takes {ascii(kwargs)[:300]}"
+        )
+
+
+def _candidates(name: str, arguments: frozenset[str]) -> Iterator[_Candidate]:
+    resolver, view = _resolver(name)
+    if type(resolver)._reverse_with_prefix is not URLResolver._reverse_with_prefix:
+        raise _CannotCompile(f"{type(resolver).__name__} reverses in its own way")
+    prefix = get_script_prefix()
+    possibilities = resolver.reverse_dict.getlist(view)
+    for forms, pattern, defaults, pattern_converters in possibilities:
+        for form, params in forms:
+            if arguments.symmetric_difference(params).difference(defaults):
+                continue
+            yield _Candidate(
+                template=prefix.replace("%", "%%") + form,
+                prefix=re.escape(prefix),
+                pattern=pattern,
+                params=tuple(params),
+                defaults={k: v for k, v in defaults.items() if k not in params},
+                converters=pattern_converters,
+            )
+
+
+def _resolver(name: str) -> tuple[URLResolver, str]:
+    """Walk the namespaces of a name as reverse() does without a current app."""
+    resolver = get_resolver(get_urlconf())
+    *namespaces, view = name.split(":")
+    pattern, pattern_converters = "", {}
+    for namespace in namespaces:
+        instances = resolver.app_dict.get(namespace)
+        if instances and namespace not in instances:
+            namespace = instances[0]  # an app name: its first instance
+        if namespace not in resolver.namespace_dict:
+            raise NoReverseMatch(f"{namespace!r} of {name!r} is no registered namespace")
+        extra, resolver = resolver.namespace_dict[namespace]
+        pattern += extra
+        pattern_converters.update(resolver.pattern.converters)
+    if pattern:
+        resolver = get_ns_resolver(
+            pattern, resolver, tuple(pattern_converters.items())
+        )
+    return resolver, view
+
+
+def _fast_route(
+    candidate: _Candidate, arguments: tuple[str, ...]
+) -> FastRoute | None:
+    """Return the fast form of a pattern that ``path()`` made, else None.
+
+    Its regular expression is then literal text and the expressions of Django's own
+    converters in a row, so a path matches when each value matches its own.
+    """
+    texts = candidate.template.split("%(")
+    names = [text.partition(")s")[0] for text in texts[1:]]
+    pieces = [texts[0], *[text.partition(")s")[2] for text in texts[1:]]]
+    kinds = [type(candidate.converters.get(name)) for name in names]
+    if (
+        sorted(names) != sorted(arguments)
+        or candidate.defaults
+        or any(kind not in _PLAIN_BYTES for kind in kinds)
+        or any("%" in piece for piece in pieces)
+        or not _is_plain(candidate, pieces, names)
+        or pieces[0].startswith("//")
+        or (pieces[0] == "/" and kinds and kinds[0] is converters.PathConverter)
+    ):
+        return None
+    return FastRoute(
+        tuple([quote(piece, safe=_SAFE) for piece in pieces]),
+        tuple(
+            [
+                (arguments.index(name), _column_check(kind))
+                for name, kind in zip(names, kinds, strict=True)
+            ]
+        ),
+    )
+
+
+def _is_plain(
+    candidate: _Candidate, pieces: Sequence[str], names: Sequence[str]
+) -> bool:
+    expected = re.escape(pieces[0])
+    for name, piece in zip(names, pieces[1:], strict=True):
+        regex = candidate.converters[name].regex
+        expected += f"(?P<{name}>{regex})" + re.escape(piece)
+    actual = candidate.prefix + candidate.pattern
+    return any(actual == expected + end for end in (r"\Z", r"\z"))
+
+
+def _column_check(kind: type) -> Callable[[Sequence[Any]], bool]:
+    plain = _PLAIN_BYTES[kind]
+
+    def is_harmless(values: Sequence[Any]) -> bool:
+        types = set(map(type, values))
+        if types == {str}:
+            return "" not in values and not "".join(values).encode(
+                "utf-8", "replace"
+            ).translate(None, plain)
+        if types == {int}:
+            return kind is not converters.UUIDConverter and min(values) >= 0
+        return types == {UUID} and kind is not converters.IntConverter
+
+    return is_harmless

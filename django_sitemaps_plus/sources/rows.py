@@ -1,0 +1,156 @@
+"""Rows become lines: many at once where all are harmless, else one by one with care."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from django.utils.functional import Promise
+
+from ..core.entries import (
+    Alternate,
+    Video,
+    check_all,
+    check_changefreq,
+    check_images,
+    check_news,
+    check_priority,
+    format_priority,
+)
+from ..core.locations import absolute_url
+from ..core.renderers import url_line
+from ..core.renderers.extensions import extension_elements
+from .dates import lastmod_text
+from .tally import Tally
+
+#: What a source may say of an entry, in the order of the element.
+FIELDS = (
+    "location",
+    "lastmod",
+    "changefreq",
+    "priority",
+    "images",
+    "videos",
+    "news",
+    "alternates",
+)
+
+#: The namespaces that the extension fields need.
+NAMESPACE_OF = {
+    "images": "image",
+    "videos": "video",
+    "news": "news",
+    "alternates": "xhtml",
+}
+
+Getter = Callable[[Any], Any]
+
+
+class FastLines(Protocol):
+    """Renders many rows at once, or declines."""
+
+    def __call__(self, rows: Sequence[Any], tally: Tally) -> str | None:
+        """Return the lines of all rows; None where a value needs a closer look."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowRenderer:
+    """Renders the rows of one source.
+
+    Attributes:
+        getters: for each field that the source has, what takes its value from a row.
+        origin: scheme and host that locations belong to; None where they are absolute
+            and may be elsewhere.
+        raises: whether a bad row stops the page.
+        fast: renders whole batches, where the source is simple enough.
+    """
+
+    getters: Mapping[str, Getter]
+    origin: str | None
+    raises: bool = False
+    fast: FastLines | None = field(default=None, repr=False)
+
+    def render(self, rows: Sequence[Any], tally: Tally) -> str:
+        """Return the lines of the rows, in their order, and count them."""
+        if self.fast is not None:
+            lines = self.fast(rows, tally)
+            if lines is not None:
+                return lines
+        return "".join([self._line(row, tally) for row in rows])
+
+    def _line(self, row: Any, tally: Tally) -> str:
+        try:
+            location = _plain_text(self.getters["location"](row))
+            loc = absolute_url(location, self.origin)
+        except Exception as error:
+            if self.raises:
+                raise
+            tally.skip(describe(row), error)
+            return ""
+        lastmod = self._value("lastmod", lastmod_text, row, tally)
+        line = url_line(
+            loc,
+            lastmod,
+            self._value("changefreq", check_changefreq, row, tally),
+            self._value("priority", _priority_text, row, tally),
+            self._extensions(row, tally),
+        )
+        tally.entries += 1
+        tally.newest = max(tally.newest, lastmod or "")
+        return line
+
+    def _value(
+        self, name: str, check: Callable[[Any], Any], row: Any, tally: Tally
+    ) -> Any:
+        """Return the checked value of a field, None where it is absent or bad."""
+        getter = self.getters.get(name)
+        if getter is None:
+            return None
+        try:
+            value = getter(row)
+            return None if value is None else check(value)
+        except Exception as error:
+            if self.raises:
+                raise
+            tally.drop(describe(row), name, error)
+            return None
+
+    def _extensions(self, row: Any, tally: Tally) -> str:
+        if NAMESPACE_OF.keys().isdisjoint(self.getters):
+            return ""
+        return extension_elements(
+            self._value("images", check_images, row, tally) or (),
+            self._value("videos", _videos, row, tally) or (),
+            self._value("news", check_news, row, tally),
+            self._value("alternates", _alternates, row, tally) or (),
+        )
+
+
+def _plain_text(value: object) -> str:
+    if value is None:
+        raise ValueError("it has no location")
+    # A location may be a lazy reverse() or a translated string.
+    if not isinstance(value, str | Promise):
+        raise TypeError(f"{value!r} is no location; give a path or a URL")
+    return str(value)
+
+
+def _priority_text(value: object) -> str:
+    return format_priority(check_priority(value))
+
+
+def _videos(values: Iterable[Any]) -> tuple[Video, ...]:
+    return check_all(Video, (values,) if isinstance(values, Video) else values)
+
+
+def _alternates(values: Iterable[Any]) -> tuple[Alternate, ...]:
+    return check_all(Alternate, values)
+
+
+def describe(row: object) -> str:
+    """Return words by which a person finds a row, in ASCII and short."""
+    pk = getattr(row, "pk", None)
+    if pk is not None and not isinstance(row, tuple):
+        return f"{type(row).__name__} {ascii(pk)[:100]}"
+    return f"row {ascii(row)[:200]}"

@@ -1,0 +1,8 @@
+"""Where objects go: immutable gzipped files in any Django storage."""
+
+from __future__ import annotations
+
+from .filesystem import AtomicFileSystemStorage
+from .objects import get_storage, read_object, store_object
+
+__all__ = ["AtomicFileSystemStorage", "get_storage", "read_object", "store_object"]

@@ -1,0 +1,64 @@
+"""Files that are there whole or not at all, whatever is killed or unplugged."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from django.core.files.base import File
+from django.core.files.storage import FileSystemStorage
+
+
+class AtomicFileSystemStorage(FileSystemStorage):
+    """A file system storage whose ``save()`` is atomic and durable.
+
+    Django's own opens the final name and streams into it, so readers see half a file
+    and a crash leaves one. Here the bytes go to a temporary file beside it, are
+    flushed to disk, and take their name in one step; the directory is flushed too, so
+    the name survives a power cut once ``save()`` has returned.
+    """
+
+    def _save(self, name: str, content: File[Any]) -> str:
+        target = Path(self.path(name))
+        self._make_directory(target.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=".", dir=target.parent)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                for chunk in content.chunks():
+                    file.write(chunk)
+                file.flush()
+                os.fchmod(file.fileno(), self._mode())
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(temporary)
+            raise
+        _sync_directory(target.parent)
+        return name.replace("\\", "/")
+
+    def _mode(self) -> int:
+        # mkstemp() makes files that only their owner may read; a web server is another.
+        mode = self.file_permissions_mode
+        return 0o644 if mode is None else int(mode)
+
+    def _make_directory(self, directory: Path) -> None:
+        missing = [path for path in (directory, *directory.parents) if not path.exists()]
+        directory.mkdir(parents=True, exist_ok=True)
+        for path in missing:
+            if self.directory_permissions_mode is not None:
+                path.chmod(self.directory_permissions_mode)
+            _sync_directory(path.parent)
+
+
+def _sync_directory(path: Path) -> None:
+    if os.name == "nt":
+        return  # Windows cannot flush a directory
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,78 @@
+"""Objects: one immutable file each, under a name that is never used again."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from pathlib import Path
+
+from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import InvalidStorageError, Storage, storages
+
+from ..conf import get_settings
+from ..core.compression import Document
+from ..exceptions import ConfigurationError, StoreError
+from .filesystem import AtomicFileSystemStorage
+
+
+def get_storage() -> Storage:
+    """Return the storage of objects.
+
+    Raises:
+        ConfigurationError: STORAGE names none, or there is neither it nor MEDIA_ROOT.
+    """
+    alias = get_settings().storage
+    if alias is not None:
+        try:
+            return storages[alias]
+        except InvalidStorageError as error:
+            raise ConfigurationError(
+                f"SITEMAPS_PLUS['STORAGE'] is {alias!r}: {error}. Define that alias in "
+                "STORAGES."
+            ) from error
+    if not settings.MEDIA_ROOT:
+        raise ConfigurationError(
+            "No place for sitemap files. Set MEDIA_ROOT, or SITEMAPS_PLUS['STORAGE'] "
+            "to an alias in STORAGES."
+        )
+    return AtomicFileSystemStorage(location=Path(settings.MEDIA_ROOT) / "sitemaps")
+
+
+def store_object(section: str, number: int, document: Document) -> str:
+    """Store a document as a new object of a page.
+
+    Returns:
+        The name that the storage gave it.
+
+    Raises:
+        StoreError: the storage did not take it.
+    """
+    unique = f"{document.gzip_hash[:16]}-{secrets.token_hex(8)}"
+    # Pages count from 1, so the index, page 0 of no section, meets no section's name.
+    name = f"{section or 'index'}/{number}/{unique}.xml.gz"
+    storage = get_storage()
+    try:
+        return storage.save(name, ContentFile(document.gzip))
+    except Exception as error:  # storages raise what their service's client raises
+        raise StoreError(f"{name} could not be stored: {_words(error)}") from error
+
+
+def read_object(name: str, gzip_hash: str) -> bytes:
+    """Return the gzip bytes of an object.
+
+    Raises:
+        StoreError: it is not there, cannot be read, or is not what was stored.
+    """
+    try:
+        with get_storage().open(name) as file:
+            data: bytes = file.read()
+    except Exception as error:  # as in store_object()
+        raise StoreError(f"{name} could not be read: {_words(error)}") from error
+    if hashlib.sha256(data).hexdigest() != gzip_hash:
+        raise StoreError(f"{name} is damaged: it is not what was stored")
+    return data
+
+
+def _words(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,18 @@
+"""The URLs of sitemaps; include them at the root of the site."""
+
+from __future__ import annotations
+
+from django.urls import path, re_path
+
+from . import views
+
+app_name = "sitemaps_plus"
+
+_PAGE = r"^sitemap-(?P<section>[a-z0-9_-]{1,64})-(?P<number>[1-9][0-9]{0,8})"
+
+urlpatterns = [
+    path("sitemap.xml", views.index, name="index"),
+    path("sitemap.xml.gz", views.index, {"as_file": True}, name="index-file"),
+    re_path(_PAGE + r"\.xml\Z", views.page, name="page"),
+    re_path(_PAGE + r"\.xml\.gz\Z", views.page, {"as_file": True}, name="page-file"),
+]
