@@ -174,8 +174,8 @@ def _respond(request: HttpRequest, content: _Content, as_file: bool) -> HttpResp
         response["Content-Length"] = str(size)
         response["Content-Type"] = "application/gzip" if as_file else "application/xml"
         response["X-Robots-Tag"] = "noindex"
-    if is_gzip and not as_file:
-        response["Content-Encoding"] = "gzip"
+        if is_gzip and not as_file:
+            response["Content-Encoding"] = "gzip"
     if not as_file:
         patch_vary_headers(response, ["Accept-Encoding"])
     response["ETag"] = etag

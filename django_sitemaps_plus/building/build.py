@@ -14,7 +14,7 @@ from ..core.limits import LimitExceeded
 from ..core.plan import KeyRange
 from ..exceptions import BuildError, StalePlan
 from ..executors.local import run
-from ..models import Section
+from ..models import Page, Section
 from ..registry import registry
 from ..storage import get_storage
 from .index import may_publish_index, publish_index
@@ -124,9 +124,9 @@ class _SectionBuild:
         began = time.monotonic()
         row = self._row()
         pages = list(row.pages.order_by("number")) if row.pk else []
-        hashes = {page.number: page.plain_hash for page in pages}
+        known = {page.number: page for page in pages}
         plan = self._stored_plan([KeyRange(page.low, page.high) for page in pages])
-        built = self._build_pages(plan, hashes)
+        built = self._build_pages(plan, known)
         if not self.is_dry:
             flip(row, built)
         return self._report(built, time.monotonic() - began)
@@ -143,24 +143,17 @@ class _SectionBuild:
         step = registry.get(self.name).rows_per_page
         return Plan(ranges, step, is_empty=False, is_fresh=False)
 
-    def _build_pages(self, plan: Plan, hashes: dict[int, str]) -> list[BuiltPage]:
+    def _build_pages(self, plan: Plan, known: dict[int, Page]) -> list[BuiltPage]:
         while True:
             try:
-                return self._try(plan, hashes)
+                return self._try(plan, known)
             except (LimitExceeded, StalePlan) as error:
                 logger.info("Section %r is planned afresh: %s", self.name, error)
                 plan = smaller_plan(self.name, self.site, plan)
 
-    def _try(self, plan: Plan, hashes: dict[int, str]) -> list[BuiltPage]:
+    def _try(self, plan: Plan, known: dict[int, Page]) -> list[BuiltPage]:
         jobs = [
-            PageJob(
-                section=self.name,
-                number=number,
-                key_range=key_range,
-                site=self.site,
-                known_hash=hashes.get(number, ""),
-                is_stored=not self.is_dry,
-            )
+            self._job(number, key_range, known.get(number))
             for number, key_range in enumerate(plan.ranges, 1)
         ]
         built = []
@@ -169,6 +162,17 @@ class _SectionBuild:
             if self.progress is not None:
                 self.progress(self.name, len(built), len(jobs))
         return sorted(built, key=lambda page: page.number)
+
+    def _job(self, number: int, key_range: KeyRange, row: Page | None) -> PageJob:
+        return PageJob(
+            section=self.name,
+            number=number,
+            key_range=key_range,
+            site=self.site,
+            known_hash=row.plain_hash if row else "",
+            known_object=row.object if row else "",
+            is_stored=not self.is_dry,
+        )
 
     def _report(self, built: list[BuiltPage], seconds: float) -> SectionReport:
         def total(name: str) -> int:

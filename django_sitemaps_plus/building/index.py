@@ -9,17 +9,16 @@ from django.db.models import QuerySet
 from ..conf import Site
 from ..core.compression import Document, write_document
 from ..core.limits import MAX_ENTRIES
+from ..core.plan import KeyRange
 from ..core.renderers import IndexItem, render_index
 from ..exceptions import BuildError
 from ..models import INDEX, Page, Section
 from ..registry import registry
-from ..sources import rendering
+from ..sources import Tally, rendering
 from ..sources.route import compile_route
-from ..storage import store_object
-from .page import BuiltPage
+from .page import PageJob, store_page
 from .plans import live_plan
 from .publisher import flip
-from ..core.plan import KeyRange
 
 
 def render_site_index(site: Site, *, live: bool) -> tuple[Document | None, int]:
@@ -103,23 +102,13 @@ def publish_index(site: Site) -> int:
     section, _ = Section.objects.get_or_create(site=site.name, name=INDEX)
     row = section.pages.first()
     document, total = render_site_index(site, live=False)
-    known = row.plain_hash if row else ""
-    stored = None
-    if document is not None and document.plain_hash != known:
-        stored = store_object(INDEX, 0, document)
-    flip(
-        section,
-        [
-            BuiltPage(
-                number=0,
-                key_range=KeyRange(),
-                object=stored,
-                entries=total,
-                plain_size=document.plain_size if document else 0,
-                gzip_size=len(document.gzip) if document else 0,
-                plain_hash=document.plain_hash if document else "",
-                gzip_hash=document.gzip_hash if document else "",
-            )
-        ],
+    job = PageJob(
+        section=INDEX,
+        number=0,
+        key_range=KeyRange(),
+        site=site,
+        known_hash=row.plain_hash if row else "",
+        known_object=row.object if row else "",
     )
+    flip(section, [store_page(job, document, Tally(INDEX, entries=total))])
     return total

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 
 from ..conf import Site
 from ..core.compression import Document, write_document
@@ -13,7 +14,7 @@ from ..core.renderers import render_urlset
 from ..exceptions import SitemapsPlusError, SourceError
 from ..registry import registry
 from ..sources import Tally, rendering
-from ..storage import store_object
+from ..storage import object_exists, store_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,7 @@ class PageJob:
     key_range: KeyRange
     site: Site
     known_hash: str = ""  # of the plain bytes that are published already
+    known_object: str = ""  # where they are
     is_stored: bool = True  # False: render only
 
 
@@ -97,21 +99,40 @@ def build_page(job: PageJob) -> BuiltPage:
         LimitExceeded, SourceError, StoreError: as the steps do.
     """
     rendered = render_page(job.section, job.key_range, job.site)
-    tally, document = rendered.tally, rendered.document
-    stored = None
-    if document and job.is_stored and document.plain_hash != job.known_hash:
-        stored = store_object(job.section, job.number, document)
-    return BuiltPage(
-        number=job.number,
-        key_range=job.key_range,
-        object=stored,
-        entries=tally.entries,
-        skipped=tally.skipped,
-        dropped=tally.dropped,
-        problems=tally.problems,
-        newest=tally.newest,
-        plain_size=document.plain_size if document else 0,
-        gzip_size=len(document.gzip) if document else 0,
-        plain_hash=document.plain_hash if document else "",
-        gzip_hash=document.gzip_hash if document else "",
+    return store_page(job, rendered.document, rendered.tally)
+
+
+def store_page(job: PageJob, document: Document | None, tally: Tally) -> BuiltPage:
+    """Store a document as a new object, unless its bytes are published already.
+
+    Raises:
+        StoreError: the storage failed.
+    """
+    counts = {
+        "entries": tally.entries,
+        "skipped": tally.skipped,
+        "dropped": tally.dropped,
+        "problems": tally.problems,
+        "newest": tally.newest,
+    }
+    page = partial(
+        BuiltPage, number=job.number, key_range=job.key_range, **counts
     )
+    if document is None:
+        return page()
+    stored = None
+    if job.is_stored and not _is_published(job, document):
+        stored = store_object(job.section, job.number, document)
+    return page(
+        object=stored,
+        plain_size=document.plain_size,
+        gzip_size=len(document.gzip),
+        plain_hash=document.plain_hash,
+        gzip_hash=document.gzip_hash,
+    )
+
+
+def _is_published(job: PageJob, document: Document) -> bool:
+    if document.plain_hash != job.known_hash:
+        return False
+    return object_exists(job.known_object)

@@ -74,9 +74,15 @@ def _point(row: Page, page: BuiltPage, now: datetime) -> bool:
     if page.plain_hash != row.plain_hash:
         row.lastmod = _lastmod(row, page.newest, now)
         row.published_at = now
-        row.object = page.object or ""
+        row.object = ""
         for name in ("plain_size", "gzip_size", "plain_hash", "gzip_hash"):
             setattr(row, name, getattr(page, name))
+    if page.object:
+        row.object, row.gzip_hash, row.gzip_size = (
+            page.object,
+            page.gzip_hash,
+            page.gzip_size,
+        )
     row.low, row.high = page.key_range.low, page.key_range.high
     for name in ("entries", "skipped", "dropped"):
         setattr(row, name, getattr(page, name))

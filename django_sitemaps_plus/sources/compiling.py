@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def compile_renderer(
-    source: ModelSource[Any], alias: str, site: Site
+    source: ModelSource, alias: str, site: Site
 ) -> tuple[Columns, RowRenderer]:
     """Return the columns to select on a database, and what renders their rows.
 
@@ -60,7 +60,7 @@ def _location(location: Any, route: CompiledRoute | None, columns: Columns) -> G
 
 
 def _add_lastmod(
-    source: ModelSource[Any],
+    source: ModelSource,
     declared: dict[str, Any],
     columns: Columns,
     getters: dict[str, Getter],

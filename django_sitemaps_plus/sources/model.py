@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from django.db.models import Model, QuerySet
 
@@ -19,13 +19,11 @@ from .keyset import first_keys, in_range, on_write_database, pages_by_key
 from .rows import FIELDS, NAMESPACE_OF
 from .tally import Tally
 
-M = TypeVar("M", bound=Model)
-
 #: Tuples that one round trip to the database brings: many are cheap.
 ROWS_READ = 2_000
 
 
-class ModelSource(Source, Generic[M]):
+class ModelSource(Source):
     """The rows of a model.
 
     Each of ``location``, ``lastmod``, ``changefreq``, ``priority``, ``images``,
@@ -43,7 +41,7 @@ class ModelSource(Source, Generic[M]):
             names for writing the model.
     """
 
-    model: type[M]
+    model: type[Model]
     key: str = "pk"
     using: str | None = None
 
@@ -56,7 +54,7 @@ class ModelSource(Source, Generic[M]):
     news: Any = None
     alternates: Any = None
 
-    def get_queryset(self) -> QuerySet[M]:
+    def get_queryset(self) -> QuerySet[Any]:
         """Return the rows to list; override it to filter, never to slice."""
         return self.model._default_manager.all()
 
@@ -80,7 +78,7 @@ class ModelSource(Source, Generic[M]):
     def _has(self, name: str) -> bool:
         return self.declaration(name) is not None
 
-    def queryset(self) -> QuerySet[M]:
+    def queryset(self) -> QuerySet[Any]:
         """Return the rows on the database they are read from, in no order.
 
         Raises:
@@ -117,7 +115,7 @@ class ModelSource(Source, Generic[M]):
         return batches(_at_most(rows, self.max_entries), render)
 
     def _rows(
-        self, queryset: QuerySet[M], columns: Columns, limit: int
+        self, queryset: QuerySet[Any], columns: Columns, limit: int
     ) -> Iterator[Any]:
         if columns.of_instances:
             rows = queryset.annotate(**columns.aliases())[:limit]

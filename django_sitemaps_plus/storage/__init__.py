@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from .filesystem import AtomicFileSystemStorage
-from .objects import get_storage, read_object, store_object
+from .objects import get_storage, object_exists, read_object, store_object
 
-__all__ = ["AtomicFileSystemStorage", "get_storage", "read_object", "store_object"]
+__all__ = [
+    "AtomicFileSystemStorage",
+    "get_storage",
+    "object_exists",
+    "read_object",
+    "store_object",
+]

@@ -58,6 +58,18 @@ def store_object(section: str, number: int, document: Document) -> str:
         raise StoreError(f"{name} could not be stored: {_words(error)}") from error
 
 
+def object_exists(name: str) -> bool:
+    """Return whether the storage has an object.
+
+    Raises:
+        StoreError: the storage cannot say.
+    """
+    try:
+        return get_storage().exists(name)
+    except Exception as error:  # as in store_object()
+        raise StoreError(f"{name} could not be found: {_words(error)}") from error
+
+
 def read_object(name: str, gzip_hash: str) -> bytes:
     """Return the gzip bytes of an object.
 
