@@ -80,6 +80,9 @@ class CompiledRoute:
     #: of a column can be checked at once.
     fast: FastRoute | None = None
 
+    #: Whether some pattern has the right arguments; their values may still not fit.
+    can_match = True
+
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         self.name = name
         self.arguments = tuple(arguments)
@@ -166,6 +169,7 @@ class _PatternRoute(CompiledRoute):
     ) -> None:
         super().__init__(name, arguments)
         self._candidates = candidates
+        self.can_match = bool(candidates)
         if candidates:
             self.fast = _fast_route(candidates[0], self.arguments)
 
