@@ -34,7 +34,9 @@ class AppSettings:
     Making one never raises: a system check reports what is wrong with a value.
     """
 
-    base_url: str | None = None  # https://shop.example, with a path under which it lives
+    base_url: str | None = (
+        None  # https://shop.example, with a path under which it lives
+    )
     scheme: str = "https"  # of the origin that contrib.sites names
     storage: str | None = None  # alias in STORAGES; None: files in MEDIA_ROOT/sitemaps
     cache: str = "default"  # alias in CACHES for live plans

@@ -8,9 +8,9 @@
      +-- NotRegistered           (also LookupError)
      +-- BuildError
           +-- SourceError        a source could not be read
-          |    +-- StalePlan     its stored plan does not fit it any more
+          |    +-- StalePlanError     its stored plan does not fit it any more
           +-- StoreError         the storage did not take or give an object
-          +-- Superseded         another build published in the meantime
+          +-- SupersededError         another build published in the meantime
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SourceError(BuildError):
     """A source could not be read: its queryset, its database or its code failed."""
 
 
-class StalePlan(SourceError):
+class StalePlanError(SourceError):
     """The bounds of the stored plan are no keys of the source any more."""
 
 
@@ -50,5 +50,5 @@ class StoreError(BuildError):
     """The storage failed."""
 
 
-class Superseded(BuildError):
+class SupersededError(BuildError):
     """Another build of the section published while this one was at work."""

@@ -30,7 +30,9 @@ class Section(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["site", "name"], name="sitemaps_plus_section")
+            models.UniqueConstraint(
+                fields=["site", "name"], name="sitemaps_plus_section"
+            )
         ]
 
     def __str__(self) -> str:

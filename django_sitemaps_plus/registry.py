@@ -118,7 +118,9 @@ def _as_source(name: str, given: Any) -> Source:
             f"Section {name!r}: {given!r} is no source. Register a subclass of "
             "ModelSource, ViewSource, Source or django.contrib.sitemaps.Sitemap."
         )
-    return given() if inspect.isclass(given) else given
+    source: Any = given
+    made: Source = source() if inspect.isclass(given) else source
+    return made
 
 
 def _where(source: Source) -> str:

@@ -20,9 +20,9 @@ from .building.page import render_page
 from .building.plans import render_live
 from .conf import Site, get_settings, get_site
 from .core.compression import Document, inflate
-from .core.limits import LimitExceeded
+from .core.limits import LimitExceededError
 from .core.plan import KeyRange
-from .exceptions import BuildError, StalePlan, StoreError
+from .exceptions import BuildError, StalePlanError, StoreError
 from .models import Page
 from .registry import registry
 from .storage import read_object
@@ -82,7 +82,7 @@ def _rendered(section: str, row: Page, site: Site) -> Document | None:
     """Render the rows of a published page whose object is lost."""
     try:
         return render_page(section, KeyRange(row.low, row.high), site).document
-    except (LimitExceeded, StalePlan) as error:
+    except (LimitExceededError, StalePlanError) as error:
         raise BuildError(f"section {section!r} awaits a build: {error}") from error
 
 

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 
 from django.db import DatabaseError
 
-from ..conf import Site, get_site
-from ..core.limits import LimitExceeded
-from ..core.plan import KeyRange
-from ..exceptions import BuildError, StalePlan
-from ..executors.local import run
-from ..models import Page, Section
-from ..registry import registry
-from ..storage import get_storage
+from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.exceptions import BuildError, StalePlanError
+from django_sitemaps_plus.executors.local import run
+from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.storage import get_storage
+
 from .index import may_publish_index, publish_index
 from .page import BuiltPage, PageJob, build_page
 from .plans import Plan, first_plan, smaller_plan
@@ -132,10 +133,11 @@ class _SectionBuild:
         return self._report(built, time.monotonic() - began)
 
     def _row(self) -> Section:
-        wanted = {"site": self.site.name, "name": self.name}
+        site, name = self.site.name, self.name
         if self.is_dry:
-            return Section.objects.filter(**wanted).first() or Section(**wanted)
-        return Section.objects.get_or_create(**wanted)[0]
+            found = Section.objects.filter(site=site, name=name).first()
+            return found or Section(site=site, name=name)
+        return Section.objects.get_or_create(site=site, name=name)[0]
 
     def _stored_plan(self, ranges: list[KeyRange]) -> Plan:
         if not ranges:
@@ -147,7 +149,7 @@ class _SectionBuild:
         while True:
             try:
                 return self._try(plan, known)
-            except (LimitExceeded, StalePlan) as error:
+            except (LimitExceededError, StalePlanError) as error:
                 logger.info("Section %r is planned afresh: %s", self.name, error)
                 plan = smaller_plan(self.name, self.site, plan)
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime
 
 from django.db.models import QuerySet
 
-from ..conf import Site
-from ..core.compression import Document, write_document
-from ..core.limits import MAX_ENTRIES
-from ..core.plan import KeyRange
-from ..core.renderers import IndexItem, render_index
-from ..exceptions import BuildError
-from ..models import INDEX, Page, Section
-from ..registry import registry
-from ..sources import Tally, rendering
-from ..sources.route import compile_route
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.compression import Document, write_document
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.renderers import IndexItem, render_index
+from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.sources.route import compile_route
+
 from .page import PageJob, store_page
 from .plans import live_plan
 from .publisher import flip
@@ -60,7 +62,7 @@ def _items(site: Site, *, live: bool) -> Iterator[IndexItem]:
                 yield IndexItem(site.origin + url((section, number)), lastmod)
 
 
-def _built_pages(site: Site) -> dict[str, list[tuple[int, object]]]:
+def _built_pages(site: Site) -> dict[str, list[tuple[int, datetime | None]]]:
     """Return number and lastmod of the listed pages of each section with a plan."""
     rows = (
         Page.objects.filter(section__site=site.name)
@@ -68,7 +70,7 @@ def _built_pages(site: Site) -> dict[str, list[tuple[int, object]]]:
         .order_by("section_id", "number")
         .values_list("section__name", "number", "lastmod", "object")
     )
-    found: dict[str, list[tuple[int, object]]] = {}
+    found: dict[str, list[tuple[int, datetime | None]]] = {}
     for section, number, lastmod, stored in rows:
         pages = found.setdefault(section, [])
         if stored:

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
-from ..conf import Site
-from ..core.compression import Document, write_document
-from ..core.limits import LimitExceeded
-from ..core.plan import KeyRange
-from ..core.renderers import render_urlset
-from ..exceptions import SitemapsPlusError, SourceError
-from ..registry import registry
-from ..sources import Tally, rendering
-from ..storage import object_exists, store_object
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.compression import Document, write_document
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.renderers import render_urlset
+from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.storage import object_exists, store_object
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ def render_page(section: str, key_range: KeyRange, site: Site) -> RenderedPage:
 
     Raises:
         NotRegistered: there is no such section.
-        LimitExceeded: the rows are more than one page may hold.
+        LimitExceededError: the rows are more than one page may hold.
         SourceError: the source failed as a whole.
     """
     source = registry.get(section)
@@ -45,7 +45,7 @@ def render_page(section: str, key_range: KeyRange, site: Site) -> RenderedPage:
             lines = source.chunks(key_range, site, tally)
             lines = _within(source.max_entries, lines, tally)
             document = write_document(render_urlset(lines, source.extensions))
-    except (LimitExceeded, SitemapsPlusError):
+    except (LimitExceededError, SitemapsPlusError):
         raise
     except Exception as error:  # a source is the user's code, and a database
         raise SourceError(
@@ -57,7 +57,7 @@ def render_page(section: str, key_range: KeyRange, site: Site) -> RenderedPage:
 def _within(limit: int, chunks: Iterator[str], tally: Tally) -> Iterator[str]:
     for chunk in chunks:
         if tally.entries > limit:
-            raise LimitExceeded(limit, "entries")
+            raise LimitExceededError(limit, "entries")
         yield chunk
 
 
@@ -96,7 +96,7 @@ def build_page(job: PageJob) -> BuiltPage:
     """Render a page, and store it as a new object where its bytes have changed.
 
     Raises:
-        LimitExceeded, SourceError, StoreError: as the steps do.
+        LimitExceededError, SourceError, StoreError: as the steps do.
     """
     rendered = render_page(job.section, job.key_range, job.site)
     return store_page(job, rendered.document, rendered.tally)
@@ -108,15 +108,15 @@ def store_page(job: PageJob, document: Document | None, tally: Tally) -> BuiltPa
     Raises:
         StoreError: the storage failed.
     """
-    counts = {
-        "entries": tally.entries,
-        "skipped": tally.skipped,
-        "dropped": tally.dropped,
-        "problems": tally.problems,
-        "newest": tally.newest,
-    }
     page = partial(
-        BuiltPage, number=job.number, key_range=job.key_range, **counts
+        BuiltPage,
+        number=job.number,
+        key_range=job.key_range,
+        entries=tally.entries,
+        skipped=tally.skipped,
+        dropped=tally.dropped,
+        problems=tally.problems,
+        newest=tally.newest,
     )
     if document is None:
         return page()

@@ -10,12 +10,17 @@ from typing import Any
 
 from django.core.cache import caches
 
-from ..conf import Site, get_settings
-from ..core.limits import LimitExceeded
-from ..core.plan import KeyRange, key_ranges
-from ..exceptions import SitemapsPlusError, SourceError, StalePlan
-from ..registry import registry
-from ..sources import rendering
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.plan import KeyRange, key_ranges
+from django_sitemaps_plus.exceptions import (
+    SitemapsPlusError,
+    SourceError,
+    StalePlanError,
+)
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import rendering
+
 from .page import RenderedPage, render_page
 
 logger = logging.getLogger(__name__)
@@ -88,7 +93,7 @@ def render_live(section: str, number: int, site: Site) -> RenderedPage | None:
     while plan is not None and not plan.is_empty and number <= len(plan.ranges):
         try:
             return render_page(section, plan.ranges[number - 1], site)
-        except (LimitExceeded, StalePlan):
+        except (LimitExceededError, StalePlanError):
             plan = smaller_plan(section, site, plan)
             _remember(section, site, plan)
     return None

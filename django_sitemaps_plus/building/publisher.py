@@ -9,9 +9,10 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from ..core.dates import parse_w3c
-from ..exceptions import Superseded
-from ..models import Page, Section
+from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.exceptions import SupersededError
+from django_sitemaps_plus.models import Page, Section
+
 from .page import BuiltPage
 
 #: Fields of a page row that a flip may write.
@@ -42,19 +43,21 @@ def flip(section: Section, built: Iterable[BuiltPage]) -> int:
         How many pages have changed.
 
     Raises:
-        Superseded: another build of the section has published since.
+        SupersededError: another build of the section has published since.
     """
     now = timezone.now()
     with transaction.atomic():
         mine = Section.objects.filter(pk=section.pk, version=section.version)
         if not mine.update(version=F("version") + 1):
-            raise Superseded(f"{section}: another build has published meanwhile")
+            raise SupersededError(f"{section}: another build has published meanwhile")
         return _write(section, {page.number: page for page in built}, now)
 
 
 def _write(section: Section, built: dict[int, BuiltPage], now: datetime) -> int:
     rows = {page.number: page for page in section.pages.all()}
-    new = [Page(section=section, number=number) for number in built.keys() - rows.keys()]
+    new = [
+        Page(section=section, number=number) for number in built.keys() - rows.keys()
+    ]
     changed = []
     for row in rows.values():
         if row.number in built and _point(row, built[row.number], now):

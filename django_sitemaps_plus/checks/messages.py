@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, Warning
+from django.core import checks
 
 
-def error(number: int, message: str, hint: str, obj: Any = None) -> CheckMessage:
+def error(number: int, message: str, hint: str, obj: Any = None) -> checks.CheckMessage:
     """Return what must be mended before the app can work."""
     code = f"E{number:03}"
-    return Error(message, _with_anchor(hint, code), obj, f"sitemaps_plus.{code}")
+    return checks.Error(message, _with_anchor(hint, code), obj, f"sitemaps_plus.{code}")
 
 
-def warning(number: int, message: str, hint: str, obj: Any = None) -> CheckMessage:
+def warning(
+    number: int, message: str, hint: str, obj: Any = None
+) -> checks.CheckMessage:
     """Return what works, but not as well as it could."""
     code = f"W{number:03}"
-    return Warning(message, _with_anchor(hint, code), obj, f"sitemaps_plus.{code}")
+    return checks.Warning(
+        message, _with_anchor(hint, code), obj, f"sitemaps_plus.{code}"
+    )
 
 
 def _with_anchor(hint: str, code: str) -> str:

@@ -11,8 +11,9 @@ from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage
 
-from ..conf import SETTING, AppSettings, get_settings, parse_base_url
-from ..exceptions import ConfigurationError
+from django_sitemaps_plus.conf import SETTING, AppSettings, get_settings, parse_base_url
+from django_sitemaps_plus.exceptions import ConfigurationError
+
 from .messages import error, warning
 
 _PER_PROCESS = (

@@ -18,13 +18,21 @@ from django.db.models import (
 )
 from django.urls import NoReverseMatch, get_script_prefix
 
-from ..conf import DEFAULT_SITE, Site
-from ..core.limits import MAX_ENTRIES
-from ..exceptions import ConfigurationError
-from ..registry import check_name, registry
-from ..sources import ModelSource, Route, Source, ViewSource, rendering
-from ..sources.declarations import is_path, path_field
-from ..sources.rows import FIELDS
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.registry import check_name, registry
+from django_sitemaps_plus.sources import (
+    ModelSource,
+    Route,
+    Source,
+    ViewSource,
+    rendering,
+)
+from django_sitemaps_plus.sources.declarations import is_path, path_field
+from django_sitemaps_plus.sources.keyset import key_field
+from django_sitemaps_plus.sources.rows import FIELDS
+
 from .messages import error, warning
 
 _KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)
@@ -84,7 +92,9 @@ def _model_source(name: str, source: ModelSource) -> Iterator[CheckMessage]:
 def _key(name: str, source: ModelSource) -> Iterator[CheckMessage]:
     meta, key = source.model._meta, source.key
     label = f"Section {name!r}: key {key!r} of {meta.label}"
-    hint = "Choose a unique, not null, indexed integer, UUID or string that never changes."
+    hint = (
+        "Choose a unique, not null, indexed integer, UUID or string that never changes."
+    )
     try:
         field: Any = meta.pk if key == "pk" else meta.get_field(key)
     except FieldDoesNotExist:
@@ -99,8 +109,7 @@ def _key(name: str, source: ModelSource) -> Iterator[CheckMessage]:
         yield error(17, f"{label} may be null.", hint, source)
     if not _is_indexed(field):
         yield error(18, f"{label} has no index.", hint, source)
-    while field.remote_field is not None:
-        field = field.target_field
+    field = key_field(source.model, key)
     if not isinstance(field, _KEY_TYPES):
         kind = type(field).__name__
         yield error(19, f"{label} is a {kind}.", hint, source)
@@ -195,7 +204,7 @@ def _is_unique(field: Field[Any, Any]) -> bool:
     return field.unique or (field.name,) in [tuple(c.fields) for c in constraints]
 
 
-def _is_indexed(field: Field[Any, Any]) -> bool:
+def _is_indexed(field: Any) -> bool:
     if field.db_index or _is_unique(field):
         return True
     firsts = [index.fields[:1] for index in field.model._meta.indexes]

@@ -6,9 +6,11 @@ import hashlib
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
-from .limits import MAX_BYTES, LimitExceeded
+from .limits import MAX_BYTES, LimitExceededError
 
+isal_zlib: Any
 try:
     from isal import isal_zlib
 except ImportError:  # the extra `fast` is not installed
@@ -45,11 +47,11 @@ class DocumentWriter:
         """Add bytes.
 
         Raises:
-            LimitExceeded: the document grows past ``max_bytes`` uncompressed.
+            LimitExceededError: the document grows past ``max_bytes`` uncompressed.
         """
         self._size += len(data)
         if self._size > self.max_bytes:
-            raise LimitExceeded(self.max_bytes, "bytes")
+            raise LimitExceededError(self.max_bytes, "bytes")
         self._hash.update(data)
         self._pieces.append(self._gzip.compress(data))
 
@@ -65,7 +67,7 @@ class DocumentWriter:
         )
 
 
-def _compressor():  # type: ignore[no-untyped-def]  # zlib's type is private
+def _compressor() -> Any:  # zlib keeps the type private
     if isal_zlib is not None:
         return isal_zlib.compressobj(_ISAL_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
     return zlib.compressobj(_ZLIB_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
@@ -75,7 +77,7 @@ def write_document(pieces: Iterable[bytes]) -> Document:
     """Return the document of all pieces.
 
     Raises:
-        LimitExceeded: it is larger than a sitemap may be.
+        LimitExceededError: it is larger than a sitemap may be.
     """
     writer = DocumentWriter()
     for piece in pieces:

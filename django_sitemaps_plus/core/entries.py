@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from .dates import w3c
 from .extensions import Alternate, Image, News, Video
@@ -133,7 +133,9 @@ def check_images(values: Iterable[Any]) -> tuple[Image, ...]:
     """
     if isinstance(values, str | Image):
         values = (values,)
-    images = tuple(Image(value) if isinstance(value, str) else value for value in values)
+    images = tuple(
+        Image(value) if isinstance(value, str) else value for value in values
+    )
     if len(images) > MAX_IMAGES:
         raise ValueError(f"{len(images):,} images: at most {MAX_IMAGES:,} are allowed")
     return check_all(Image, images)
@@ -147,4 +149,4 @@ def check_news(value: object) -> News | None:
     """
     if value is not None and not isinstance(value, News):
         raise TypeError(f"{value!r} is no News")
-    return cast("News | None", value)
+    return value

@@ -166,7 +166,9 @@ class Video:
                 raise ValueError(f"a video has either allowed or denied {what}")
             for value in values:
                 if value is not None and not pattern.fullmatch(value):
-                    raise ValueError(f"video {what} {value!r} are not in the right form")
+                    raise ValueError(
+                        f"video {what} {value!r} are not in the right form"
+                    )
 
 
 def _apply(target: object, name: str, check: Callable[[str], str]) -> None:

@@ -19,7 +19,7 @@ MAX_IMAGES = 1_000
 MAX_VIDEO_TAGS = 32
 
 
-class LimitExceeded(ValueError):
+class LimitExceededError(ValueError):
     """A document grew past what one file may hold; a smaller key range fits.
 
     Attributes:
@@ -32,6 +32,6 @@ class LimitExceeded(ValueError):
         self.limit = limit
         self.unit = unit
 
-    def __reduce__(self) -> tuple[type[LimitExceeded], tuple[int, str]]:
+    def __reduce__(self) -> tuple[type[LimitExceededError], tuple[int, str]]:
         """Let the error cross from a worker process to the one that waits for it."""
         return type(self), (self.limit, self.unit)

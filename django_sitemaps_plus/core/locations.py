@@ -91,6 +91,10 @@ def absolute_url(location: str, origin: str | None) -> str:
     if origin and location.startswith("/") and not location.startswith("//"):
         return encode_url(origin + location)
     url = encode_url(location)
-    if origin and url != origin and not url.startswith((f"{origin}/", f"{origin}?", f"{origin}#")):
+    if (
+        origin
+        and url != origin
+        and not url.startswith((f"{origin}/", f"{origin}?", f"{origin}#"))
+    ):
         raise ValueError(f"{url[:200]!r} is not on {origin}")
     return url

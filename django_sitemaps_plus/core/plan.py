@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,4 +25,4 @@ def key_ranges(cuts: Iterable[str]) -> list[KeyRange]:
     No cut gives the one range that owns every key.
     """
     bounds = [None, *cuts, None]
-    return [KeyRange(low, high) for low, high in zip(bounds, bounds[1:], strict=False)]
+    return [KeyRange(low, high) for low, high in itertools.pairwise(bounds)]

@@ -15,9 +15,7 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
-def run(
-    function: Callable[[J], R], jobs: Sequence[J], workers: int = 1
-) -> Iterator[R]:
+def run(function: Callable[[J], R], jobs: Sequence[J], workers: int = 1) -> Iterator[R]:
     """Yield the result of each job as it comes; the order is that of completion.
 
     Args:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from types import SimpleNamespace
@@ -13,10 +13,11 @@ from django.conf import settings
 from django.contrib.sitemaps import Sitemap
 from django.utils import timezone
 
-from ..conf import Site
-from ..core.extensions import Alternate
-from ..core.limits import MAX_ENTRIES
-from ..core.plan import KeyRange
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.extensions import Alternate
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.plan import KeyRange
+
 from .base import CHUNK_ROWS, Source, at_positions, batches, positions
 from .keyset import first_keys, in_range, on_write_database, pages_by_key
 from .rows import Getter, RowRenderer
@@ -54,7 +55,7 @@ class SitemapSource(Source):
         return int(self.given.limit) if told else Source.limit
 
     @property
-    def extensions(self) -> Iterable[str]:  # type: ignore[override]
+    def extensions(self) -> Collection[str]:  # type: ignore[override]
         """Kinds of extension element that entries may have."""
         return ["xhtml"] if self.has_own_paging or self.kind.alternates else []
 
@@ -108,10 +109,12 @@ class SitemapSource(Source):
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
         sitemap = self.make()
-        origin, getters = _origin(sitemap, site), _getters(sitemap, site)
+        raises = self.on_error == "raise"
         if self.has_own_paging:
-            origin, getters = None, _OWN_GETTERS
-        renderer = RowRenderer(getters, origin, self.on_error == "raise")
+            renderer = RowRenderer(_OWN_GETTERS, None, raises)
+        else:
+            getters = _getters(sitemap, site)
+            renderer = RowRenderer(getters, _origin(sitemap, site), raises)
         rows = self._rows(sitemap, key_range, site)
         return batches(rows, partial(renderer.render, tally=tally))
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
-from ..conf import Site
-from ..core.entries import Entry
-from ..core.limits import MAX_ENTRIES
-from ..core.locations import absolute_url
-from ..core.plan import KeyRange
-from ..core.renderers import entry_line
-from ..core.renderers.extensions import NAMESPACES
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.entries import Entry
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.locations import absolute_url
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.renderers import entry_line
+from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
+
 from .tally import Tally
 
 #: Lines that are rendered, hashed and compressed at once: small enough for the
@@ -39,7 +40,7 @@ class Source:
     on_error: Literal["skip", "raise"] = "skip"
 
     #: Kinds of extension element that entries may have; see ``NAMESPACES``.
-    extensions: ClassVar[Iterable[str]] = tuple(NAMESPACES)
+    extensions: ClassVar[Collection[str]] = tuple(NAMESPACES)
 
     def entries(self, origin: str) -> Iterable[Entry]:
         """Yield every entry, in an order that does not change by itself.

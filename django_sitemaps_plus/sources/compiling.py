@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..conf import Site
-from ..core.entries import check_changefreq, check_priority, format_priority
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.entries import (
+    check_changefreq,
+    check_priority,
+    format_priority,
+)
+
 from .dates import as_text
 from .declarations import (
     Columns,
@@ -81,7 +86,7 @@ def _add_lastmod(
 def _getter(name: str, value: Any, columns: Columns) -> Getter:
     if is_path(name, value) or is_expression(value):
         return columns.add(value)
-    return value if is_method(value) else constant(value)  # type: ignore[no-any-return]
+    return value if is_method(value) else constant(value)
 
 
 def _fast(

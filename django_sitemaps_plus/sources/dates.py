@@ -11,8 +11,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.models import CharField, DateField, DateTimeField, F, Func
 from django.utils import timezone
 
-from ..core.dates import check_w3c, w3c
-
+from django_sitemaps_plus.core.dates import check_w3c, w3c
 
 # Oracle, and whatever else comes, hands over dates as Python objects.
 _TEXT_VENDORS = ("postgresql", "sqlite", "mysql")
@@ -39,7 +38,7 @@ class W3CText(Func):
             compiler,
             connection,
             template="to_char(%(expressions)s AT TIME ZONE 'UTC', "
-            "'YYYY-MM-DD\"T\"HH24:MI:SS\"+00:00\"')",
+            '\'YYYY-MM-DD"T"HH24:MI:SS"+00:00"\')',
             **context,
         )
 

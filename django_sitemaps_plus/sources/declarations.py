@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter, itemgetter
 from typing import Any
@@ -11,7 +11,8 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db.models import F, Field, Model
 from django.db.models.expressions import Combinable
 
-from ..core.entries import CHANGEFREQS
+from django_sitemaps_plus.core.entries import CHANGEFREQS
+
 from .route import CompiledRoute, Route
 from .rows import Getter
 
@@ -105,5 +106,3 @@ def route_getter(route: CompiledRoute, columns: Sequence[Getter]) -> Getter:
         return route(values)
 
     return path
-
-

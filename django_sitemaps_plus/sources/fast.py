@@ -7,15 +7,16 @@ needs escaping, quoting, dropping or a second look; others it declines.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from ..core.dates import W3C_LENGTH
-from ..core.escaping import escape
-from ..core.limits import MAX_URL_LENGTH
-from ..core.renderers import url_line
+from django_sitemaps_plus.core.dates import W3C_LENGTH
+from django_sitemaps_plus.core.escaping import escape
+from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
+from django_sitemaps_plus.core.renderers import url_line
+
 from .route import FastRoute
 from .tally import Tally
 
@@ -51,7 +52,7 @@ class Lines:
         columns = list(zip(*rows, strict=True))
         arguments = columns[: len(self.checks)]
         if not all(
-            [check(column) for check, column in zip(self.checks, arguments, strict=True)]
+            check(column) for check, column in zip(self.checks, arguments, strict=True)
         ):
             return None
         if sum([_longest(column) for column in arguments]) > self.room:
@@ -104,10 +105,15 @@ def _lines(
     checks: tuple[ColumnCheck, ...],
     room: int,
     has_lastmod: bool,
-    constants: dict[str, str | None],
+    constants: Mapping[str, str | None],
 ) -> Lines:
     # A line of the usual renderer, with marks where the columns go.
-    line = url_line("LOCATION", "LASTMOD" if has_lastmod else None, **constants)
+    line = url_line(
+        "LOCATION",
+        "LASTMOD" if has_lastmod else None,
+        constants.get("changefreq"),
+        constants.get("priority"),
+    )
     line = line.replace("%", "%%").replace("LOCATION", location)
     return Lines(
         template=line.replace("LASTMOD", "%s"),

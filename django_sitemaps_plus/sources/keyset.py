@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, cast
 
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.db import router
 from django.db.models import Field, Model, QuerySet
 from django.db.models.query import ModelIterable
 
-from ..core.plan import KeyRange
-from ..exceptions import ConfigurationError, StalePlan
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 
 
 def key_field(model: type[Model], key: str) -> Field[Any, Any]:
@@ -29,7 +29,7 @@ def key_field(model: type[Model], key: str) -> Field[Any, Any]:
         ) from error
     while field.remote_field is not None:
         field = field.target_field
-    return field
+    return cast("Field[Any, Any]", field)
 
 
 def pages_by_key(queryset: object) -> bool:
@@ -50,7 +50,8 @@ def on_write_database(queryset: QuerySet[Any], using: str | None) -> QuerySet[An
 
     A replica may lag behind a change that we were just told of.
     """
-    if using is None and queryset._db is None:
+    has_own = getattr(queryset, "_db", None) is not None
+    if using is None and not has_own:
         using = router.db_for_write(queryset.model)
     return queryset if using is None else queryset.using(using)
 
@@ -59,7 +60,7 @@ def in_range(queryset: QuerySet[Any], key: str, key_range: KeyRange) -> QuerySet
     """Return the rows whose keys are in the range, ordered by key.
 
     Raises:
-        StalePlan: a bound is no value of the key, whose type has changed.
+        StalePlanError: a bound is no value of the key, whose type has changed.
     """
     if key_range.low is not None:
         low = _value(queryset.model, key, key_range.low)
@@ -87,7 +88,7 @@ def _value(model: type[Model], key: str, text: str) -> Any:
     try:
         return key_field(model, key).to_python(text)
     except ValidationError as error:
-        raise StalePlan(
+        raise StalePlanError(
             f"{text!r} is no {key} of {model._meta.label}: the type of the key has "
             "changed since the plan was made"
         ) from error

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import partial
 from typing import Any
 
 from django.db.models import Model, QuerySet
 
-from ..conf import Site
-from ..core.limits import LimitExceeded
-from ..core.plan import KeyRange
-from ..exceptions import ConfigurationError
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.exceptions import ConfigurationError
+
 from .base import CHUNK_ROWS, Source, batches
 from .compiling import compile_renderer
 from .declarations import Columns, is_method
@@ -59,7 +60,7 @@ class ModelSource(Source):
         return self.model._default_manager.all()
 
     @property
-    def extensions(self) -> Iterable[str]:  # type: ignore[override]
+    def extensions(self) -> Collection[str]:  # type: ignore[override]
         """Kinds of extension element that entries may have."""
         return [NAMESPACE_OF[name] for name in NAMESPACE_OF if self._has(name)]
 
@@ -106,7 +107,7 @@ class ModelSource(Source):
         """Yield the lines of a page, many at a time, and count them in the tally.
 
         Raises:
-            LimitExceeded: the range holds more rows than the page may.
+            LimitExceededError: the range holds more rows than the page may.
         """
         queryset = in_range(self.queryset(), self.key, key_range)
         columns, renderer = compile_renderer(self, queryset.db, site)
@@ -120,7 +121,8 @@ class ModelSource(Source):
         if columns.of_instances:
             rows = queryset.annotate(**columns.aliases())[:limit]
             return rows.iterator(CHUNK_ROWS)
-        return queryset.values_list(*columns.expressions)[:limit].iterator(ROWS_READ)
+        tuples: Any = queryset.values_list(*columns.expressions)[:limit]
+        return iter(tuples.iterator(ROWS_READ))
 
 
 def get_absolute_url(obj: Any) -> Any:
@@ -131,5 +133,5 @@ def get_absolute_url(obj: Any) -> Any:
 def _at_most(rows: Iterable[Any], limit: int) -> Iterator[Any]:
     for count, row in enumerate(rows):
         if count >= limit:
-            raise LimitExceeded(limit, "entries")
+            raise LimitExceededError(limit, "entries")
         yield row

@@ -15,7 +15,7 @@ from django.urls import (
 )
 from django.utils import timezone, translation
 
-from ..conf import Site
+from django_sitemaps_plus.conf import Site
 
 
 @contextmanager

@@ -115,7 +115,7 @@ def compile_route(name: str, arguments: Sequence[str]) -> CompiledRoute:
     """Return the route for the URLconf, language and script prefix in force."""
     try:
         candidates = tuple(_candidates(name, frozenset(arguments)))
-    except _CannotCompile as error:
+    except _CannotCompileError as error:
         logger.warning(
             "Route %r is not compiled, so each row asks reverse(): %s", name, error
         )
@@ -123,7 +123,7 @@ def compile_route(name: str, arguments: Sequence[str]) -> CompiledRoute:
     return _PatternRoute(name, arguments, candidates)
 
 
-class _CannotCompile(Exception):
+class _CannotCompileError(Exception):
     """The URLconf is built of something that only reverse() knows."""
 
 
@@ -185,8 +185,8 @@ class _PatternRoute(CompiledRoute):
 
 def _candidates(name: str, arguments: frozenset[str]) -> Iterator[_Candidate]:
     resolver, view = _resolver(name)
-    if type(resolver)._reverse_with_prefix is not URLResolver._reverse_with_prefix:
-        raise _CannotCompile(f"{type(resolver).__name__} reverses in its own way")
+    if _own_reverse(type(resolver)) is not _own_reverse(URLResolver):
+        raise _CannotCompileError(f"{type(resolver).__name__} reverses in its own way")
     prefix = get_script_prefix()
     possibilities = resolver.reverse_dict.getlist(view)
     for forms, pattern, defaults, pattern_converters in possibilities:
@@ -203,6 +203,10 @@ def _candidates(name: str, arguments: frozenset[str]) -> Iterator[_Candidate]:
             )
 
 
+def _own_reverse(kind: type[URLResolver]) -> Any:
+    return kind._reverse_with_prefix  # type: ignore[attr-defined]  # not in the stubs
+
+
 def _resolver(name: str) -> tuple[URLResolver, str]:
     """Walk the namespaces of a name as reverse() does without a current app."""
     resolver = get_resolver(get_urlconf())
@@ -213,20 +217,18 @@ def _resolver(name: str) -> tuple[URLResolver, str]:
         if instances and namespace not in instances:
             namespace = instances[0]  # an app name: its first instance
         if namespace not in resolver.namespace_dict:
-            raise NoReverseMatch(f"{namespace!r} of {name!r} is no registered namespace")
+            raise NoReverseMatch(
+                f"{namespace!r} of {name!r} is no registered namespace"
+            )
         extra, resolver = resolver.namespace_dict[namespace]
         pattern += extra
         pattern_converters.update(resolver.pattern.converters)
     if pattern:
-        resolver = get_ns_resolver(
-            pattern, resolver, tuple(pattern_converters.items())
-        )
+        resolver = get_ns_resolver(pattern, resolver, tuple(pattern_converters.items()))
     return resolver, view
 
 
-def _fast_route(
-    candidate: _Candidate, arguments: tuple[str, ...]
-) -> FastRoute | None:
+def _fast_route(candidate: _Candidate, arguments: tuple[str, ...]) -> FastRoute | None:
     """Return the fast form of a pattern that ``path()`` made, else None.
 
     Its regular expression is then literal text and the expressions of Django's own

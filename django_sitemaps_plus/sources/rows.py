@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from django.utils.functional import Promise
 
-from ..core.entries import (
+from django_sitemaps_plus.core.entries import (
     Alternate,
     Video,
     check_all,
@@ -18,9 +18,10 @@ from ..core.entries import (
     check_priority,
     format_priority,
 )
-from ..core.locations import absolute_url
-from ..core.renderers import url_line
-from ..core.renderers.extensions import extension_elements
+from django_sitemaps_plus.core.locations import absolute_url
+from django_sitemaps_plus.core.renderers import url_line
+from django_sitemaps_plus.core.renderers.extensions import extension_elements
+
 from .dates import lastmod_text
 from .tally import Tally
 

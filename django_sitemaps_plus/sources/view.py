@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
 from django.urls import reverse
 
-from ..conf import Site
-from ..core.plan import KeyRange
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.plan import KeyRange
+
 from .base import Source, at_positions, batches, positions
 from .declarations import constant
 from .rows import FIELDS, NAMESPACE_OF, Getter, RowRenderer
@@ -41,7 +42,7 @@ class ItemSource(Source):
         raise NotImplementedError
 
     @property
-    def extensions(self) -> Iterable[str]:  # type: ignore[override]
+    def extensions(self) -> Collection[str]:  # type: ignore[override]
         """Kinds of extension element that entries may have."""
         return [kind for name, kind in NAMESPACE_OF.items() if getattr(self, name)]
 

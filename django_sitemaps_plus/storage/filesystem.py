@@ -46,7 +46,9 @@ class AtomicFileSystemStorage(FileSystemStorage):
         return 0o644 if mode is None else int(mode)
 
     def _make_directory(self, directory: Path) -> None:
-        missing = [path for path in (directory, *directory.parents) if not path.exists()]
+        missing = [
+            path for path in (directory, *directory.parents) if not path.exists()
+        ]
         directory.mkdir(parents=True, exist_ok=True)
         for path in missing:
             if self.directory_permissions_mode is not None:

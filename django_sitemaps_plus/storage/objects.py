@@ -10,9 +10,10 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.files.storage import InvalidStorageError, Storage, storages
 
-from ..conf import get_settings
-from ..core.compression import Document
-from ..exceptions import ConfigurationError, StoreError
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.core.compression import Document
+from django_sitemaps_plus.exceptions import ConfigurationError, StoreError
+
 from .filesystem import AtomicFileSystemStorage
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date
 
-from ..dates import w3c
-from ..escaping import escape
-from ..extensions import Alternate, Image, News, Video
+from django_sitemaps_plus.core.dates import w3c
+from django_sitemaps_plus.core.escaping import escape
+from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
 
 #: Prefix and namespace of each extension, in the order in which roots declare them.
 NAMESPACES = {

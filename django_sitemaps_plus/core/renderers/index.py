@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 
-from ..dates import w3c
-from ..escaping import escape
-from ..locations import encode_url
+from django_sitemaps_plus.core.dates import w3c
+from django_sitemaps_plus.core.escaping import escape
+from django_sitemaps_plus.core.locations import encode_url
 
 _HEAD = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n'

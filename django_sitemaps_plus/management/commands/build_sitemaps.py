@@ -10,10 +10,10 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from ...building.build import BuildReport, build
-from ...exceptions import SitemapsPlusError
-from ..progress import show_progress
-from ..tables import table
+from django_sitemaps_plus.building.build import BuildReport, build
+from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.management.progress import show_progress
+from django_sitemaps_plus.management.tables import table
 
 
 def workers(text: str) -> int:
