@@ -19,5 +19,3 @@ __all__ = [
     "register",
     "registry",
 ]
-
-__version__ = "0.1.0"

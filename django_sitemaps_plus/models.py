@@ -31,7 +31,7 @@ class Section(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["site", "name"], name="sitemaps_plus_section"
+                fields=["site", "name"], name="sitemaps_plus_section_key"
             )
         ]
 
@@ -64,7 +64,7 @@ class Page(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["section", "number"], name="sitemaps_plus_page"
+                fields=["section", "number"], name="sitemaps_plus_page_number"
             )
         ]
 

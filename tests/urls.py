@@ -1,0 +1,25 @@
+"""URLs of the test project."""
+
+from __future__ import annotations
+
+from django.contrib import admin
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path
+
+
+def view(request: HttpRequest, **kwargs: object) -> HttpResponse:
+    """Answer any page."""
+    return HttpResponse("ok")
+
+
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    path("", view, name="home"),
+    path("about/", view, name="about"),
+    path("contact/", view, name="contact"),
+    path("products/<slug:slug>/", view, name="product-detail"),
+    path("shops/<uuid:pk>/", view, name="shop-detail"),
+    path("labels/<str:code>/", view, name="label-detail"),
+    path("books/<slug:slug>/", view, name="book-detail"),
+    path("", include("django_sitemaps_plus.urls")),
+]
