@@ -1,4 +1,4 @@
-"""Sitemaps for Django: always complete and valid, rebuilt only where content changed."""
+"""Sitemaps for Django: complete, valid and fast, live or as static files."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def temporary_source(name: str, source: Any) -> Iterator[SourceRegistry]:
 
 @contextmanager
 def temporary_registry() -> Iterator[SourceRegistry]:
-    """Give an empty registry for the time of a ``with`` block; then all is as before."""
+    """Empty the registry for the time of a ``with`` block; then all is as before."""
     before = dict(registry._registry)
     registry._registry.clear()
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import environ  # type: ignore[import-untyped]  # the package ships no types
+import environ
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 VAR_DIR = BASE_DIR / "var"

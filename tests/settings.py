@@ -10,7 +10,7 @@ from tests.databases import database_settings
 
 SCRATCH = Path(tempfile.gettempdir()) / f"sitemaps-plus-tests-{os.getpid()}"
 
-SECRET_KEY = "only-for-tests"  # noqa: S105 - it protects nothing
+SECRET_KEY = "only-for-tests"
 ALLOWED_HOSTS = ["*"]
 INSTALLED_APPS = [
     "django.contrib.admin",

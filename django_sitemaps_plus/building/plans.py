@@ -100,7 +100,7 @@ def render_live(section: str, number: int, site: Site) -> RenderedPage | None:
 
 
 def live_plan(section: str, site: Site) -> Plan | None:
-    """Return the plan by which a section is served unbuilt, from the cache if it can be.
+    """Return the plan by which a section is served while it is not built.
 
     None for a section of more than LIVE_MAX_ROWS rows: it is absent until it is built.
 
@@ -153,14 +153,14 @@ def _remember(section: str, site: Site, plan: Plan) -> None:
     configured = get_settings()
     try:
         caches[configured.cache].set(_key(section, site), checked, configured.plan_ttl)
-    except Exception as error:  # caches raise what their service's client raises
+    except Exception as error:  # noqa: BLE001 - whatever its client raises
         _warn(error)
 
 
 def _recall(section: str, site: Site) -> Plan | None:
     try:
         return _parse(caches[get_settings().cache].get(_key(section, site)))
-    except Exception as error:  # as in _remember()
+    except Exception as error:  # noqa: BLE001 - the same
         _warn(error)
         return None
 

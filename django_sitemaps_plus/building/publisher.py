@@ -64,8 +64,8 @@ def _write(section: Section, built: dict[int, BuiltPage], now: datetime) -> int:
             changed.append(row)
     for row in new:
         _point(row, built[row.number], now)
-    gone = section.pages.exclude(number__in=built.keys() & rows.keys())
-    removed, _ = gone.delete() if rows.keys() - built.keys() else (0, {})
+    gone = section.pages.filter(number__in=rows.keys() - built.keys())
+    removed, _ = gone.delete()
     Page.objects.bulk_update(changed, _FIELDS, batch_size=200)
     Page.objects.bulk_create(new, batch_size=500)
     return len(changed) + len(new) + removed

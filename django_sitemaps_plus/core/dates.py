@@ -46,6 +46,6 @@ def check_w3c(text: str) -> str:
 
 
 def parse_w3c(text: str) -> datetime:
-    """Return the moment of text that :func:`w3c` wrote; a date is its midnight in UTC."""
+    """Return the moment of text from :func:`w3c`; a date is its midnight in UTC."""
     moment = datetime.fromisoformat(text)
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

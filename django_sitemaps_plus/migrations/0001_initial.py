@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import django.db.models.deletion
 from django.db import migrations, models
 

@@ -75,7 +75,7 @@ class SitemapSource(Source):
 
     @property
     def rows_per_page(self) -> int:
-        """Rows that a first plan gives a page; each row is an entry in each language."""
+        """Rows that a first plan gives a page; a row is an entry a language."""
         sitemap = self.make()
         languages = len(sitemap._languages()) if sitemap.i18n else 1
         return max(1, self.limit // max(1, languages))

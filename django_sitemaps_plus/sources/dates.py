@@ -43,12 +43,9 @@ class W3CText(Func):
         )
 
     def as_mysql(self, compiler: Any, connection: Any, **context: Any) -> Any:
-        return self.as_sql(
-            compiler,
-            connection,
-            template="date_format(%(expressions)s, '%%%%Y-%%%%m-%%%%dT%%%%H:%%%%i:%%%%s+00:00')",
-            **context,
-        )
+        form = "%%%%Y-%%%%m-%%%%dT%%%%H:%%%%i:%%%%s+00:00"
+        template = f"date_format(%(expressions)s, '{form}')"
+        return self.as_sql(compiler, connection, template=template, **context)
 
 
 def has_utc_text(alias: str) -> bool:

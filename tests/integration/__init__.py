@@ -1,0 +1,3 @@
+"""Tests with a database and real storage; TEST_DB chooses the database."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Builds, from rows to published objects."""
+
+from __future__ import annotations

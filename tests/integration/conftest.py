@@ -1,0 +1,72 @@
+"""Fixtures of the tests that need a database."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test import Client
+
+from django_sitemaps_plus.registry import SourceRegistry
+from django_sitemaps_plus.testing import temporary_registry
+from tests.testapp.models import Product
+
+from .documents import locs, read_index
+
+
+@pytest.fixture
+def sections() -> Iterator[SourceRegistry]:
+    """Give a registry without sections."""
+    with temporary_registry() as registry:
+        yield registry
+
+
+@pytest.fixture
+def crawl(client: Client) -> Callable[[], dict[str, list[str]]]:
+    """Return what fetches the index and its pages: path -> locations."""
+
+    def crawl(origin: str = "https://example.com") -> dict[str, list[str]]:
+        found = {}
+        for url in read_index(client.get("/sitemap.xml").content):
+            assert url.startswith(origin + "/")
+            path = url.removeprefix(origin)
+            response = client.get(path)
+            assert response.status_code == 200
+            found[path] = locs(response.content)
+        return found
+
+    return crawl
+
+
+@pytest.fixture
+def messages(caplog: pytest.LogCaptureFixture) -> Callable[..., list[str]]:
+    """Return what gives the logged messages of an action."""
+    caplog.set_level(logging.INFO, "django_sitemaps_plus")
+
+    def messages(action: str) -> list[str]:
+        return [
+            record.getMessage()
+            for record in caplog.records
+            if getattr(record, "action", None) == action
+        ]
+
+    return messages
+
+
+@pytest.fixture
+def other_database() -> Iterator[str]:
+    """Give the alias of a second database, which has products of its own."""
+    alias = "other"
+    settings: dict[str, Any] = {
+        "default": connections.settings["default"],
+        alias: {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"},
+    }
+    connections.settings[alias] = connections.configure_settings(settings)[alias]
+    with connections[alias].schema_editor() as editor:
+        editor.create_model(Product)
+    yield alias
+    connections[alias].close()
+    del connections.settings[alias], connections[alias]

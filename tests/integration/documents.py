@@ -1,0 +1,74 @@
+"""Reading sitemaps: the entries in them, and whether their schemas accept them."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lxml import etree
+
+SCHEMAS = Path(__file__).parents[2].parent / "shared" / "xsd"
+
+_SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+_LINK = "{http://www.w3.org/1999/xhtml}link"
+
+
+@dataclass(frozen=True, order=True)
+class Listed:
+    """One element of a urlset, as text."""
+
+    loc: str
+    lastmod: str | None = None
+    changefreq: str | None = None
+    priority: str | None = None
+    alternates: tuple[tuple[str, str], ...] = field(default=())
+
+
+def read_urlset(content: bytes) -> list[Listed]:
+    """Return the entries of a page that is valid."""
+    root = parse(content, "urlset")
+    return [
+        Listed(
+            *[
+                url.findtext(_SITEMAP + name)
+                for name in ("loc", "lastmod", "changefreq", "priority")
+            ],
+            tuple([(x.get("hreflang"), x.get("href")) for x in url.iter(_LINK)]),
+        )
+        for url in root
+    ]
+
+
+def read_index(content: bytes) -> dict[str, str | None]:
+    """Return location and lastmod of the pages of an index that is valid."""
+    root = parse(content, "sitemapindex")
+    items = [
+        (item.findtext(f"{_SITEMAP}loc"), item.findtext(f"{_SITEMAP}lastmod"))
+        for item in root
+    ]
+    assert len(dict(items)) == len(items), "a page is listed twice"
+    return dict(items)
+
+
+def locs(content: bytes) -> list[str]:
+    """Return the locations of a page that is valid."""
+    return [listed.loc for listed in read_urlset(content)]
+
+
+def parse(content: bytes, root_name: str) -> Any:
+    """Return the root of a document; its schema must accept it, where we have one."""
+    root = etree.fromstring(content)
+    assert root.tag == _SITEMAP + root_name
+    schema = _schema(root_name)
+    if schema is not None:
+        schema.assertValid(root)
+    return root
+
+
+@functools.cache
+def _schema(root_name: str) -> Any:
+    name = {"urlset": "all-urlset.xsd", "sitemapindex": "siteindex.xsd"}[root_name]
+    path = SCHEMAS / name
+    return etree.XMLSchema(etree.parse(path)) if path.exists() else None

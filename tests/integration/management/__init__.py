@@ -1,0 +1,3 @@
+"""The commands."""
+
+from __future__ import annotations

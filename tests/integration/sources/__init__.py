@@ -1,0 +1,3 @@
+"""Sources, read from a real database."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Storage on a real file system."""
+
+from __future__ import annotations

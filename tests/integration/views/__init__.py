@@ -1,0 +1,3 @@
+"""The views, over Django's test client."""
+
+from __future__ import annotations

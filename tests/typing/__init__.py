@@ -1,0 +1,1 @@
+"""Code that type checkers must accept."""
