@@ -16,13 +16,6 @@ from django.http import HttpResponse
 from django.test import Client
 from django.urls import include, path
 
-urls = types.ModuleType("smoke_urls")
-urls.urlpatterns = [  # type: ignore[attr-defined]
-    path("", lambda request: HttpResponse("home"), name="home"),
-    path("", include("django_sitemaps_plus.urls")),
-]
-sys.modules["smoke_urls"] = urls
-
 
 def main() -> None:
     """Configure, migrate, serve live, build, serve what was built."""
@@ -41,7 +34,17 @@ def main() -> None:
             SITEMAPS_PLUS={"BASE_URL": "https://smoke.example"},
         )
         django.setup()
+        _make_urls()
         _use(directory)
+
+
+def _make_urls() -> None:
+    urls = types.ModuleType("smoke_urls")
+    urls.urlpatterns = [  # type: ignore[attr-defined]
+        path("", lambda request: HttpResponse("home"), name="home"),
+        path("", include("django_sitemaps_plus.urls")),
+    ]
+    sys.modules["smoke_urls"] = urls
 
 
 def _use(directory: str) -> None:
