@@ -1,0 +1,141 @@
+"""The loop: claim dirty pages, build them, flip them, until nothing is left to do.
+
+It is the same in a command, in local processes and in workers of a queue.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db import DatabaseError
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.exceptions import SourceError, StoreError
+from django_sitemaps_plus.models import INDEX, Page
+from django_sitemaps_plus.signals import page_built
+from django_sitemaps_plus.storage import deferred_flush
+
+from .claims import claim, release
+from .index import build_index_page
+from .page import BuiltPage, build_page
+from .publisher import Result, flip
+from .reshape import split
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Counts:
+    """What a loop did for one section."""
+
+    rendered: int = 0  # pages
+    stored: int = 0  # new objects
+    skipped: int = 0  # rows of the pages rendered that could not be listed
+    dropped: int = 0  # values of them left out
+    problems: list[str] = field(default_factory=list)  # the first of each page
+    errors: list[str] = field(default_factory=list)  # of pages that were not built
+
+
+@dataclass(slots=True)
+class Work:
+    """One run of the loop.
+
+    Attributes:
+        site: the site.
+        sections: primary keys of the sections to work for.
+        since: claims made before this time are taken over.
+        told: called after each page with the name of its section.
+    """
+
+    site: Site
+    sections: Collection[int]
+    since: datetime | None = None
+    told: Callable[[str], None] | None = None
+    counts: dict[str, Counts] = field(default_factory=dict)
+    failed: set[int] = field(default_factory=set)
+
+    def run(self) -> dict[str, Counts]:
+        """Build until no page is left to claim.
+
+        Returns:
+            What was done, by section.
+
+        Raises:
+            StoreError: the storage failed; claims are given up without blame.
+            DatabaseError: the database failed.
+        """
+        while pages := claim(
+            self.sections, since=self.since, without=self.failed
+        ):
+            try:
+                self._build(pages)
+            except BaseException:
+                release(pages, counts=False)
+                raise
+        return self.counts
+
+    def _build(self, pages: list[Page]) -> None:
+        results: list[Result] = []
+        with deferred_flush():
+            for page in pages:
+                built = self._try(page)
+                if built is not None:
+                    results.append((page, built))
+        for page, built in flip(results):
+            self._count(page, built)
+
+    def _try(self, page: Page) -> BuiltPage | None:
+        """Build one page; None where that has been dealt with otherwise."""
+        try:
+            if page.section.name == INDEX:
+                return build_index_page(page, self.site)
+            return build_page(page, self.site)
+        except LimitExceededError:
+            self._split(page)
+        except SourceError as error:
+            self._fail(page, error)
+        return None
+
+    def _split(self, page: Page) -> None:
+        try:
+            for piece in split(page, self.site):
+                self._count(page, piece)
+        except SourceError as error:
+            self._fail(page, error)
+
+    def _fail(self, page: Page, error: SourceError) -> None:
+        if isinstance(error.__cause__, DatabaseError):
+            raise error
+        self.failed.add(page.pk)
+        self._of(page).errors.append(f"page {page.number}: {error}")
+        logger.error("Page %s is not built: %s", page.number, error)
+        release([page], str(error))
+
+    def _count(self, page: Page, built: BuiltPage) -> None:
+        counts = self._of(page)
+        counts.rendered += 1
+        counts.stored += bool(built.is_new and built.object)
+        counts.skipped += built.skipped
+        counts.dropped += built.dropped
+        counts.problems += built.problems
+        if self.told is not None:
+            self.told(page.section.name)
+        if built.is_new:
+            _send(page, built)
+
+    def _of(self, page: Page) -> Counts:
+        return self.counts.setdefault(page.section.name, Counts())
+
+
+def _send(page: Page, built: BuiltPage) -> None:
+    if page.section.name != INDEX and page_built.has_listeners():
+        page_built.send_robust(
+            sender=Page,
+            section=page.section.name,
+            number=page.number,
+            entries=built.entries,
+        )

@@ -1,0 +1,90 @@
+"""What a source depends on: its own rows, and rows of other models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from django.core.exceptions import FieldDoesNotExist
+from django.db import router
+from django.db.models import Model
+
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.sources.dependencies import columns, paths
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A model whose saves concern a section.
+
+    Attributes:
+        section: its name.
+        source: its source.
+        path: "" for the source's own model; else what leads from one to the other,
+            as a change records it.
+        columns: attribute names on which the section depends; None for all.
+    """
+
+    section: str
+    source: Source
+    path: str
+    columns: frozenset[str] | None
+
+
+def watched_models() -> dict[type[Model], list[Watched]]:
+    """Return every model that some section depends on, with what depends on it."""
+    found: dict[type[Model], list[Watched]] = {}
+    for name, source in registry.items():
+        for model, path, names in _dependencies(source):
+            found.setdefault(model, []).append(Watched(name, source, path, names))
+    return found
+
+
+def _dependencies(
+    source: Source,
+) -> Iterator[tuple[type[Model], str, frozenset[str] | None]]:
+    model = source.tracked_model
+    if model is None:
+        return
+    yield model, "", columns(source)
+    if not isinstance(source, ModelSource):
+        return
+    for related, path in source.watch.items():
+        yield related, f"{related._meta.label}:{path}", None
+    for path, names in related_paths(source).items():
+        yield path_model(model, path), path, frozenset(names)
+
+
+def related_paths(source: ModelSource) -> dict[str, set[str]]:
+    """Return the relations that declared paths cross, with the columns at their end."""
+    found: dict[str, set[str]] = {}
+    for path in paths(source):
+        *relations, last = path.split("__")
+        for depth in range(1, len(relations) + 1):
+            names = found.setdefault("__".join(relations[:depth]), set())
+            names.add(relations[depth] if depth < len(relations) else last)
+    return found
+
+
+def path_model(model: type[Model], path: str) -> type[Model]:
+    """Return the model at the end of a path of relations.
+
+    Raises:
+        FieldDoesNotExist: the path leads nowhere.
+    """
+    for name in path.split("__"):
+        related: Any = model._meta.get_field(name).related_model
+        if related is None:
+            raise FieldDoesNotExist(f"{model._meta.label}.{name} is no relation")
+        model = related
+    return model
+
+
+def databases(source: Source) -> list[str]:
+    """Return the databases on which changes of a source are recorded."""
+    models = [model for model, _, _ in _dependencies(source)]
+    aliases = {router.db_for_write(model) for model in models}
+    return sorted(aliases | {router.db_for_write(Page)})
