@@ -111,6 +111,7 @@ def publish_index(site: Site) -> int:
         site=site,
         known_hash=row.plain_hash if row else "",
         known_object=row.object if row else "",
+        known_size=row.gzip_size if row else 0,
     )
     flip(section, [store_page(job, document, Tally(INDEX, entries=total))])
     return total

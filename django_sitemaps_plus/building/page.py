@@ -71,6 +71,7 @@ class PageJob:
     site: Site
     known_hash: str = ""  # of the plain bytes that are published already
     known_object: str = ""  # where they are
+    known_size: int = 0  # and how many, gzipped
     is_stored: bool = True  # False: render only
 
 
@@ -135,4 +136,4 @@ def store_page(job: PageJob, document: Document | None, tally: Tally) -> BuiltPa
 def _is_published(job: PageJob, document: Document) -> bool:
     if document.plain_hash != job.known_hash:
         return False
-    return object_exists(job.known_object)
+    return object_exists(job.known_object, job.known_size)
