@@ -1,12 +1,18 @@
 # Everything is set up on first use: a virtual environment in .venv, and what the
 # project needs in it.
 
-PYTHON ?= python3
+# The first interpreter that runs and is new enough; `make PYTHON=...` chooses another.
+NEW_ENOUGH := import sys; sys.exit(sys.version_info < (3, 11))
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3.14; do \
+  $$python -c '$(NEW_ENOUGH)' 2>/dev/null && echo $$python && break; done)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+MYSQL_STAMP := $(VENV)/.installed-mysql
+PIP_INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 EXTRAS := dev,docs,example,bench,fast,cli
-PYTEST := $(BIN)/python -X dev -m pytest $(PYTEST_ARGS)
+# By variable and not by -X dev, so that the workers of xdist have it too.
+PYTEST := PYTHONDEVMODE=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: help demo serve test test-sqlite test-postgresql test-mysql bench lint docs clean
 
@@ -17,13 +23,25 @@ help:
 	@echo "make bench  measure against django.contrib.sitemaps"
 	@echo "make lint   format, style, types, layers"
 	@echo "make docs   build the documentation"
+	@echo "make clean  remove all that was made, the environment and the data too"
 
 $(STAMP): pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
-	  echo "Python 3.11 or newer is needed: make PYTHON=python3.12 ..."; exit 1; }
+	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' || { \
+	  echo "Python 3.11 or newer is needed. Install it (on Debian: apt install python3"; \
+	  echo "python3-venv), or say where it is: make PYTHON=/path/to/python3.12 ..."; \
+	  exit 1; }
 	@$(PYTHON) -m venv $(VENV) || { \
-	  echo "The module venv is missing; on Debian: apt install python3-venv"; exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[$(EXTRAS)]"
+	  echo "A virtual environment cannot be made; on Debian: apt install python3-venv"; \
+	  exit 1; }
+	@echo "Installing what the project needs into $(VENV) ..."
+	@$(PIP_INSTALL) -e ".[$(EXTRAS)]"
+	@touch $@
+
+# Compiled on most machines, so it is installed only where its tests can run.
+$(MYSQL_STAMP): $(STAMP)
+	@$(PIP_INSTALL) -e ".[mysql]" || { \
+	  echo "mysqlclient needs: apt install build-essential libmariadb-dev pkg-config"; \
+	  exit 1; }
 	@touch $@
 
 demo: $(STAMP)
@@ -44,11 +62,11 @@ test-sqlite: $(STAMP)
 test-postgresql: $(STAMP)
 	TEST_DB=postgresql $(PYTEST) -n 2 tests/integration
 
-test-mysql: $(STAMP)
 ifdef TEST_MYSQL_URL
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e ".[mysql]"
+test-mysql: $(MYSQL_STAMP)
 	TEST_DB=mysql $(PYTEST) -n 2 tests/integration
 else
+test-mysql:
 	@echo "SKIPPED: tests on MariaDB, since TEST_MYSQL_URL is not set"
 endif
 
@@ -66,4 +84,5 @@ docs: $(STAMP)
 	@echo "The documentation is in build/docs/index.html"
 
 clean:
-	rm -rf $(VENV) build dist var *.egg-info
+	rm -rf $(VENV) build dist var .coverage .coverage.* *.egg-info
+	rm -rf .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

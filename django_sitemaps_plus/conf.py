@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from django.apps import apps
 from django.conf import settings
@@ -43,7 +43,8 @@ class AppSettings:
     cache_max_age: int = 600  # seconds that a crawler may keep an answer unasked
     plan_ttl: int = 3_600  # seconds that a live plan is kept
     live_max_rows: int = 2_000_000  # rows up to which a section is served unbuilt
-    unknown: tuple[str, ...] = field(default=(), repr=False)  # keys that we do not know
+    # Keys that we do not know; None where the setting is no dict at all.
+    unknown: tuple[str, ...] | None = field(default=(), repr=False)
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -57,7 +58,7 @@ def get_settings() -> AppSettings:
     """Return the settings in force; tests may override them as any other."""
     given = getattr(settings, SETTING, {})
     if not isinstance(given, Mapping):
-        return AppSettings(unknown=(f"{SETTING} is no dict",))
+        return AppSettings(unknown=None)
     known = set(AppSettings.keys())
     values: dict[str, Any] = {k.lower(): given[k] for k in known.intersection(given)}
     return AppSettings(**values, unknown=tuple(k for k in given if k not in known))
@@ -127,7 +128,8 @@ def parse_base_url(base_url: str) -> Site:
         raise ConfigurationError(
             f"BASE_URL {base_url!r} has a query or a fragment. Leave it out."
         )
-    path = settings.FORCE_SCRIPT_NAME or parts.path
+    # As in a request, it is decoded: reverse() encodes it.
+    path = settings.FORCE_SCRIPT_NAME or unquote(parts.path)
     prefix = f"/{path.strip('/')}/".replace("//", "/")
     return Site(DEFAULT_SITE, f"{parts.scheme}://{parts.netloc}", prefix)
 

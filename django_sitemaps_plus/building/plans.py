@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from django.core.cache import caches
@@ -113,8 +113,11 @@ def live_plan(section: str, site: Site) -> Plan | None:
     limit = get_settings().live_max_rows
     if not _is_too_large(section, site, limit):
         plan = first_plan(section, site)
-        _remember(section, site, plan)
-        return plan
+        if not _lists_nothing(section, site, plan):
+            _remember(section, site, plan)
+            return plan
+        # Not kept: the first entry is to be seen at once.
+        return replace(plan, is_empty=True)
     logger.error(
         "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it is "
         "left out. Run: manage.py build_sitemaps %s",
@@ -125,6 +128,16 @@ def live_plan(section: str, site: Site) -> Plan | None:
     )
     _remember(section, site, Plan([], 0, is_empty=True))
     return None
+
+
+def _lists_nothing(section: str, site: Site, plan: Plan) -> bool:
+    """Return whether there are no rows, or one page of rows none of which is listed."""
+    if plan.is_empty or len(plan.ranges) > 1:
+        return plan.is_empty
+    try:
+        return render_page(section, plan.ranges[0], site).document is None
+    except LimitExceededError:
+        return False
 
 
 def _is_too_large(section: str, site: Site, limit: int) -> bool:

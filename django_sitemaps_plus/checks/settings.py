@@ -35,7 +35,10 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
 
 def _unknown_keys() -> Iterator[CheckMessage]:
     known = AppSettings.keys()
-    for key in get_settings().unknown:
+    unknown = get_settings().unknown
+    if unknown is None:
+        yield error(2, f"{SETTING} is no dict.", f"Known keys: {', '.join(known)}.")
+    for key in unknown or ():
         close = difflib.get_close_matches(str(key).upper(), known, n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
         yield error(1, f"{SETTING} has an unknown key {key!r}.", hint)
@@ -43,7 +46,7 @@ def _unknown_keys() -> Iterator[CheckMessage]:
 
 def _wrong_values() -> Iterator[CheckMessage]:
     configured = get_settings()
-    for item in dataclasses.fields(AppSettings):
+    for item in dataclasses.fields(AppSettings)[:-1]:
         value = getattr(configured, item.name)
         problem = _problem(item.name, str(item.type), value)
         if problem:
@@ -89,11 +92,10 @@ def _origin() -> Iterator[CheckMessage]:
 def _storage() -> Iterator[CheckMessage]:
     alias = get_settings().storage
     if alias is None and not settings.MEDIA_ROOT:
-        yield error(
-            5,
-            "There is no place for sitemap files.",
-            f"Set MEDIA_ROOT, or {SETTING}['STORAGE'] to an alias in STORAGES.",
-        )
+        message = "There is no place for sitemap files, so none can be built."
+        hint = f"Set MEDIA_ROOT, or {SETTING}['STORAGE'] to an alias in STORAGES."
+        # A new project has neither, and is to see live sitemaps at once.
+        yield warning(4, message, hint) if settings.DEBUG else error(5, message, hint)
     elif isinstance(alias, str) and alias not in settings.STORAGES:
         yield error(
             4,

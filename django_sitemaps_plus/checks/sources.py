@@ -20,6 +20,7 @@ from django.urls import NoReverseMatch, get_script_prefix
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.plan import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import check_name, registry
 from django_sitemaps_plus.sources import (
@@ -85,7 +86,8 @@ def _model_source(name: str, source: ModelSource) -> Iterator[CheckMessage]:
         return
     yield from _key(name, source)
     yield from _location(name, source)
-    yield from _paths(name, source)
+    wrong_paths = list(_paths(name, source))
+    yield from wrong_paths or _query(name, source)
     yield from _lastmod(name, source)
 
 
@@ -169,6 +171,19 @@ def _paths(name: str, source: ModelSource) -> Iterator[CheckMessage]:
                 f"{fault}.",
                 source,
             )
+
+
+def _query(name: str, source: ModelSource) -> Iterator[CheckMessage]:
+    """Compile the query, since an expression shows its faults nowhere else."""
+    try:
+        str(source.page_query(KeyRange(), Site(DEFAULT_SITE, "")).query)
+    except Exception as fault:  # noqa: BLE001 - expressions are the user's code
+        yield error(
+            23,
+            f"Section {name!r} cannot be queried: {type(fault).__name__}: {fault}",
+            "Try its queryset and the expressions it declares in a shell.",
+            source,
+        )
 
 
 def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import KW_ONLY, dataclass
 from datetime import date
 from decimal import Decimal
@@ -33,7 +34,8 @@ def check_changefreq(value: object) -> str:
     """
     if not isinstance(value, str) or value not in _CHANGEFREQS:
         raise ValueError(f"changefreq {value!r} is none of {', '.join(CHANGEFREQS)}")
-    return value
+    # A member of an enumeration is the word, and may print as its own name.
+    return str.__str__(value)
 
 
 def check_priority(value: object) -> float:
@@ -48,10 +50,11 @@ def check_priority(value: object) -> float:
     if isinstance(value, str):
         number = float(value) if _NUMBER.fullmatch(value) else math.nan
     elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
-        number = float(value)
+        with suppress(OverflowError):
+            number = float(value)
     if not 0.0 <= number <= 1.0:
         raise ValueError(f"priority {value!r} is no number from 0.0 to 1.0")
-    return number
+    return abs(number)  # minus zero is zero
 
 
 def format_priority(value: float) -> str:

@@ -19,6 +19,7 @@ _LANGUAGE = re.compile(r"x-default|[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 _NEWS_LANGUAGE = re.compile(r"zh-cn|zh-tw|[a-z]{2,3}")
 _COUNTRIES = re.compile(r"[A-Z]{2}(?: [A-Z]{2})*")
 _PLATFORMS = re.compile(r"(?:web|mobile|tv)(?: (?:web|mobile|tv))*")
+_FLAGS = ("family_friendly", "requires_subscription", "live")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +133,7 @@ class Video:
         self._check_urls()
         self._check_numbers()
         self._check_texts()
+        self._check_flags()
         self._check_places()
 
     def _check_urls(self) -> None:
@@ -141,9 +143,12 @@ class Video:
             _apply(self, name, encode_url)
 
     def _check_numbers(self) -> None:
-        _check_range("video duration", self.duration, 1, 28_800)
+        for name, low, high in (("duration", 1, 28_800), ("view_count", 0, None)):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, int):
+                raise TypeError(f"video {name} {value!r} is no whole number")
+            _check_range(f"video {name}", value, low, high)
         _check_range("video rating", self.rating, 0, 5)
-        _check_range("video view_count", self.view_count, 0, None)
         for name in ("expiration_date", "publication_date"):
             if (value := getattr(self, name)) is not None:
                 w3c(value)
@@ -153,11 +158,17 @@ class Video:
         _check_text("video description", self.description, 1, 2_048)
         if self.uploader is not None:
             _check_text("video uploader", self.uploader, 1, 255)
-        object.__setattr__(self, "tags", tuple(self.tags))
+        tags = (self.tags,) if isinstance(self.tags, str) else tuple(self.tags)
+        object.__setattr__(self, "tags", tags)
         if len(self.tags) > MAX_VIDEO_TAGS:
             raise ValueError(f"{len(self.tags)} video tags: at most {MAX_VIDEO_TAGS}")
         for tag in self.tags:
             _check_text("video tag", tag, 1, None)
+
+    def _check_flags(self) -> None:
+        for name in _FLAGS:
+            if not isinstance(value := getattr(self, name), bool | None):
+                raise TypeError(f"video {name} {value!r} is neither True nor False")
 
     def _check_places(self) -> None:
         for what, pattern in (("countries", _COUNTRIES), ("platforms", _PLATFORMS)):
@@ -183,12 +194,17 @@ def _check_range(
         return
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise TypeError(f"{what} {value!r} is no number")
-    if not value >= low or (high is not None and value > high):
-        raise ValueError(f"{what} {value!r} is not between {low} and {high or 'any'}")
+    is_nan = isinstance(value, Decimal) and value.is_nan()  # comparing one raises
+    if is_nan or not value >= low or (high is not None and value > high):
+        top = "any number" if high is None else f"{high:,}"
+        raise ValueError(f"{what} {value!r} is not between {low} and {top}")
 
 
 def _check_text(what: str, value: object, low: int, high: int | None) -> None:
     if not isinstance(value, str):
         raise TypeError(f"{what} {value!r} is no text")
     if len(value) < low or (high is not None and len(value) > high):
-        raise ValueError(f"{what} of {len(value)} characters: {low} to {high or 'any'}")
+        top = "any number" if high is None else f"{high:,}"
+        raise ValueError(
+            f"{what} has {len(value):,} characters; {low} to {top} are allowed"
+        )

@@ -12,7 +12,8 @@ _READY = re.compile(
     r"https?://[a-z0-9.-]+(?::[0-9]{1,5})?"
     r"(?:[/?](?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)?"
 )
-_PARTS = re.compile(r"(https?)://([^/?#]*)(.*)", re.IGNORECASE | re.DOTALL)
+# ASCII: else U+017F, the long s, passes for the s of https.
+_PARTS = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 

@@ -114,10 +114,13 @@ def _lines(
         constants.get("changefreq"),
         constants.get("priority"),
     )
-    line = line.replace("%", "%%").replace("LOCATION", location)
+    line = line.replace("%", "%%")
+    # The location last: it may hold any word.
+    full = line.replace("LASTMOD", "%s").replace("LOCATION", location)
+    bare = line.replace("<lastmod>LASTMOD</lastmod>", "%s")
     return Lines(
-        template=line.replace("LASTMOD", "%s"),
-        bare=line.replace("<lastmod>LASTMOD</lastmod>", "%s"),
+        template=full,
+        bare=bare.replace("LOCATION", location),
         checks=checks,
         room=room,
         has_lastmod=has_lastmod,
@@ -147,7 +150,10 @@ def _are_dates(texts: list[str]) -> bool:
         return True
     if set(map(type, texts)) != {str} or set(map(len, texts)) not in _DATE_LENGTHS:
         return False
-    if "".join(texts).encode("utf-8", "replace").translate(None, _DATE_BYTES):
+    together = "".join(texts)
+    if together.encode("utf-8", "replace").translate(None, _DATE_BYTES):
+        return False
+    if "T" in together and together.count("+00:00") != len(texts):
         return False
     try:
         for text in texts:

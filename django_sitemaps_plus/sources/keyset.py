@@ -21,16 +21,20 @@ def key_field(model: type[Model], key: str) -> Field[Any, Any]:
     Raises:
         ConfigurationError: the model has no such field.
     """
+    field = _own_field(model, key)
+    while field.remote_field is not None:
+        field = field.target_field
+    return cast("Field[Any, Any]", field)
+
+
+def _own_field(model: type[Model], key: str) -> Any:
     try:
-        field: Any = model._meta.pk if key == "pk" else model._meta.get_field(key)
+        return model._meta.pk if key == "pk" else model._meta.get_field(key)
     except FieldDoesNotExist as error:
         raise ConfigurationError(
             f"key = {key!r}: {model._meta.label} has no such field. Name a unique, "
             "indexed field, or leave key out for the primary key."
         ) from error
-    while field.remote_field is not None:
-        field = field.target_field
-    return cast("Field[Any, Any]", field)
 
 
 def pages_by_key(queryset: object) -> bool:
@@ -69,7 +73,17 @@ def in_range(queryset: QuerySet[Any], key: str, key_range: KeyRange) -> QuerySet
     if key_range.high is not None:
         high = _value(queryset.model, key, key_range.high)
         queryset = queryset.filter(**{f"{key}__lt": high})
-    return queryset.order_by(key)
+    return by_key(queryset, key)
+
+
+def by_key(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
+    """Return the rows ordered by key, from the lowest, whatever their order was."""
+    # A relation's name would order by the Meta.ordering of the model behind it.
+    column = key if key == "pk" else _own_field(queryset.model, key).attname
+    ordered = queryset.order_by(column)
+    # reverse() outlasts order_by().
+    ordered.query.standard_ordering = True
+    return ordered
 
 
 def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
@@ -78,11 +92,14 @@ def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
     Each is one query that skips along the key's index from the one before, so none
     takes longer for standing further back.
     """
-    keys = queryset.order_by(key).values_list(key, flat=True)
+    keys = by_key(queryset, key).values_list(key, flat=True)
     found = list(keys[:1])
     while found:
-        yield str(found[0])
-        found = list(keys.filter(**{f"{key}__gte": found[0]})[step : step + 1])
+        last = found[0]
+        yield str(last)
+        found = list(keys.filter(**{f"{key}__gte": last})[step : step + 1])
+        if found == [last]:  # a join has made one row as many as fill a page
+            found = list(keys.filter(**{f"{key}__gt": last})[:1])
 
 
 def _value(model: type[Model], key: str, text: str) -> Any:

@@ -142,18 +142,23 @@ class ModelSource(Source):
         """
         queryset = in_range(self.queryset(), self.key, key_range)
         columns, renderer = compile_renderer(self, queryset.db, site)
-        rows = self._rows(queryset, columns, self.max_entries + 1)
+        rows = _select(queryset, columns)[: self.max_entries + 1]
+        rows = rows.iterator(CHUNK_ROWS if columns.of_instances else ROWS_READ)
         render = partial(renderer.render, tally=tally)
         return batches(_at_most(rows, self.max_entries), render)
 
-    def _rows(
-        self, queryset: QuerySet[Any], columns: Columns, limit: int
-    ) -> Iterator[Any]:
-        if columns.of_instances:
-            rows = queryset.annotate(**columns.aliases())[:limit]
-            return iter(rows.iterator(CHUNK_ROWS))
-        tuples: Any = queryset.values_list(*columns.expressions)[:limit]
-        return iter(tuples.iterator(ROWS_READ))
+    def page_query(self, key_range: KeyRange, site: Site) -> QuerySet[Any]:
+        """Return the query that reads a page, not yet run."""
+        queryset = in_range(self.queryset(), self.key, key_range)
+        columns, _ = compile_renderer(self, queryset.db, site)
+        query: QuerySet[Any] = _select(queryset, columns)
+        return query
+
+
+def _select(queryset: QuerySet[Any], columns: Columns) -> Any:
+    if columns.of_instances:
+        return queryset.annotate(**columns.aliases())
+    return queryset.values_list(*columns.expressions)
 
 
 def get_absolute_url(obj: Any) -> Any:

@@ -28,6 +28,7 @@ from django.utils.translation import get_language
 logger = logging.getLogger(__name__)
 
 _SAFE = RFC3986_SUBDELIMS + "/~:@"  # what reverse() leaves as it is
+_MAX_INT = 2**64 - 1  # text of more digits may not even fit into a URL
 _ALNUM = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 #: For each of Django's converters: the bytes of strings that it takes and that need
@@ -280,7 +281,8 @@ def _column_check(kind: type) -> Callable[[Sequence[Any]], bool]:
                 "utf-8", "replace"
             ).translate(None, plain)
         if types == {int}:
-            return kind is not converters.UUIDConverter and min(values) >= 0
+            fits = min(values) >= 0 and max(values) <= _MAX_INT
+            return fits and kind is not converters.UUIDConverter
         return types == {UUID} and kind is not converters.IntConverter
 
     return is_harmless

@@ -151,7 +151,10 @@ def _alternates(values: Iterable[Any]) -> tuple[Alternate, ...]:
 
 def describe(row: object) -> str:
     """Return words by which a person finds a row, in ASCII and short."""
-    pk = getattr(row, "pk", None)
-    if pk is not None and not isinstance(row, tuple):
-        return f"{type(row).__name__} {ascii(pk)[:100]}"
-    return f"row {ascii(row)[:200]}"
+    try:
+        pk = getattr(row, "pk", None)
+        if pk is not None and not isinstance(row, tuple):
+            return f"{type(row).__name__} {ascii(pk)[:100]}"
+        return f"row {ascii(row)[:200]}"
+    except Exception:  # noqa: BLE001 - naming a row runs the user's code too
+        return f"row of type {type(row).__name__}"

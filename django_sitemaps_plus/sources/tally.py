@@ -51,5 +51,11 @@ class Tally:
 
 def _reason(error: Exception) -> str:
     # Lone surrogates in the data would break the log's own encoding.
-    text = f"{type(error).__name__}: {error}"[:300]
-    return text.encode("ascii", "backslashreplace").decode()
+    return f"{type(error).__name__}: {_message(error)}"[:300]
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error).encode("ascii", "backslashreplace").decode()
+    except Exception:  # noqa: BLE001 - the error's class is the user's code too
+        return "an error without words"

@@ -59,14 +59,17 @@ def store_object(section: str, number: int, document: Document) -> str:
         raise StoreError(f"{name} could not be stored: {_words(error)}") from error
 
 
-def object_exists(name: str) -> bool:
-    """Return whether the storage has an object.
+def object_exists(name: str, size: int) -> bool:
+    """Return whether the storage has an object of this many bytes.
 
     Raises:
         StoreError: the storage cannot say.
     """
+    storage = get_storage()
     try:
-        return get_storage().exists(name)
+        return storage.exists(name) and storage.size(name) == size
+    except FileNotFoundError:
+        return False  # gone between the two questions
     except Exception as error:  # as in store_object()
         raise StoreError(f"{name} could not be found: {_words(error)}") from error
 

@@ -65,6 +65,8 @@ def other_database() -> Iterator[str]:
         alias: {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"},
     }
     connections.settings[alias] = connections.configure_settings(settings)[alias]
+    # Only what is connected already is open to a test that did not ask for it.
+    connections[alias].connect()
     with connections[alias].schema_editor() as editor:
         editor.create_model(Product)
     yield alias

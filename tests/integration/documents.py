@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,11 @@ def read_index(content: bytes) -> dict[str, str | None]:
 def locs(content: bytes) -> list[str]:
     """Return the locations of a page that is valid."""
     return [listed.loc for listed in read_urlset(content)]
+
+
+def all_locs(contents: Iterable[bytes]) -> list[str]:
+    """Return the locations of several pages, one page after the other."""
+    return [loc for content in contents for loc in locs(content)]
 
 
 def parse(content: bytes, root_name: str) -> Any:

@@ -31,6 +31,8 @@ class IndexItem:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loc", encode_url(self.loc))
+        if self.lastmod is not None:
+            w3c(self.lastmod)
 
 
 def render_index(items: Iterable[IndexItem]) -> Iterator[bytes]:

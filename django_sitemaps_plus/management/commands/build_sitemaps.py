@@ -69,7 +69,8 @@ class Command(BaseCommand):
                 )
         except (SitemapsPlusError, ImproperlyConfigured) as error:
             raise CommandError(
-                f"Nothing more was published: {error}. What was published before stays."
+                f"Nothing more was published: {str(error).rstrip('.')}. "
+                "What was published before stays."
             ) from error
         if json:
             self.stdout.write(_as_json(report))
@@ -82,8 +83,9 @@ class Command(BaseCommand):
             if section.skipped or section.dropped:
                 self.stderr.write(
                     self.style.WARNING(
-                        f"{section.section}: {section.skipped:,} rows left out, "
-                        f"{section.dropped:,} values left out"
+                        f"{section.section}: left out {section.skipped:,} of "
+                        f"{section.skipped + section.entries:,} rows, and "
+                        f"{section.dropped:,} values of others"
                     )
                 )
                 for problem in section.problems[: 10 if verbosity < 2 else None]:
@@ -114,8 +116,8 @@ def _closing(report: BuildReport) -> str:
         return f"Nothing was stored (--dry-run). {report.seconds:.2f} s."
     if report.index_pages is None:
         return (
-            "The index is not published before every section is built; until then it "
-            f"is rendered on request. {report.seconds:.2f} s."
+            "The index was left as it is, since some section has never been built. "
+            f"{report.seconds:.2f} s."
         )
     return f"Index of {report.index_pages:,} pages published. {report.seconds:.2f} s."
 

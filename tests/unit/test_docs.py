@@ -1,0 +1,268 @@
+"""The documentation names what there is, and nothing that there is not."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management.base import BaseCommand
+
+import django_sitemaps_plus
+from django_sitemaps_plus import exceptions, testing, urls
+from django_sitemaps_plus.conf import SETTING, AppSettings
+from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.sources.rows import FIELDS
+
+TOP = Path(__file__).parents[2]
+DOCS = TOP / "docs"
+PACKAGE = Path(django_sitemaps_plus.__file__).parent
+DOCUMENTS = [TOP / "README.md", *sorted(DOCS.rglob("*.md"))]
+
+#: The words of the glossary, each a heading there.
+WORDS = [
+    "Source",
+    "Section",
+    "Entry",
+    "Page",
+    "Plan",
+    "Index",
+    "Build",
+    "Object",
+    "Site",
+]
+
+_FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_CODE = re.compile(r"`([^`\n]+)`")
+_ROW = re.compile(r"^\| `(\S+?)[ `]", re.MULTILINE)
+
+
+def text_of(name: str) -> str:
+    """Return a page of the reference."""
+    return (DOCS / "reference" / f"{name}.md").read_text("utf-8")
+
+
+def prose(text: str) -> str:
+    """Return a document without its blocks of code."""
+    return _FENCE.sub("", text)
+
+
+def headings(text: str, level: int = 2) -> list[str]:
+    """Return the headings of a level."""
+    return re.findall(rf"^{'#' * level} (.+)$", prose(text), re.MULTILINE)
+
+
+def part(name: str, heading: str) -> str:
+    """Return what a page of the reference says under a heading."""
+    _, _, rest = f"\n{text_of(name)}".partition(f"\n## {heading}\n")
+    return rest.partition("\n## ")[0]
+
+
+def codes(text: str) -> set[str]:
+    """Return what a text sets as code."""
+    return set(_CODE.findall(prose(text)))
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors that the headings of a document make."""
+    found = re.findall(r"^#{1,3} (.+)$", prose(path.read_text("utf-8")), re.MULTILINE)
+    plain = [re.sub(r"[^\w\- ]", "", title).lower() for title in found]
+    return {title.replace(" ", "-") for title in plain}
+
+
+def blocks(path: Path) -> Iterator[object]:
+    """Yield the blocks of Python of a document, each named after its line."""
+    text = path.read_text("utf-8")
+    for match in _BLOCK.finditer(text):
+        line = text[: match.start()].count("\n") + 2
+        yield pytest.param(match[1], id=f"{path.relative_to(TOP)}:{line}")
+
+
+def check_ids() -> set[str]:
+    """Return the ids that the code of the checks can give."""
+    found = set()
+    for path in (PACKAGE / "checks").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("error", "warning")
+            ):
+                number = ast.literal_eval(node.args[0])
+                found.add(f"{node.func.id[0].upper()}{number:03}")
+    return found
+
+
+def load_command(name: str) -> BaseCommand:
+    """Return a command of the package."""
+    module = f"django_sitemaps_plus.management.commands.{name}"
+    command: BaseCommand = importlib.import_module(module).Command()
+    return command
+
+
+def arguments(command: BaseCommand) -> set[str]:
+    """Return the options of a command, and what its positional arguments are called."""
+    parser = command.create_parser("manage.py", "command")
+    positional = {str(action.metavar) for action in parser._get_positional_actions()}
+    return positional.union(parser._option_string_actions)
+
+
+COMMANDS = sorted(
+    path.stem for path in (PACKAGE / "management" / "commands").glob("[a-z]*.py")
+)
+BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
+
+
+class TestReference:
+    """Pages that list what the code defines."""
+
+    def test_settings_are_all_documented(self):
+        """Each key of the setting is a heading, in its order, and none is made up."""
+        found = [title for title in headings(text_of("settings")) if title.isupper()]
+        assert found == AppSettings.keys()
+
+    def test_settings_have_their_default(self):
+        """What a key's part calls its default is the default."""
+        for item in dataclasses.fields(AppSettings):
+            if item.name == "unknown":
+                continue
+            said = re.search(r"Default: `(.+)`\.", part("settings", item.name.upper()))
+            assert said, item.name
+            assert ast.literal_eval(said[1]) == item.default
+
+    def test_checks_are_all_documented(self):
+        """Each id of a check is a heading, and none is made up."""
+        assert sorted(headings(text_of("checks"))) == sorted(check_ids())
+
+    def test_commands_are_all_documented(self):
+        """Each command is a heading, and none is made up."""
+        assert headings(text_of("commands")) == COMMANDS
+
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_command_is_documented_with_its_arguments(self, name: str):
+        """The first table of a command's part has its arguments, and no others."""
+        table = part("commands", name).partition("\n### ")[0]
+        own = arguments(load_command(name)) - arguments(BaseCommand())
+        assert set(_ROW.findall(table)) == own
+
+    def test_errors_are_all_documented(self):
+        """Each public error is a heading, and each heading but the last an error."""
+        defined = [name for name in vars(exceptions) if name[0].isupper()]
+        defined.remove("ImproperlyConfigured")
+        assert headings(text_of("errors"))[:-1] == defined
+
+    def test_root_exports_are_all_documented(self):
+        """Each name of the package root is a heading of sources or of entries."""
+        found = headings(text_of("sources")) + headings(text_of("entries"))
+        assert set(django_sitemaps_plus.__all__) <= set(found)
+
+    @pytest.mark.parametrize("name", ["Entry", "Image", "Alternate", "News", "Video"])
+    def test_values_are_documented_with_their_arguments(self, name: str):
+        """The table of a value has each of its arguments, in order."""
+        kind = getattr(django_sitemaps_plus, name)
+        fields = [field.name for field in dataclasses.fields(kind)]
+        assert _ROW.findall(part("entries", name)) == fields
+
+    def test_declarations_are_all_documented(self):
+        """The table of declarations has each that a source may make, in order."""
+        table = part("sources", "Declarations").partition("\nA declaration is")[0]
+        assert tuple(_ROW.findall(table)) == FIELDS
+
+    @pytest.mark.parametrize("name", ["Source", "ModelSource", "ViewSource"])
+    def test_sources_are_documented_with_their_attributes(self, name: str):
+        """The part of a source names each attribute that a subclass may set."""
+        kind = getattr(django_sitemaps_plus, name)
+        attributes = set(kind.__annotations__).difference(FIELDS)
+        assert attributes <= codes(part("sources", name))
+
+    @pytest.mark.parametrize("model", [Section, Page])
+    def test_models_are_documented_with_their_fields(self, model: type):
+        """The table of a model has each of its fields, in order."""
+        fields = [field.name for field in model._meta.fields]
+        assert _ROW.findall(part("models", model.__name__)) == fields
+
+    def test_urls_are_all_documented(self):
+        """Each named URL is in the table, with its namespace."""
+        named = {f"{urls.app_name}:{pattern.name}" for pattern in urls.urlpatterns}
+        assert named <= codes(text_of("urls"))
+
+    def test_headers_are_all_documented(self):
+        """Each header that the views set is named."""
+        code = (PACKAGE / "views.py").read_text("utf-8")
+        assert set(re.findall(r'response\["([\w-]+)"\]', code)) <= {
+            word.partition(":")[0] for word in codes(text_of("urls"))
+        }
+
+    def test_test_helpers_are_all_documented(self):
+        """Each function that users' tests may call is in the guide for tests."""
+        public = {
+            name
+            for name, value in vars(testing).items()
+            if callable(value) and value.__module__ == testing.__name__
+        }
+        guide = (DOCS / "how-to" / "test-your-sources.md").read_text("utf-8")
+        assert public <= codes(guide)
+
+    def test_glossary_has_the_words_of_the_design(self):
+        """The glossary explains these words, and uses no others of its own."""
+        assert headings(text_of("glossary")) == WORDS
+
+
+class TestExamples:
+    """Blocks of Python."""
+
+    @pytest.mark.parametrize("block", BLOCKS)
+    def test_block_compiles(self, block: str):
+        """Python takes the block."""
+        compile(block, "<docs>", "exec")
+
+    @pytest.mark.parametrize("block", BLOCKS)
+    def test_block_names_settings_that_exist(self, block: str):
+        """Each key that a block gives the setting is known."""
+        for node in ast.walk(ast.parse(block)):
+            if (
+                isinstance(node, ast.Assign)
+                and ast.unparse(node.targets[0]) == SETTING
+                and isinstance(node.value, ast.Dict)
+            ):
+                given = {ast.literal_eval(key) for key in node.value.keys if key}
+                assert given <= set(AppSettings.keys())
+
+    @pytest.mark.parametrize("block", BLOCKS)
+    def test_block_imports_what_exists(self, block: str):
+        """Each name that a block imports from the package is there."""
+        for node in ast.walk(ast.parse(block)):
+            if isinstance(node, ast.ImportFrom) and (
+                (node.module or "").partition(".")[0] == "django_sitemaps_plus"
+            ):
+                module = importlib.import_module(str(node.module))
+                for alias in node.names:
+                    assert hasattr(module, alias.name), alias.name
+
+
+class TestLinks:
+    """Links from one document to another."""
+
+    @pytest.mark.parametrize(
+        "path", [pytest.param(p, id=str(p.relative_to(TOP))) for p in DOCUMENTS]
+    )
+    def test_internal_links_lead_somewhere(self, path: Path):
+        """Each relative link names a file that exists, and a heading in it."""
+        for link in _LINK.findall(prose(path.read_text("utf-8"))):
+            if "://" in link:
+                continue
+            name, _, anchor = link.partition("#")
+            target = (path.parent / name).resolve() if name else path
+            assert target.is_file(), link
+            assert not anchor or anchor in anchors(target), link
+
+    def test_hints_of_checks_lead_somewhere(self):
+        """The anchor that each check's hint names is a heading of the page."""
+        made = anchors(DOCS / "reference" / "checks.md")
+        assert {code.lower() for code in check_ids()} <= made
