@@ -190,7 +190,7 @@ class Change(models.Model):
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        indexes = [models.Index(fields=["section", "id"], name="sitemaps_plus_change")]
+        indexes = [models.Index(fields=["section", "id"], name="sitemaps_plus_change_order")]
 
     def __str__(self) -> str:
         return f"{self.section}: {self.kind} {self.low}"

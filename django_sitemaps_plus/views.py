@@ -15,7 +15,7 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import http_date
 from django.views.decorators.http import require_safe
 
-from .building.index import index_rows, render_site_index
+from .building.index import render_site_index
 from .building.page import render_page
 from .building.plans import render_live
 from .conf import Site, get_settings, get_site
@@ -23,7 +23,7 @@ from .core.compression import Document, inflate
 from .core.limits import LimitExceededError
 from .core.plan import KeyRange
 from .exceptions import BuildError, StalePlanError, StoreError
-from .models import Page
+from .models import INDEX, Page, Section, State
 from .registry import registry
 from .storage import read_object
 
@@ -38,21 +38,28 @@ _MAX_HEADER = 4_096
 
 @require_safe
 @transaction.non_atomic_requests
-def index(request: HttpRequest, as_file: bool = False) -> HttpResponse:
+def index(
+    request: HttpRequest, number: str = "0", as_file: bool = False
+) -> HttpResponse:
     """Answer with the list of the site's pages.
+
+    While pages are being published, the list is made from their rows, so it never lags
+    behind them.
 
     Args:
         request: any GET or HEAD; nothing in it changes what is answered, but its
             conditions and the codings that it accepts.
+        number: 2 and on for the lists after the first.
         as_file: answer with the gzip file, not with a gzip-encoded document.
     """
     site = get_site(request)
-    row = _first(index_rows(site))
+    row = _first(Page.objects.of(site.name, INDEX).filter(number=int(number)))
 
     def live() -> Document | None:
-        return render_site_index(site, live=True)[0]
+        return render_site_index(site, int(number), live=True)[0]
 
-    return _answer(request, row, live, as_file)
+    is_current = row is not None and row.built == row.wanted
+    return _answer(request, row if is_current else None, live, as_file)
 
 
 @require_safe
@@ -60,22 +67,37 @@ def index(request: HttpRequest, as_file: bool = False) -> HttpResponse:
 def page(
     request: HttpRequest, section: str, number: str, as_file: bool = False
 ) -> HttpResponse:
-    """Answer with one page of a section; 404 where it does not exist or is empty."""
-    if section not in registry:
-        raise Http404(f"No section {section!r}")
+    """Answer with one page of a section.
+
+    404 where it does not exist yet or has no entries, 410 where it once existed.
+    """
     site = get_site(request)
     pages = Page.objects.of(site.name, section)
-    row = _first(pages.filter(number=int(number)))
+    row = _first(pages.filter(number=int(number)).exclude(state=State.COMING))
+    if section not in registry and row is None:
+        raise Http404(f"No section {section!r}")
 
     def live() -> Document | None:
         if row is not None:
             return _rendered(section, row, site)
-        if _first(pages) is not None:
-            return None  # the section has a plan, and this page is not in it
-        rendered = render_live(section, int(number), site)
-        return rendered.document if rendered else None
+        highest = _highest_number(site, section)
+        if highest is None:
+            rendered = render_live(section, int(number), site)
+            return rendered.document if rendered else None
+        raise _Gone if int(number) <= highest else Http404("No such page")
 
     return _answer(request, row, live, as_file)
+
+
+class _Gone(Exception):
+    """A page that was merged into another, or that a new plan has not."""
+
+
+def _highest_number(site: Site, section: str) -> int | None:
+    """Return the highest page number ever used; None where there is no plan."""
+    rows = Section.objects.filter(site=site.name, name=section, next_number__gt=1)
+    found = rows.values_list("next_number", flat=True).first()
+    return None if found is None else found - 1
 
 
 def _rendered(section: str, row: Page, site: Site) -> Document | None:
@@ -102,15 +124,17 @@ def _answer(
     as_file: bool,
 ) -> HttpResponse:
     """Answer from the published object, else with what is rendered now."""
-    if row is not None and not row.object:
+    if row is not None and row.built and not row.object:
         raise Http404("No entries")
     try:
-        if row is not None:
+        if row is not None and row.object:
             try:
                 return _respond(request, _Content.of_page(row), as_file)
             except StoreError as error:
                 logger.error("%s", error, extra={"action": "object_lost"})
         document = live()
+    except _Gone:
+        return HttpResponse("This page is gone.\n", "text/plain", 410)
     except (BuildError, DatabaseError):
         logger.exception("A sitemap cannot be made", extra={"action": "live_failed"})
         return _unavailable()

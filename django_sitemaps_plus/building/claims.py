@@ -81,9 +81,7 @@ def release(pages: Collection[Page], error: str = "", *, counts: bool = True) ->
     for page in pages:
         mine = Page.objects.filter(pk=page.pk, token=page.token)
         attempts = F("attempts") if counts else F("attempts") - 1
-        mine.update(
-            token="", claimed_at=None, error=error[:2_000], attempts=attempts
-        )
+        mine.update(token="", claimed_at=None, error=error[:2_000], attempts=attempts)
 
 
 def database_now() -> datetime | None:

@@ -62,11 +62,11 @@ def judge(section: Section, *, allow_shrink: bool = False) -> str:
 
 def _section_reason(section: Section) -> str:
     totals = _active(section).aggregate(
-        entries=Sum(Case(When(hold=Hold.HELD, then="held_entries"), default="entries")),
-        skipped=Sum(Case(When(hold=Hold.HELD, then="held_skipped"), default="skipped")),
+        after=Sum(Case(When(hold=Hold.HELD, then="held_entries"), default="entries")),
+        bad=Sum(Case(When(hold=Hold.HELD, then="held_skipped"), default="skipped")),
         before=Sum("entries"),
     )
-    entries, skipped = totals["entries"] or 0, totals["skipped"] or 0
+    entries, skipped = totals["after"] or 0, totals["bad"] or 0
     peak = max(section.peak, section.earlier_peak, totals["before"] or 0)
     if peak >= MIN_ENTRIES and entries < peak * (1 - get_settings().shrink_guard):
         return (

@@ -81,9 +81,7 @@ def _planned(site: Site, number: int) -> dict[str, list[_Listed]]:
         .exclude(section__name=INDEX)
         .filter(_is_known())
         .order_by("section_id", "number")
-        .values_list(
-            "section__name", "number", "lastmod", "entries", "built", "place"
-        )
+        .values_list("section__name", "number", "lastmod", "entries", "built", "place")
     )
     found: dict[str, list[_Listed]] = {}
     for section, page, lastmod, entries, built, place in rows:

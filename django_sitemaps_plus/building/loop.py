@@ -6,15 +6,16 @@ It is the same in a command, in local processes and in workers of a queue.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 
 from django.db import DatabaseError
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.exceptions import SourceError, StoreError
+from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.storage import deferred_flush
@@ -38,6 +39,17 @@ class Counts:
     dropped: int = 0  # values of them left out
     problems: list[str] = field(default_factory=list)  # the first of each page
     errors: list[str] = field(default_factory=list)  # of pages that were not built
+    seconds: float = 0.0  # of all loops together
+    shrank: bool = False  # whether a page got small enough to be merged, perhaps
+
+
+def merge_counts(total: dict[str, Counts], part: dict[str, Counts]) -> None:
+    """Add what one loop did to what others did."""
+    for name, counts in part.items():
+        known = total.setdefault(name, Counts())
+        for item in fields(Counts):
+            value = getattr(known, item.name) + getattr(counts, item.name)
+            setattr(known, item.name, value)
 
 
 @dataclass(slots=True)
@@ -54,7 +66,7 @@ class Work:
     site: Site
     sections: Collection[int]
     since: datetime | None = None
-    told: Callable[[str], None] | None = None
+    told: Callable[[str], None] | None = field(default=None, repr=False)
     counts: dict[str, Counts] = field(default_factory=dict)
     failed: set[int] = field(default_factory=set)
 
@@ -68,9 +80,7 @@ class Work:
             StoreError: the storage failed; claims are given up without blame.
             DatabaseError: the database failed.
         """
-        while pages := claim(
-            self.sections, since=self.since, without=self.failed
-        ):
+        while pages := claim(self.sections, since=self.since, without=self.failed):
             try:
                 self._build(pages)
             except BaseException:
@@ -82,7 +92,9 @@ class Work:
         results: list[Result] = []
         with deferred_flush():
             for page in pages:
+                began = time.monotonic()
                 built = self._try(page)
+                self._of(page).seconds += time.monotonic() - began
                 if built is not None:
                     results.append((page, built))
         for page, built in flip(results):
@@ -122,6 +134,7 @@ class Work:
         counts.skipped += built.skipped
         counts.dropped += built.dropped
         counts.problems += built.problems
+        counts.shrank |= built.entries < page.entries
         if self.told is not None:
             self.told(page.section.name)
         if built.is_new:

@@ -34,7 +34,9 @@ def tell() -> int:
         How many URLs have changed.
     """
     total = 0
-    while batch := list(Publication.objects.select_related("section").order_by("id")[:50]):
+    while batch := list(
+        Publication.objects.select_related("section").order_by("id")[:50]
+    ):
         for publication in batch:
             total += _tell(publication)
             publication.delete()
@@ -92,4 +94,6 @@ def _parts(found: Diff) -> Iterator[Diff]:
         [(kind, url) for url in getattr(found, kind)] for kind in kinds
     )
     while piece := list(islice(pairs, BATCH_URLS)):
-        yield Diff(*[[url for kind, url in piece if kind == wanted] for wanted in kinds])
+        yield Diff(
+            *[[url for kind, url in piece if kind == wanted] for wanted in kinds]
+        )

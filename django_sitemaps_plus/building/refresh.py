@@ -6,27 +6,233 @@ import logging
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime
-from functools import partial
+from datetime import datetime, timedelta
 
 from django.db import DatabaseError
-from django.db.models import Count, F, Q, Sum
+from django.db.models import F, Q
+from django.db.models.functions import Now
+from django.utils import timezone
 
-from django_sitemaps_plus import tracking
-from django_sitemaps_plus.conf import Site, get_site
-from django_sitemaps_plus.exceptions import BuildError, StalePlanError
-from django_sitemaps_plus.executors.local import run
+from django_sitemaps_plus.conf import Site, get_settings, get_site
+from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.executors.local import share
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.storage import get_storage
+from django_sitemaps_plus.tracking.noticing import notice
 
 from . import publications
 from .claims import database_now
 from .guard import judge, note_peak
 from .index import may_publish_index
-from .loop import Counts, Work
-from .plans import first_plan
-from .reshape import add_pages, begin_replan, finish_replan, merge_small
+from .loop import Counts, Work, merge_counts
+from .planning import is_broken, may_break, plan_section
+from .report import BuildReport, SectionReport, section_report
+from .reshape import begin_replan, finish_replan, merge_small
 
 logger = logging.getLogger(__name__)
+
+#: Pages that an audit marks at once, before it looks at the clock.
+AUDIT_PAGES = 64
+
+#: How often one refresh builds what its own decisions (the guard's, merges) made dirty.
+MAX_ROUNDS = 5
+
+#: Told of each page that was built: its section, pages done and pages to do.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How a refresh is to go about it.
+
+    Attributes:
+        full: render every page, and store those whose bytes differ.
+        replan: make new plans first.
+        allow_shrink: let the guard pass everything.
+        workers: local processes that build.
+        progress: told of each page.
+    """
+
+    full: bool = False
+    replan: bool = False
+    allow_shrink: bool = False
+    workers: int = 1
+    progress: Progress | None = None
+
+
+def refresh(names: Iterable[str] = (), options: Options | None = None) -> BuildReport:
+    """Bring the pages of sections up to date.
+
+    Args:
+        names: sections; none for all of the registry.
+        options: how.
+
+    Raises:
+        NotRegistered: a section that does not exist.
+        ConfigurationError: no origin, or no storage.
+        BuildError: a source, the storage or the database failed. What was published
+            before stays.
+    """
+    names = list(names) or list(registry)
+    for name in names:
+        registry.get(name)
+    get_storage()
+    try:
+        report = _Refresh(get_site(), names, options or Options()).run()
+    except DatabaseError as error:
+        raise BuildError(
+            f"the database failed: {type(error).__name__}: {error}"
+        ) from error
+    build_finished.send_robust(sender=BuildReport, report=report)
+    logger.info(
+        "Refreshed %s sections in %.1f s",
+        len(report.sections),
+        report.seconds,
+        extra={"action": "build_finished"},
+    )
+    return report
+
+
+@dataclass(slots=True)
+class _Refresh:
+    """One refresh of some sections of a site."""
+
+    site: Site
+    names: list[str]
+    options: Options
+    since: datetime | None = None
+    counts: dict[str, Counts] = field(default_factory=dict)
+
+    def run(self) -> BuildReport:
+        began = time.monotonic()
+        sections = [plan_section(name, self.site) for name in self.names]
+        self.since = database_now()
+        for section in sections:
+            self._prepare(section)
+        self._build(sections)
+        self._audit(sections)
+        missing = note_missing(self.site)
+        index = self._index()
+        publications.tell()
+        return BuildReport(
+            sections=[self._report(section) for section in sections],
+            index_pages=index,
+            missing=missing,
+            seconds=time.monotonic() - began,
+        )
+
+    def _prepare(self, section: Section) -> None:
+        """Mark what has changed, and have a held section looked at anew."""
+        fingerprint = section.fingerprint
+        broken = may_break(section, was_deployed=False) and is_broken(section)
+        notice(section, registry.get(section.name), self.site)
+        if section.fingerprint != fingerprint and fingerprint and not broken:
+            broken = may_break(section, was_deployed=True) and is_broken(section)
+        if broken:
+            logger.warning("The plan of %s is broken, so it gets a new one", section)
+        if broken or self.options.replan:
+            begin_replan(section, self.site)
+        if section.held:
+            section.pages.filter(hold=Hold.HELD).update(hold=Hold.NONE)
+        if self.options.full:
+            pages = section.pages.planned()
+            pages.update(wanted=F("wanted") + 1, attempts=0)
+
+    def _build(self, sections: list[Section]) -> None:
+        for _ in range(MAX_ROUNDS):
+            touched = self._work(sections)
+            again = [self._settle(s) for s in sections if s.name in touched or s.held]
+            if not any(again):
+                return
+
+    def _work(self, sections: list[Section]) -> set[str]:
+        """Run the loop; return the sections that it has built pages of."""
+        told = _Told(sections, self.options.progress)
+        ids = [section.pk for section in sections]
+        here = Work(self.site, ids, self.since, told)
+        elsewhere = Work(self.site, ids, self.since)
+        results = share(Work.run, here, elsewhere, self.options.workers)
+        for counts in results:
+            merge_counts(self.counts, counts)
+        return {name for counts in results for name in counts}
+
+    def _settle(self, section: Section) -> bool:
+        """Decide what waits for all pages; return whether some are dirty again."""
+        section.refresh_from_db()
+        replanned = finish_replan(section)
+        held = section.pages.filter(hold=Hold.HELD).count()
+        section.held = judge(section, allow_shrink=self.options.allow_shrink)
+        released = held and not section.held
+        merged = 0
+        if self.counts.get(section.name, Counts()).shrank:
+            merged = merge_small(section, self.site)
+        note_peak(section)
+        return bool(replanned or released or merged)
+
+    def _audit(self, sections: list[Section]) -> None:
+        """Compare the pages longest unchecked, for a bounded time."""
+        configured = get_settings()
+        end = time.monotonic() + configured.audit_seconds
+        old = Q(checked_at__lt=Now() - timedelta(seconds=configured.audit_every))
+        due = Page.objects.filter(old, section__in=[s.pk for s in sections])
+        due = due.filter(wanted=F("built"), state=State.ACTIVE).order_by("checked_at")
+        while time.monotonic() < end:
+            pages = list(due.values_list("pk", flat=True)[:AUDIT_PAGES])
+            if not pages:
+                return
+            Page.objects.filter(pk__in=pages).update(wanted=F("wanted") + 1)
+            self._build(sections)
+
+    def _index(self) -> int | None:
+        pages = Page.objects.of(self.site.name, INDEX)
+        if pages.dirty().exists():
+            if not may_publish_index(self.site):
+                return None
+            section = Section.objects.get(site=self.site.name, name=INDEX)
+            Work(self.site, [section.pk], self.since).run()
+        return sum(pages.values_list("entries", flat=True))
+
+    def _report(self, section: Section) -> SectionReport:
+        return section_report(section, self.counts.get(section.name, Counts()))
+
+
+@dataclass(slots=True)
+class _Told:
+    """Counts the pages of each section for who wants to see how far a build is."""
+
+    sections: list[Section]
+    progress: Progress | None
+    done: dict[str, int] = field(default_factory=dict)
+    total: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, name: str) -> None:
+        if self.progress is None:
+            return
+        if not self.total:
+            for section in self.sections:
+                self.total[section.name] = section.pages.dirty().count()
+        done = self.done[name] = self.done.get(name, 0) + 1
+        total = self.total[name] = max(done, self.total.get(name, 0))
+        self.progress(name, done, total)
+
+
+def note_missing(site: Site) -> list[str]:
+    """Note since when sections with pages are no longer registered.
+
+    Returns:
+        Their names. They stay listed for a while, and are served until they are pruned.
+    """
+    rows = Section.objects.filter(site=site.name).exclude(name=INDEX)
+    missing = rows.exclude(name__in=list(registry))
+    names = list(missing.values_list("name", flat=True))
+    if names and missing.filter(missing_since=None).update(
+        missing_since=timezone.now()
+    ):
+        logger.error(
+            "Sections %s are no longer registered; they leave the index in 24 hours",
+            ", ".join(names),
+            extra={"action": "section_missing"},
+        )
+    return names

@@ -93,22 +93,28 @@ def split(page: Page, site: Site) -> list[BuiltPage]:
         SourceError: the source failed, or one row alone is too large.
         StoreError: the storage failed.
     """
+    for ranges in split_ranges(page, site):
+        try:
+            return _split_at(page, ranges, site)
+        except LimitExceededError:
+            pass  # rows came in meanwhile, or they are large: smaller pieces
+    raise SourceError(
+        f"section {page.section.name!r}: one row alone fills more than a page"
+    )
+
+
+def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
+    """Yield ways to cut an overfull page, each into smaller pieces than the last."""
     source = registry.get(page.section.name)
     bounds = KeyRange(page.low, page.high)
     with rendering(site):
         rows = source.count(bounds, site)
-        step = split_step(rows, source.rows_per_page, is_last=page.high is None)
+    step = split_step(rows, source.rows_per_page, is_last=page.high is None)
     while step >= 1:
         with rendering(site):
             keys = list(source.first_keys(step, site, bounds))
-        ranges = key_ranges(keys[1:], bounds.low, bounds.high)
-        try:
-            return _split_at(page, ranges, site)
-        except LimitExceededError:
-            step //= 2  # rows came in meanwhile, or they are large
-    raise SourceError(
-        f"section {page.section.name!r}: one row alone fills more than a page"
-    )
+        yield key_ranges(keys[1:], bounds.low, bounds.high)
+        step //= 2
 
 
 def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[BuiltPage]:
@@ -123,12 +129,22 @@ def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[BuiltPage]
         mine = Page.objects.filter(pk=page.pk, token=page.token, built__lt=page.wanted)
         first = pointer(page, built[0], now)
         if not mine.update(
-            **first, high=ranges[0].high, built=page.wanted, wanted=F("wanted") + 1,
-            token="", claimed_at=None, attempts=0, error="",
+            **first,
+            high=ranges[0].high,
+            built=page.wanted,
+            wanted=F("wanted") + 1,
+            token="",
+            claimed_at=None,
+            attempts=0,
+            error="",
         ):
             return []
         others = add_pages(
-            page.section, ranges[1:], built=1, wanted=2, announce=page.announce,
+            page.section,
+            ranges[1:],
+            built=1,
+            wanted=2,
+            announce=page.announce,
             state=page.state,
         )
         for other, piece in zip(others, built[1:], strict=True):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from typing import TypeVar
 
 import django
@@ -15,32 +15,31 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
-def run(function: Callable[[J], R], jobs: Sequence[J], workers: int = 1) -> Iterator[R]:
-    """Yield the result of each job as it comes; the order is that of completion.
+def share(
+    function: Callable[[J], R], here: J, elsewhere: J, workers: int = 1
+) -> list[R]:
+    """Let several processes of this machine do the same work; this one is among them.
 
     Args:
-        function: defined at the top of a module; jobs and results can be pickled.
-        jobs: what it is called with.
-        workers: processes; with 1 all is done here.
+        function: defined in a module; jobs and results can be pickled.
+        here: what it is called with in this process.
+        elsewhere: what it is called with in each of the others.
+        workers: processes in all.
+
+    Returns:
+        All results, this process's own first.
 
     Raises:
-        Exception: what the first failing job raises; jobs that have not begun are
-            given up.
+        Exception: what the work raises, here or elsewhere.
     """
-    workers = min(workers, len(jobs))
     if workers <= 1:
-        yield from map(function, jobs)
-        return
+        return [function(here)]
     # A connection must not be shared with a child; each opens its own.
     connections.close_all()
-    with ProcessPoolExecutor(workers, _context(), initializer=_set_up) as pool:
-        futures = [pool.submit(function, job) for job in jobs]
-        try:
-            for future in as_completed(futures):
-                yield future.result()
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
+    with ProcessPoolExecutor(workers - 1, _context(), initializer=_set_up) as pool:
+        futures = [pool.submit(function, elsewhere) for _ in range(workers - 1)]
+        own = function(here)
+        return [own, *(future.result() for future in futures)]
 
 
 def _context() -> multiprocessing.context.BaseContext:

@@ -11,7 +11,7 @@ from django.db.models.sql.query import Query
 from django.db.models.sql.where import ExtraWhere
 
 from .base import Source
-from .declarations import is_expression, is_method, is_path
+from .declarations import is_expression, is_path
 from .model import ModelSource
 from .route import Route
 from .rows import FIELDS

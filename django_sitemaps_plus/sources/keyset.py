@@ -175,7 +175,9 @@ class KeySpace:
         connection = connections[self.alias]
         field, quote = self.field, connection.ops.quote_name
         values = [self.value(bound) for bound in bounds] + list(keys)
-        places = [(0, i) for i in range(len(bounds))] + [(1, i) for i in range(len(keys))]
+        places = [(0, i) for i in range(len(bounds))] + [
+            (1, i) for i in range(len(keys))
+        ]
         if not values:
             return []
         row = "ROW(%s, {}, {})" if _needs_row(connection) else "(%s, {}, {})"

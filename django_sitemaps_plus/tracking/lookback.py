@@ -13,7 +13,7 @@ from django.utils import timezone
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.declarations import find_field, is_indexed
-from django_sitemaps_plus.sources.keyset import KeySpace, on_write_database
+from django_sitemaps_plus.sources.keyset import on_write_database
 
 from .marking import locate, mark, mark_all
 
@@ -139,7 +139,9 @@ def look_at_times(section: Section, source: Source) -> int:
     space = source.key_space()
     if since is None or space is None:
         return 0
-    keys = list(_crossed(source, _as_naive(since), now).values_list(source.key, flat=True))
+    keys = list(
+        _crossed(source, _as_naive(since), now).values_list(source.key, flat=True)
+    )
     while keys and not mark(section, locate(section, space, keys)):
         pass  # a split has moved the bounds meanwhile
     return len(keys)

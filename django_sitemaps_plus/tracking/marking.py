@@ -132,7 +132,7 @@ def mark(
             return False
         pages = Page.objects.filter(pk__in=located.pages)
         pages.update(wanted=F("wanted") + 1, **told)
-    _delete(changes)
+    delete_changes(changes)
     return True
 
 
@@ -151,14 +151,13 @@ def mark_all(section: Section, *, announce: bool = True) -> None:
         pages.update(wanted=F("wanted") + 1)
 
 
-def _delete(changes: Iterable[Change]) -> None:
-    # By id, since others came in meanwhile. Marked first: a crash in between marks
-    # twice, the other way round it would lose a change on another database.
+def delete_changes(changes: Iterable[Change]) -> None:
+    """Delete changes whose pages are marked; by id, since others came in meanwhile."""
+    # Marked first: a crash in between marks twice. The other way round it would lose
+    # a change of another database.
     by_database: dict[str, list[int]] = {}
     for change in changes:
         by_database.setdefault(change._state.db or "default", []).append(change.pk)
     for alias, ids in by_database.items():
         rows = Change.objects.using(alias).filter(pk__in=ids)
         rows._raw_delete(alias)
-
-

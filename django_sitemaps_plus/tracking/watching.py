@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
+from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
 from django.db import router
 from django.db.models import Model
@@ -33,14 +34,45 @@ class Watched:
     path: str
     columns: frozenset[str] | None
 
+    def depends_on(self, names: frozenset[str]) -> bool:
+        """Return whether a save of these fields alone may change an entry."""
+        return self.columns is None or not names.isdisjoint(self.columns)
+
+    @property
+    def key_attribute(self) -> str:
+        """The attribute of an object that holds its key."""
+        meta = self.source.tracked_model._meta  # type: ignore[union-attr]
+        key = getattr(self.source, "key", "pk")
+        field: Any = meta.pk if key == "pk" else meta.get_field(key)
+        return str(field.attname)
+
 
 def watched_models() -> dict[type[Model], list[Watched]]:
-    """Return every model that some section depends on, with what depends on it."""
+    """Return every model that some section depends on, with what depends on it.
+
+    A proxy and a child by multi-table inheritance are saved under their own name, and
+    so are the models behind a proxy that a section lists.
+    """
     found: dict[type[Model], list[Watched]] = {}
     for name, source in registry.items():
         for model, path, names in _dependencies(source):
-            found.setdefault(model, []).append(Watched(name, source, path, names))
+            for sender in _senders(model):
+                watched = Watched(name, source, path, names)
+                found.setdefault(sender, []).append(watched)
     return found
+
+
+def concrete(model: type[Model]) -> type[Model]:
+    """Return the model that has the table."""
+    return cast("type[Model]", model._meta.concrete_model)
+
+
+def _senders(model: type[Model]) -> list[type[Model]]:
+    return [
+        other
+        for other in apps.get_models(include_auto_created=True)
+        if issubclass(concrete(other), concrete(model))
+    ]
 
 
 def _dependencies(
