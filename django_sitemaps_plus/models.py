@@ -190,7 +190,9 @@ class Change(models.Model):
     at = models.DateTimeField(db_default=Now())
 
     class Meta:
-        indexes = [models.Index(fields=["section", "id"], name="sitemaps_plus_change_order")]
+        indexes = [
+            models.Index(fields=["section", "id"], name="sitemaps_plus_change_order")
+        ]
 
     def __str__(self) -> str:
         return f"{self.section}: {self.kind} {self.low}"

@@ -70,13 +70,13 @@ def _section_reason(section: Section) -> str:
     peak = max(section.peak, section.earlier_peak, totals["before"] or 0)
     if peak >= MIN_ENTRIES and entries < peak * (1 - get_settings().shrink_guard):
         return (
-            f"it would fall from {peak:,} entries to {entries:,}. If that is right, run "
-            f"build_sitemaps {section.name} --allow-shrink"
+            f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
+            f"run build_sitemaps {section.name} --allow-shrink"
         )
     if _is_bad(entries, skipped):
         return (
-            f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Mend them, or "
-            f"run build_sitemaps {section.name} --allow-shrink"
+            f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Mend them, "
+            f"or run build_sitemaps {section.name} --allow-shrink"
         )
     return ""
 

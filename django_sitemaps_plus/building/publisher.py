@@ -90,7 +90,9 @@ def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:
 class HasObject(Protocol):
     """A page, or what was built for one."""
 
-    object: str
+    @property
+    def object(self) -> str:
+        """Name in storage, or ""."""
 
 
 Flip = tuple[Page, Sequence[HasObject], Sequence[HasObject]]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
@@ -61,10 +61,10 @@ def add_pages(
     return Page.objects.bulk_create(pages, batch_size=500)
 
 
-def _take(section: object, total: int) -> int:
+def _take(rows: QuerySet[Section], total: int) -> int:
     # The update locks the row, so no two builders take the same numbers.
-    section.update(next_number=F("next_number") + total)  # type: ignore[attr-defined]
-    return section.values_list("next_number", flat=True)[0] - total  # type: ignore
+    rows.update(next_number=F("next_number") + total)
+    return rows.values_list("next_number", flat=True)[0] - total
 
 
 def index_number(place: int) -> int:

@@ -28,8 +28,13 @@ EVERYTHING = KeyRange()
 class HasRange(Protocol):
     """Anything with the bounds of a key range."""
 
-    low: str | None
-    high: str | None
+    @property
+    def low(self) -> str | None:
+        """The first key of the range."""
+
+    @property
+    def high(self) -> str | None:
+        """The first key behind it."""
 
 
 R = TypeVar("R", bound=HasRange)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import django.db.models.deletion
 import django.db.models.functions.datetime
 from django.db import migrations, models
@@ -50,7 +49,9 @@ class Migration(migrations.Migration):
             ],
             options={
                 "indexes": [
-                    models.Index(fields=["section", "id"], name="sitemaps_plus_change_order")
+                    models.Index(
+                        fields=["section", "id"], name="sitemaps_plus_change_order"
+                    )
                 ],
             },
         ),

@@ -94,7 +94,7 @@ class SitemapSource(Source):
 
     def key_space(self) -> KeySpace | None:
         """Return what orders its keys, where ``items()`` is a plain queryset."""
-        items = None if self.has_own_paging else self.make().items()
+        items: Any = None if self.has_own_paging else self.make().items()
         if not pages_by_key(items):
             return None
         return KeySpace(items.model, "pk", on_write_database(items, None).db)

@@ -16,7 +16,6 @@ from .model import ModelSource
 from .route import Route
 from .rows import FIELDS
 
-
 # What a raw condition or another query reads, nobody can tell.
 _OPAQUE = (RawSQL, ExtraWhere, Query, Subquery)
 
@@ -39,7 +38,7 @@ def _paths_in(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, F):
-        yield value.name
+        yield str(value.name)  # type: ignore[attr-defined]  # not in the stubs
     elif hasattr(value, "get_source_expressions"):
         for part in value.get_source_expressions():
             yield from _paths_in(part)

@@ -13,7 +13,6 @@ from typing import Any
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
 
-
 # Directories to be flushed when a batch ends; None outside of one.
 _waiting: ContextVar[set[Path] | None] = ContextVar("waiting", default=None)
 

@@ -71,7 +71,7 @@ def _take(section: Section, source: Source, changes: list[Change]) -> None:
 
 
 def _keys(source: Source, space: KeySpace, changes: Iterable[Change]) -> Iterator[Any]:
-    """Yield the keys of rows that changed, and of rows that a related change concerns."""
+    """Yield the keys of rows that changed, or that a related change concerns."""
     related: dict[str, set[str]] = {}
     for change in changes:
         if change.kind == Change.Kind.KEY:

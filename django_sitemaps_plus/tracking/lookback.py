@@ -6,7 +6,8 @@ import json
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from django.db.models import DateTimeField, Q, QuerySet
+from django.conf import settings
+from django.db.models import DateTimeField, F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -106,10 +107,9 @@ def _words(key: Any, moment: Any) -> str:
     return f"{key}|{moment.isoformat()}"
 
 
-def _as_moment(value: Any) -> datetime:
+def _as_moment(value: date) -> datetime:
     if isinstance(value, datetime):
         return _as_aware(value)
-    assert isinstance(value, date)
     return datetime.combine(value, time.min, UTC)
 
 
@@ -119,8 +119,6 @@ def _as_aware(moment: datetime) -> datetime:
 
 def _as_naive(moment: datetime) -> datetime:
     """Return a moment as the models of this project hold it."""
-    from django.conf import settings
-
     return moment if settings.USE_TZ else timezone.make_naive(moment)
 
 
@@ -163,10 +161,4 @@ def look_at_age(section: Section, source: Source) -> None:
         return
     age = timedelta(seconds=source.max_age)
     old = section.pages.planned().filter(checked_at__lte=Now() - age)
-    old.update(wanted=_raised())
-
-
-def _raised() -> Any:
-    from django.db.models import F
-
-    return F("wanted") + 1
+    old.update(wanted=F("wanted") + 1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from django.db import connections, transaction
@@ -140,5 +141,4 @@ def _change_rows(section: str, key: str, queryset: QuerySet[Any]) -> Iterable[Ro
     if len(found) <= SINGLE_KEYS:
         return [(section, Change.Kind.KEY, str(value), "") for value in found]
     cuts = [*first_keys(queryset, key, RANGE_KEYS), str(keys.last())]
-    pairs = zip(cuts, cuts[1:], strict=False)
-    return [(section, Change.Kind.RANGE, low, high) for low, high in pairs]
+    return [(section, Change.Kind.RANGE, *bounds) for bounds in pairwise(cuts)]

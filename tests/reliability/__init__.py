@@ -1,0 +1,1 @@
+"""Tests of what must hold whatever happens; each prints its figures."""
