@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import random
 from collections.abc import Callable
@@ -42,7 +43,8 @@ class History:
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
         self.clock = START
-        self.numbers = iter(range(1, 1_000_000))
+        self.numbers = itertools.count(1)
+        self.keys = itertools.count(1_000)  # of those that are added at the end
 
     def step(self) -> None:
         """Do one thing."""
@@ -67,6 +69,7 @@ class History:
 
     def _new(self, pk: int | None = None) -> Product:
         slug = f"p-{next(self.numbers)}"
+        pk = next(self.keys) if pk is None else pk
         return Product(pk=pk, name=slug, slug=slug, updated_at=self._now())
 
     def _any(self) -> Product | None:
@@ -75,7 +78,7 @@ class History:
 
     def insert(self) -> None:
         """Add one at the end."""
-        self._new().save()
+        self._new().save(force_insert=True)
 
     def insert_between(self) -> None:
         """Add one at a random key."""
