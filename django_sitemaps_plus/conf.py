@@ -43,6 +43,7 @@ class AppSettings:
     cache_max_age: int = 600  # seconds that a crawler may keep an answer unasked
     plan_ttl: int = 3_600  # seconds that a live plan is kept
     live_max_rows: int = 2_000_000  # rows up to which a section is served unbuilt
+    live_ttl: int = 60  # seconds that a page rendered on request is kept; 0 for never
     track: bool = True  # whether saves are recorded as changes
     replica_lag_seconds: int = 30  # age of a change before a replica is read for it
     shrink_guard: float = 0.5  # share of a section's entries that may go at once

@@ -16,6 +16,8 @@ from django.utils.http import http_date
 from django.views.decorators.http import require_safe
 
 from .building.index import render_site_index
+from .building.live import shared
+from .building.lost import note_lost
 from .building.page import render_page
 from .building.plans import render_live
 from .conf import Site, get_settings, get_site
@@ -77,7 +79,7 @@ def page(
     if section not in registry and row is None:
         raise Http404(f"No section {section!r}")
 
-    def live() -> Document | None:
+    def render() -> Document | None:
         if row is not None:
             return _rendered(section, row, site)
         highest = _highest_number(site, section)
@@ -85,6 +87,9 @@ def page(
             rendered = render_live(section, int(number), site)
             return rendered.document if rendered else None
         raise _Gone if int(number) <= highest else Http404("No such page")
+
+    def live() -> Document | None:
+        return shared(section, int(number), site, render)
 
     return _answer(request, row, live, as_file)
 
@@ -132,6 +137,7 @@ def _answer(
                 return _respond(request, _Content.of_page(row), as_file)
             except StoreError as error:
                 logger.error("%s", error, extra={"action": "object_lost"})
+                note_lost(row)
         document = live()
     except _Gone:
         return HttpResponse("This page is gone.\n", "text/plain", 410)

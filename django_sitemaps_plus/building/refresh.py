@@ -27,6 +27,7 @@ from .claims import database_now
 from .guard import judge, note_peak
 from .index import may_publish_index
 from .loop import Counts, Work, merge_counts
+from .lost import mark_lost
 from .planning import is_broken, may_break, plan_section
 from .report import BuildReport, SectionReport, section_report
 from .reshape import begin_replan, finish_replan, merge_small
@@ -111,6 +112,7 @@ class _Refresh:
         self.since = database_now()
         for section in sections:
             self._prepare(section)
+        mark_lost()
         self._build(sections)
         self._audit(sections)
         missing = note_missing(self.site)
@@ -161,15 +163,15 @@ class _Refresh:
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
         section.refresh_from_db()
-        replanned = finish_replan(section)
-        held = section.pages.filter(hold=Hold.HELD).count()
-        section.held = judge(section, allow_shrink=self.options.allow_shrink)
-        released = held and not section.held
-        merged = 0
+        coming = section.pages.filter(state=State.COMING)
+        again = coming.exists() and finish_replan(section)
+        if section.held or section.pages.filter(hold=Hold.HELD).exists():
+            section.held = judge(section, allow_shrink=self.options.allow_shrink)
+            again |= not section.held
         if self.counts.get(section.name, Counts()).shrank:
-            merged = merge_small(section, self.site)
+            again |= merge_small(section, self.site) > 0
         note_peak(section)
-        return bool(replanned or released or merged)
+        return again
 
     def _audit(self, sections: list[Section]) -> None:
         """Compare the pages longest unchecked, for a bounded time."""
@@ -186,13 +188,14 @@ class _Refresh:
             self._build(sections)
 
     def _index(self) -> int | None:
-        pages = Page.objects.of(self.site.name, INDEX)
-        if pages.dirty().exists():
+        rows = Page.objects.of(self.site.name, INDEX)
+        pages = list(rows.only("wanted", "built", "entries", "section_id"))
+        if any(page.wanted > page.built for page in pages):
             if not may_publish_index(self.site):
                 return None
-            section = Section.objects.get(site=self.site.name, name=INDEX)
-            Work(self.site, [section.pk], self.since).run()
-        return sum(pages.values_list("entries", flat=True))
+            Work(self.site, [pages[0].section_id], self.since).run()
+            pages = list(rows.only("entries"))
+        return sum(page.entries for page in pages)
 
     def _report(self, section: Section) -> SectionReport:
         return section_report(section, self.counts.get(section.name, Counts()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .filesystem import AtomicFileSystemStorage, deferred_flush
 from .objects import (
+    delete_object,
     get_storage,
     object_exists,
     open_object,
@@ -14,6 +15,7 @@ from .objects import (
 __all__ = [
     "AtomicFileSystemStorage",
     "deferred_flush",
+    "delete_object",
     "get_storage",
     "object_exists",
     "open_object",

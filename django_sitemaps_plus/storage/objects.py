@@ -74,6 +74,18 @@ def object_exists(name: str, size: int) -> bool:
         raise StoreError(f"{name} could not be found: {_words(error)}") from error
 
 
+def delete_object(name: str) -> None:
+    """Delete an object; one that is not there is no fault.
+
+    Raises:
+        StoreError: the storage failed.
+    """
+    try:
+        get_storage().delete(name)
+    except Exception as error:  # as in store_object()
+        raise StoreError(f"{name} could not be deleted: {_words(error)}") from error
+
+
 def open_object(name: str) -> bytes:
     """Return the gzip bytes of an object, unchecked.
 
