@@ -1,0 +1,3 @@
+"""Tests of promises under faults: kills, full disks, races."""
+
+from __future__ import annotations
