@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from django.db import DatabaseError
+from django.db import Error
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -97,7 +97,7 @@ def build(
             report.sections.append(task.run())
         if not dry_run and may_publish_index(site):
             report.index_pages = publish_index(site)
-    except DatabaseError as error:
+    except Error as error:  # InterfaceError is no DatabaseError
         raise BuildError(
             f"the database failed: {type(error).__name__}: {error}"
         ) from error

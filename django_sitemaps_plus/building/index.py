@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
+from django.db import DatabaseError
 from django.db.models import QuerySet
 
 from django_sitemaps_plus.conf import Site
@@ -49,7 +50,12 @@ def render_site_index(site: Site, *, live: bool) -> tuple[Document | None, int]:
 
 
 def _items(site: Site, *, live: bool) -> Iterator[IndexItem]:
-    built = _built_pages(site)
+    try:
+        built = _built_pages(site)
+    except DatabaseError:
+        if not live:
+            raise
+        built = {}  # not migrated yet, or our tables are out of reach
     with rendering(site):
         url = compile_route("sitemaps_plus:page", ("section", "number"))
         for section in registry:
@@ -84,10 +90,13 @@ def index_rows(site: Site) -> QuerySet[Page]:
 
 
 def may_publish_index(site: Site) -> bool:
-    """Return whether a published index would name every registered section.
+    """Return whether an index is published, or would name every registered section.
 
-    Until each was built once, the index is rendered live, which names them all.
+    Until each was built once, a first index is rendered live, which names them all.
+    One that is published follows its sections, even while a new one awaits its build.
     """
+    if index_rows(site).exists():
+        return True
     built = Section.objects.filter(site=site.name, pages__isnull=False)
     return set(registry) <= set(built.values_list("name", flat=True))
 

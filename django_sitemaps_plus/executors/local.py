@@ -6,10 +6,13 @@ import multiprocessing
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 import django
 from django.db import connections
+
+from django_sitemaps_plus.exceptions import BuildError
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -24,6 +27,7 @@ def run(function: Callable[[J], R], jobs: Sequence[J], workers: int = 1) -> Iter
         workers: processes; with 1 all is done here.
 
     Raises:
+        BuildError: a worker process died.
         Exception: what the first failing job raises; jobs that have not begun are
             given up.
     """
@@ -38,6 +42,10 @@ def run(function: Callable[[J], R], jobs: Sequence[J], workers: int = 1) -> Iter
         try:
             for future in as_completed(futures):
                 yield future.result()
+        except BrokenProcessPool as error:
+            raise BuildError(
+                "a worker process died, perhaps for want of memory; try fewer workers"
+            ) from error
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

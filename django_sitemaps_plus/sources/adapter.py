@@ -11,14 +11,16 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap
+from django.core.paginator import EmptyPage
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.exceptions import StalePlanError
 
-from .base import CHUNK_ROWS, Source, at_positions, batches, positions
+from .base import CHUNK_ROWS, Source, at_positions, batches, position, positions
 from .keyset import first_keys, in_range, on_write_database, pages_by_key
 from .rows import Getter, RowRenderer
 from .tally import Tally
@@ -120,7 +122,7 @@ class SitemapSource(Source):
 
     def _rows(self, sitemap: Any, key_range: KeyRange, site: Site) -> Iterable[Any]:
         if self.has_own_paging:
-            return _own_page(sitemap, int(key_range.low or 0) + 1, site)
+            return _own_page(sitemap, key_range, site)
         items = sitemap.items()
         if pages_by_key(items):
             items = in_range(on_write_database(items, None), "pk", key_range)
@@ -133,12 +135,26 @@ class SitemapSource(Source):
         return f"<{self.kind.__module__}.{self.kind.__qualname__}>"
 
 
-def _own_page(sitemap: Any, number: int, site: Site) -> Iterable[dict[str, Any]]:
+def _own_page(
+    sitemap: Any, key_range: KeyRange, site: Site
+) -> Iterable[dict[str, Any]]:
+    """Return what is on the page; nothing where it has fewer pages by now.
+
+    Raises:
+        StalePlanError: it has pages that the plan does not know.
+    """
+    number = position(key_range.low or "0") + 1
+    pages = sitemap.paginator.num_pages
+    if key_range.high is None and pages > number:
+        raise StalePlanError(f"there are {pages:,} pages, the plan has {number:,}")
     scheme, _, host = site.origin.partition("://")
     current = SimpleNamespace(domain=host, name=host)
-    urls: Iterable[dict[str, Any]] = sitemap.get_urls(
-        page=number, site=current, protocol=scheme
-    )
+    try:
+        urls: Iterable[dict[str, Any]] = sitemap.get_urls(
+            page=number, site=current, protocol=scheme
+        )
+    except EmptyPage:
+        return ()
     return urls
 
 
