@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from django.db import DatabaseError
 from django.db.models import Q
 from django.utils import timezone
 
@@ -61,7 +62,12 @@ def render_site_index(
 
 
 def _items(site: Site, number: int, *, live: bool) -> Iterator[IndexItem]:
-    planned = _planned(site, number)
+    try:
+        planned = _planned(site, number)
+    except DatabaseError:
+        if not live:
+            raise
+        planned = {}  # not migrated yet, or our tables are out of reach
     names = [*registry, *(name for name in planned if name not in registry)]
     with rendering(site):
         url = compile_route("sitemaps_plus:page", ("section", "number"))
@@ -103,10 +109,14 @@ def _unplanned(site: Site, section: str) -> list[_Listed]:
 
 
 def may_publish_index(site: Site) -> bool:
-    """Return whether a published index would name every registered section.
+    """Return whether an index is published, or would name every registered section.
 
-    Until each page was built once, the index is rendered live, which names them all.
+    Until each page was built once, a first index is rendered live, which names them
+    all. One that is published follows its sections, even while a new one awaits its
+    build.
     """
+    if Page.objects.of(site.name, INDEX).filter(built__gt=0).exists():
+        return True
     sections = Section.objects.filter(site=site.name, name__in=list(registry))
     planned = sections.filter(pages__isnull=False).distinct().count()
     unbuilt = Page.objects.filter(section__in=sections, built=0, state=State.ACTIVE)

@@ -11,11 +11,11 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
-from django.db import DatabaseError
+from django.db import Error
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.storage import deferred_flush
@@ -40,6 +40,7 @@ class Counts:
     problems: list[str] = field(default_factory=list)  # the first of each page
     errors: list[str] = field(default_factory=list)  # of pages that were not built
     seconds: float = 0.0  # of all loops together
+    stale: bool = False  # whether the plan does not fit the source any more
     shrank: bool = False  # whether a page got small enough to be merged, perhaps
 
 
@@ -108,6 +109,10 @@ class Work:
             return build_page(page, self.site)
         except LimitExceededError:
             self._split(page)
+        except StalePlanError:
+            self.failed.add(page.pk)
+            self._of(page).stale = True
+            release([page], counts=False)
         except SourceError as error:
             self._fail(page, error)
         return None
@@ -120,7 +125,7 @@ class Work:
             self._fail(page, error)
 
     def _fail(self, page: Page, error: SourceError) -> None:
-        if isinstance(error.__cause__, DatabaseError):
+        if isinstance(error.__cause__, Error):
             raise error
         self.failed.add(page.pk)
         self._of(page).errors.append(f"page {page.number}: {error}")

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from django.db import DatabaseError
+from django.db import Error
 from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -82,7 +82,7 @@ def refresh(names: Iterable[str] = (), options: Options | None = None) -> BuildR
     get_storage()
     try:
         report = _Refresh(get_site(), names, options or Options()).run()
-    except DatabaseError as error:
+    except Error as error:  # InterfaceError is no DatabaseError
         raise BuildError(
             f"the database failed: {type(error).__name__}: {error}"
         ) from error
@@ -164,11 +164,15 @@ class _Refresh:
         """Decide what waits for all pages; return whether some are dirty again."""
         section.refresh_from_db()
         coming = section.pages.filter(state=State.COMING)
+        counts = self.counts.get(section.name, Counts())
+        if counts.stale:
+            counts.stale = False
+            return begin_replan(section, self.site) > 0
         again = coming.exists() and finish_replan(section)
         if section.held or section.pages.filter(hold=Hold.HELD).exists():
             section.held = judge(section, allow_shrink=self.options.allow_shrink)
             again |= not section.held
-        if self.counts.get(section.name, Counts()).shrank:
+        if counts.shrank:
             again |= merge_small(section, self.site) > 0
         note_peak(section)
         return again

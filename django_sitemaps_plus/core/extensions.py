@@ -139,7 +139,8 @@ class Video:
     def _check_urls(self) -> None:
         if self.content_loc is None and self.player_loc is None:
             raise ValueError("a video needs a content_loc or a player_loc")
-        for name in ("thumbnail_loc", "content_loc", "player_loc"):
+        object.__setattr__(self, "thumbnail_loc", encode_url(self.thumbnail_loc))
+        for name in ("content_loc", "player_loc"):
             _apply(self, name, encode_url)
 
     def _check_numbers(self) -> None:

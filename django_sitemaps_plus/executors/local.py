@@ -6,10 +6,13 @@ import multiprocessing
 import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 import django
 from django.db import connections
+
+from django_sitemaps_plus.exceptions import BuildError
 
 J = TypeVar("J")
 R = TypeVar("R")
@@ -30,6 +33,7 @@ def share(
         All results, this process's own first.
 
     Raises:
+        BuildError: a worker process died.
         Exception: what the work raises, here or elsewhere.
     """
     if workers <= 1:
@@ -39,7 +43,12 @@ def share(
     with ProcessPoolExecutor(workers - 1, _context(), initializer=_set_up) as pool:
         futures = [pool.submit(function, elsewhere) for _ in range(workers - 1)]
         own = function(here)
-        return [own, *(future.result() for future in futures)]
+        try:
+            return [own, *(future.result() for future in futures)]
+        except BrokenProcessPool as error:
+            raise BuildError(
+                "a worker process died, perhaps for want of memory; try fewer workers"
+            ) from error
 
 
 def _context() -> multiprocessing.context.BaseContext:

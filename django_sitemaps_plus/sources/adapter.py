@@ -11,6 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap
+from django.core.paginator import EmptyPage
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
@@ -18,8 +19,9 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
+from django_sitemaps_plus.exceptions import StalePlanError
 
-from .base import CHUNK_ROWS, Source, at_positions, batches, positions
+from .base import CHUNK_ROWS, Source, at_positions, batches, position, positions
 from .keyset import KeySpace, first_keys, in_range, on_write_database, pages_by_key
 from .rows import Getter, RowRenderer
 from .tally import Tally
@@ -107,7 +109,7 @@ class SitemapSource(Source):
         if self.has_own_paging:
             paginator = sitemap.paginator
             pages = range(paginator.num_pages if paginator.count else 0)
-            return map(str, pages[int(key_range.low or 0) :])
+            return map(str, pages[position(key_range.low or "0") :])
         items = sitemap.items()
         if pages_by_key(items):
             rows = in_range(on_write_database(items, None), "pk", key_range)
@@ -145,7 +147,7 @@ class SitemapSource(Source):
         self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None
     ) -> Iterable[Any]:
         if self.has_own_paging:
-            return _own_page(sitemap, int(key_range.low or 0) + 1, site)
+            return _own_page(sitemap, key_range, site)
         items = sitemap.items()
         if pages_by_key(items):
             items = in_range(on_write_database(items, None), "pk", key_range)
@@ -158,12 +160,26 @@ class SitemapSource(Source):
         return f"<{self.kind.__module__}.{self.kind.__qualname__}>"
 
 
-def _own_page(sitemap: Any, number: int, site: Site) -> Iterable[dict[str, Any]]:
+def _own_page(
+    sitemap: Any, key_range: KeyRange, site: Site
+) -> Iterable[dict[str, Any]]:
+    """Return what is on the page; nothing where it has fewer pages by now.
+
+    Raises:
+        StalePlanError: it has pages that the plan does not know.
+    """
+    number = position(key_range.low or "0") + 1
+    pages = sitemap.paginator.num_pages
+    if key_range.high is None and pages > number:
+        raise StalePlanError(f"there are {pages:,} pages, the plan has {number:,}")
     scheme, _, host = site.origin.partition("://")
     current = SimpleNamespace(domain=host, name=host)
-    urls: Iterable[dict[str, Any]] = sitemap.get_urls(
-        page=number, site=current, protocol=scheme
-    )
+    try:
+        urls: Iterable[dict[str, Any]] = sitemap.get_urls(
+            page=number, site=current, protocol=scheme
+        )
+    except EmptyPage:
+        return ()
     return urls
 
 

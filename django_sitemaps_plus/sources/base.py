@@ -15,6 +15,7 @@ from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
+from django_sitemaps_plus.exceptions import StalePlanError
 
 from .keyset import KeySpace
 from .tally import Tally
@@ -117,20 +118,38 @@ class Source:
 
 
 def at_positions(rows: Iterable[Any], key_range: KeyRange) -> Iterator[Any]:
-    """Return the rows whose positions, counted from 0, are in the range."""
-    low = int(key_range.low or 0)
-    high = None if key_range.high is None else int(key_range.high)
+    """Return the rows whose positions, counted from 0, are in the range.
+
+    Raises:
+        StalePlanError: a bound is no position: the source had keys once.
+    """
+    low = position(key_range.low or "0")
+    high = None if key_range.high is None else position(key_range.high)
     return islice(rows, low, high)
+
+
+def position(bound: str) -> int:
+    """Return the bound of a source that is paged by position.
+
+    Raises:
+        StalePlanError: it is none.
+    """
+    if not (bound.isascii() and bound.isdecimal()):
+        raise StalePlanError(
+            f"{bound!r} is no position: the section was paged by key when the plan "
+            "was made"
+        )
+    return int(bound)
 
 
 def positions(
     rows: Iterable[Any], step: int, key_range: KeyRange = EVERYTHING
 ) -> Iterator[str]:
     """Yield the position of each ``step``-th row of a range, as text."""
-    first = int(key_range.low or 0)
-    for position, _ in enumerate(at_positions(rows, key_range)):
-        if position % step == 0:
-            yield str(first + position)
+    first = position(key_range.low or "0")
+    for number, _ in enumerate(at_positions(rows, key_range)):
+        if number % step == 0:
+            yield str(first + number)
 
 
 def batches(rows: Iterable[Any], make: Callable[[list[Any]], str]) -> Iterator[str]:

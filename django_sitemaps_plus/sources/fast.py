@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django_sitemaps_plus.core.dates import W3C_LENGTH
 from django_sitemaps_plus.core.escaping import escape
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
 from django_sitemaps_plus.core.renderers import url_line
@@ -22,8 +21,10 @@ from .tally import Tally
 
 # Paths of our own that need no work, one a line.
 _PLAIN_PATHS = re.compile(r"(?:/(?:[A-Za-z0-9\-._~][A-Za-z0-9\-._~/]*)?\n)+")
-_DATE_BYTES = b"0123456789-:T+"
-_DATE_LENGTHS = ({W3C_LENGTH}, {len("2026-11-20")})
+_DIGITS = bytes.maketrans(b"123456789", b"000000000")
+_DATE = b"0000-00-00"
+_MOMENT = _DATE + b"T00:00:00+00:00"
+_OFFSET_DIGITS = (20, 21, 23, 24)
 
 ColumnCheck = Callable[[Sequence[Any]], bool]
 
@@ -148,13 +149,16 @@ def _are_dates(texts: list[str]) -> bool:
     """Return whether each text is a date-time of the form that SQL gave it."""
     if not texts:
         return True
-    if set(map(type, texts)) != {str} or set(map(len, texts)) not in _DATE_LENGTHS:
+    if set(map(type, texts)) != {str} or len(set(map(len, texts))) != 1:
         return False
-    together = "".join(texts)
-    if together.encode("utf-8", "replace").translate(None, _DATE_BYTES):
+    form = _DATE if len(texts[0]) == len(_DATE) else _MOMENT
+    together = "".join(texts).encode("utf-8", "replace")
+    if together.translate(_DIGITS) != form * len(texts):
         return False
-    if "T" in together and together.count("+00:00") != len(texts):
-        return False
+    if form is _MOMENT:
+        offsets = [together[digit :: len(_MOMENT)] for digit in _OFFSET_DIGITS]
+        if b"".join(offsets).strip(b"0"):
+            return False
     try:
         for text in texts:
             datetime.fromisoformat(text)

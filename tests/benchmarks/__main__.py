@@ -1,0 +1,60 @@
+"""The command line of the benchmark."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+from .report import Run, as_markdown
+
+_DATABASES = ("sqlite", "postgresql")
+_SUBJECTS = ("page", "index", "not-modified", "plan", "build", "memory")
+
+
+def main() -> None:
+    """Measure on each database in turn, and print and write the tables."""
+    given = _arguments()
+    rows = 100_000 if given.quick else given.rows
+    databases = _DATABASES if given.database == "all" else (given.database,)
+    runs = [_run(database, rows, given) for database in databases]
+    text = as_markdown(runs, rows, datetime.now(UTC))
+    print(text)
+    if given.output:
+        given.output.write_text(text, encoding="utf-8")
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m tests.benchmarks", description=__doc__)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--quick", action="store_true", help="100,000 rows")
+    parser.add_argument("--database", choices=[*_DATABASES, "all"], default="all")
+    parser.add_argument("--subjects", nargs="+", choices=_SUBJECTS, default=_SUBJECTS)
+    parser.add_argument("--rounds", type=int, help="instead of each subject's own")
+    parser.add_argument("--output", type=Path, help="file for the tables, as Markdown")
+    return parser.parse_args()
+
+
+def _run(database: str, rows: int, given: argparse.Namespace) -> Run:
+    command = [sys.executable, "-m", f"{__package__}.one_database", "--rows", str(rows)]
+    command += ["--subjects", *given.subjects]
+    if given.rounds:
+        command += ["--rounds", str(given.rounds)]
+    # A process each: settings are read once, and memory starts fresh.
+    done = subprocess.run(
+        command,
+        env={**os.environ, "TEST_DB": database},
+        stdout=subprocess.PIPE,
+        check=False,
+    )
+    if done.returncode:
+        sys.exit(f"Measuring on {database} failed; see above.")
+    return Run.from_json(json.loads(done.stdout))
+
+
+if __name__ == "__main__":
+    main()

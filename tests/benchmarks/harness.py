@@ -1,0 +1,147 @@
+"""Measuring: contenders take turns, round after round, and are compared within one."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+
+#: Makes the subjects of one file ready for so many rows, and cleans up after them.
+Setting = Callable[[int], AbstractContextManager[list["Subject"]]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Contender:
+    """One way of doing something.
+
+    Attributes:
+        name: what the table calls it.
+        measure: does it once and returns the figure.
+    """
+
+    name: str
+    measure: Callable[[], float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """One thing that can be done in several ways.
+
+    Attributes:
+        title: what is done.
+        contenders: the ways; all are compared with the first.
+        rounds: how often each has its turn.
+        warm_ups: rounds before those, which fill caches and compile templates.
+        unit: ``s`` or ``MiB``; less is better.
+        note: what a reader must know to judge the figures.
+    """
+
+    title: str
+    contenders: Sequence[Contender]
+    rounds: int = 5
+    warm_ups: int = 1
+    unit: str = "s"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """What was measured of one contender.
+
+    Attributes:
+        name: the contender's.
+        values: one a round.
+        ratio: the median, over the rounds, of the first contender's figure divided by
+            this one's; so more is better, and a machine that is slow for a while
+            does not count.
+    """
+
+    name: str
+    values: list[float]
+    ratio: float
+
+    @property
+    def median(self) -> float:
+        """The figure to quote."""
+        return median(self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """What was measured of one subject."""
+
+    title: str
+    unit: str
+    rounds: int
+    note: str
+    figures: list[Figure] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Result:
+        """Return the result that ``dataclasses.asdict`` took apart."""
+        figures = [Figure(**figure) for figure in data.pop("figures")]
+        return cls(**data, figures=figures)
+
+
+def run(subject: Subject, rounds: int | None = None) -> Result:
+    """Give each contender one turn in each round, after those that do not count.
+
+    Args:
+        subject: what is measured.
+        rounds: instead of the subject's own number.
+    """
+    rounds = rounds or subject.rounds
+    for _ in range(subject.warm_ups):
+        for contender in subject.contenders:
+            contender.measure()
+    measured = [
+        [contender.measure() for contender in subject.contenders] for _ in range(rounds)
+    ]
+    return Result(
+        title=subject.title,
+        unit=subject.unit,
+        rounds=rounds,
+        note=subject.note,
+        figures=list(_figures(subject, measured)),
+    )
+
+
+def _figures(subject: Subject, measured: list[list[float]]) -> Iterator[Figure]:
+    for position, contender in enumerate(subject.contenders):
+        yield Figure(
+            name=contender.name,
+            values=[turns[position] for turns in measured],
+            ratio=median([turns[0] / turns[position] for turns in measured]),
+        )
+
+
+def timed(
+    name: str,
+    action: Callable[[], object],
+    *,
+    before: Callable[[], object] | None = None,
+    times: int = 1,
+) -> Contender:
+    """Return a contender whose figure is the seconds that an action takes.
+
+    Args:
+        name: what the table calls it.
+        action: what is measured.
+        before: what has to be done before each turn, and is not measured.
+        times: how often a turn does it; the figure is for once.
+    """
+
+    def measure() -> float:
+        if before is not None:
+            before()
+        gc.collect()
+        began = time.perf_counter()
+        for _ in range(times):
+            action()
+        return (time.perf_counter() - began) / times
+
+    return Contender(name=name, measure=measure)

@@ -1,0 +1,67 @@
+"""Everything measured on one database, in a process of its own; prints JSON."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+import django
+
+
+def main() -> None:
+    """Load the rows, measure the subjects, and print what was found."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rows", type=int, required=True)
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--subjects", nargs="+", required=True)
+    given = parser.parse_args()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.benchmarks.settings"
+    django.setup()
+    with _database():
+        json.dump(_measure(given.subjects, given.rows, given.rounds), sys.stdout)
+
+
+@contextmanager
+def _database() -> Iterator[None]:
+    from django.db import connection
+
+    old_name = connection.settings_dict["NAME"]
+    connection.creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    try:
+        yield
+    finally:
+        connection.creation.destroy_test_db(old_name, verbosity=0)
+
+
+def _measure(names: list[str], rows: int, rounds: int | None) -> dict[str, object]:
+    from .harness import run
+    from .machine import describe_database, describe_machine
+    from .rows import add_products
+    from .subjects import SETTINGS
+
+    _say(f"{describe_database()}: adding {rows:,} rows")
+    add_products(rows)
+    results = []
+    for name in names:
+        with SETTINGS[name](rows) as subjects:
+            for subject in subjects:
+                _say(subject.title)
+                results.append(asdict(run(subject, rounds)))
+    return {
+        "database": describe_database(),
+        "machine": describe_machine(),
+        "results": results,
+    }
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""One thing done in a fresh process, which prints the MiB that it took at its peak.
+
+Linux only: it reads and resets the kernel's high-water mark of resident memory.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import django
+
+_PROCESS = Path("/proc/self")
+
+
+def main(name: str, rows: int) -> None:
+    """Do it and print by how much memory rose."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "tests.benchmarks.settings"
+    django.setup()
+    action = _action(name, rows)
+    gc.collect()
+    (_PROCESS / "clear_refs").write_text("5")  # the mark falls to what is in use now
+    before = _kib("VmRSS")
+    action()
+    print((_kib("VmHWM") - before) / 1024)
+
+
+def _kib(name: str) -> int:
+    found = re.search(rf"{name}:\s+(\d+) kB", (_PROCESS / "status").read_text())
+    assert found is not None
+    return int(found[1])
+
+
+def _action(name: str, rows: int) -> Callable[[], object]:
+    """Return what to do, once all that it imports is there and it has connected."""
+    from .web import Web
+
+    if name != "build":
+        web = Web()
+        web.get("/products/warm-up/")
+        web.get("/generic/sitemap.xml")
+        return partial(web.get, name)
+    _build(100)
+    return partial(_build, rows)
+
+
+def _build(rows: int) -> None:
+    from django_sitemaps_plus.testing import temporary_source
+
+    from .building import build_all, unbuild
+    from .sources import DeclaredSource
+
+    with temporary_source("products", DeclaredSource(rows)):
+        build_all(rows)
+    unbuild()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))

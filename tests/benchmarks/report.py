@@ -1,0 +1,82 @@
+"""The figures as a table, for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .harness import Figure, Result
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What was measured on one database."""
+
+    database: str
+    machine: dict[str, str]
+    results: list[Result]
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Run:
+        """Return the run that its process has told."""
+        results = [Result.from_json(result) for result in data["results"]]
+        return cls(database=data["database"], machine=data["machine"], results=results)
+
+
+def as_markdown(runs: list[Run], rows: int, now: datetime) -> str:
+    """Return the whole as one Markdown document."""
+    return "\n".join(_document(runs, rows, now)) + "\n"
+
+
+def _document(runs: list[Run], rows: int, now: datetime) -> Iterator[str]:
+    yield "# Measured beside django.contrib.sitemaps"
+    yield ""
+    yield f"{now:%Y-%m-%d %H:%M} UTC, {rows:,} rows."
+    yield "Figures are medians of rounds in which the contenders took turns."
+    yield "A comparison is with the first line of its table, within one round."
+    yield ""
+    for name, value in runs[0].machine.items():
+        yield f"- {name}: {value}"
+    for run in runs:
+        yield f"- database: {run.database}"
+    for run in runs:
+        yield from ("", f"## {run.database}")
+        for result in run.results:
+            yield from _table(result)
+
+
+def _table(result: Result) -> Iterator[str]:
+    yield from ("", f"### {result.title}", "")
+    if result.note:
+        yield from (result.note, "")
+    yield f"| {result.rounds} rounds | median | from, to | compared |"
+    yield "|---|---:|---:|---:|"
+    for position, figure in enumerate(result.figures):
+        low, high = min(figure.values), max(figure.values)
+        cells = (
+            figure.name,
+            _amount(figure.median, result.unit),
+            f"{_amount(low, result.unit)}, {_amount(high, result.unit)}",
+            _comparison(figure, result.unit) if position else "",
+        )
+        yield f"| {' | '.join(cells)} |"
+
+
+def _amount(value: float, unit: str) -> str:
+    if unit == "s" and value < 1:
+        value, unit = value * 1_000, "ms"
+    return f"{value:.{_decimals(value)}f} {unit}"
+
+
+def _decimals(value: float) -> int:
+    return 0 if value >= 100 else 1 if value >= 10 else 2
+
+
+def _comparison(figure: Figure, unit: str) -> str:
+    ratio = figure.ratio
+    less, more = ("faster", "as long") if unit == "s" else ("less", "as much")
+    if ratio >= 1:
+        return f"{ratio:,.{_decimals(ratio)}f} times {less}"
+    return f"{1 / ratio:,.2f} times {more}"

@@ -1,0 +1,42 @@
+"""The rows that everything is measured on."""
+
+from __future__ import annotations
+
+import random
+from datetime import UTC, datetime, timedelta
+
+from django.db import connection, transaction
+
+from tests.testapp.models import Product
+
+_WORDS = (
+    "amber basket birch blue bottle brass canvas cedar chair classic copper cotton "
+    "cushion deep desk double enamel felt folding garden glass green grey hand heavy "
+    "holder jacket kettle ladder lamp large leather light linen maple mirror narrow "
+    "oak olive oval paper pillow pine plate quilt rack red rope round rubber shelf "
+    "short silver slate small steel stone stool table tall tray walnut warm white wool"
+).split()
+_BATCH = 5_000
+_START = datetime(2024, 1, 1, tzinfo=UTC)
+_SECONDS = 60_000_000  # two years, about
+
+
+def add_products(total: int) -> None:
+    """Add so many products, the same each time, and let the database count them."""
+    chance = random.Random(1)
+    with transaction.atomic():
+        for first in range(0, total, _BATCH):
+            numbers = range(first, min(first + _BATCH, total))
+            Product.objects.bulk_create([_product(n, chance) for n in numbers])
+    vacuum = "VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE"
+    with connection.cursor() as cursor:
+        cursor.execute(vacuum)
+
+
+def _product(number: int, chance: random.Random) -> Product:
+    words = chance.choices(_WORDS, k=chance.randint(2, 4))
+    return Product(
+        name=" ".join(words).capitalize(),
+        slug="-".join([*words, str(number)]),
+        updated_at=_START + timedelta(seconds=chance.uniform(0, _SECONDS)),
+    )

@@ -1,0 +1,51 @@
+"""The first plan: where to cut all rows into pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import connection
+
+from django_sitemaps_plus.building.plans import first_plan
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.sources import ModelSource
+from django_sitemaps_plus.testing import temporary_registry
+from tests.benchmarks.harness import Subject, timed
+from tests.benchmarks.sources import DeclaredSource, ProductSitemap
+from tests.testapp.models import Product
+
+_TABLE = Product._meta.db_table
+
+
+@contextmanager
+def setting(rows: int) -> Iterator[list[Subject]]:
+    """Compare hops along the key index with numbering all rows in one query."""
+    with temporary_registry() as sections:
+        sections.register("products", DeclaredSource)
+        yield [
+            Subject(
+                title=f"The first plan of {rows:,} rows, 10,000 a page",
+                note="contrib plans nothing: it counts rows to number its pages, and "
+                "each page skips those before it.",
+                contenders=[
+                    timed("one window query", _number_rows),
+                    timed("contrib, count of pages", _count_pages),
+                    timed("plan", lambda: first_plan("products", get_site())),
+                ],
+            )
+        ]
+
+
+def _number_rows() -> list[tuple[int]]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT id FROM (SELECT id, row_number() OVER (ORDER BY id) AS n "  # noqa: S608
+            f"FROM {_TABLE}) numbered WHERE n %% %s = 1 ORDER BY id",
+            [ModelSource.limit],
+        )
+        return cursor.fetchall()
+
+
+def _count_pages() -> int:
+    return ProductSitemap().paginator.num_pages

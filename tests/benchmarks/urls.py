@@ -1,0 +1,31 @@
+"""URLs of the benchmark: contrib's sitemaps, ours, and what both list."""
+
+from __future__ import annotations
+
+from django.contrib.sitemaps import views
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path
+
+from .sources import GENERIC_SITEMAP, ProductSitemap
+
+
+def product(request: HttpRequest, slug: str) -> HttpResponse:
+    """Answer as the page of a product."""
+    return HttpResponse(slug)
+
+
+_USUAL = {"sitemaps": {"products": ProductSitemap}}
+_GENERIC = {"sitemaps": {"products": GENERIC_SITEMAP}}
+
+urlpatterns = [
+    path("products/<slug:slug>/", product, name="product-detail"),
+    path("contrib/sitemap.xml", views.index, _USUAL),
+    path("generic/sitemap.xml", views.index, _GENERIC),
+    path(
+        "contrib/sitemap-<section>.xml",
+        views.sitemap,
+        _USUAL,
+        name="django.contrib.sitemaps.views.sitemap",
+    ),
+    path("", include("django_sitemaps_plus.urls")),
+]

@@ -1,0 +1,237 @@
+"""A build stores objects, and rows that point to them."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.files.storage import storages
+from django.db.models import F
+
+from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.models import INDEX, Page, Section
+from tests.integration.published import age, objects, page_row, path_of, rows, seen
+from tests.integration.shop import limited, make_products, product_urls
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+PATHS = ("/sitemap.xml", *[f"/sitemap-products-{number}.xml" for number in (1, 2, 3)])
+
+
+class Pages(ViewSource):
+    """Views without rows."""
+
+    views = ("home", "about")
+
+
+@pytest.fixture
+def products(sections: Any) -> Any:
+    """Have 25 products on three pages; return their source."""
+    make_products(25)
+    sections.register("products", limited(10))
+    return sections.get("products")
+
+
+class TestFirstBuild:
+    def test_each_page_is_an_object_and_a_row(self, products):
+        """The row knows the range, counts, sizes and hashes of the object."""
+        build()
+        pages = list(Page.objects.filter(section__name="products").order_by("number"))
+        assert [page.number for page in pages] == [1, 2, 3]
+        assert [page.entries for page in pages] == [10, 10, 5]
+        for page in pages:
+            packed = path_of(page).read_bytes()
+            plain = gzip.decompress(packed)
+            assert page.gzip_size == len(packed)
+            assert page.plain_size == len(plain)
+            assert page.gzip_hash == hashlib.sha256(packed).hexdigest()
+            assert page.plain_hash == hashlib.sha256(plain).hexdigest()
+
+    def test_ranges_part_the_whole_key_space(self, products):
+        """Stored as text, from infinity to infinity."""
+        build()
+        keys = list(Product.objects.order_by("pk").values_list("pk", flat=True))
+        assert list(
+            Page.objects.filter(section__name="products")
+            .order_by("number")
+            .values_list("low", "high")
+        ) == [
+            (None, str(keys[10])),
+            (str(keys[10]), str(keys[20])),
+            (str(keys[20]), None),
+        ]
+
+    def test_names_of_objects_are_unique(self, products):
+        """Section, number, a hash and something random; never used again."""
+        build()
+        first = set(objects())
+        for name in first:
+            form = r"(products/[123]|index/0)/[0-9a-f]{16}-[0-9a-f]{16}\.xml\.gz"
+            assert re.fullmatch(form, name)
+        Section.objects.all().delete()
+        build()
+        assert len(objects()) == 2 * len(first) == 8
+
+    def test_the_index_is_a_page_row_too(self, products):
+        """Page 0 of a section without a name."""
+        report = build()
+        row = page_row(INDEX, 0)
+        assert row.entries == report.index_pages == 3
+        index = gzip.decompress(path_of(row).read_bytes())
+        assert index.count(b"<sitemap>") == 3
+
+    def test_published_bytes_are_the_live_ones(self, products, client, sections):
+        """Pages do not change by being built."""
+        sections.register("pages", Pages)
+        paths = [*PATHS[1:], "/sitemap-pages-1.xml"]
+        live = {path: client.get(path).content for path in paths}
+        build()
+        assert {path: client.get(path).content for path in paths} == live
+
+    def test_the_report_adds_up(self, products):
+        """Pages, entries, bytes and new objects of each section."""
+        (section,) = build().sections
+        stored = [page for page in rows() if page.get("section_id")]
+        pages = [page for page in stored if page["number"]]
+        assert (section.section, section.pages, section.entries) == ("products", 3, 25)
+        assert section.stored == 3
+        assert section.plain_size == sum(page["plain_size"] for page in pages)
+        assert section.gzip_size == sum(page["gzip_size"] for page in pages)
+
+    def test_progress_is_told(self, products):
+        """After each page: the section, pages done, pages in all."""
+        told = []
+        build(progress=lambda *step: told.append(step))
+        assert told == [("products", done, 3) for done in (1, 2, 3)]
+
+    def test_bad_rows_are_counted_and_named(self, sections):
+        """Rows and values apart, in the report and on the page's row."""
+        products = make_products(6)
+        Product.objects.filter(pk=products[1].pk).update(slug="no slug")
+        Product.objects.filter(pk__gte=products[4].pk).update(popularity=7)
+        sections.register("products", limited(3, priority="popularity"))
+        (section,) = build().sections
+        assert (section.entries, section.skipped, section.dropped) == (5, 1, 2)
+        assert len(section.problems) == 3
+        counts = Page.objects.filter(section__name="products").order_by("number")
+        assert list(counts.values_list("entries", "skipped", "dropped")) == [
+            (2, 1, 0),
+            (3, 0, 2),
+        ]
+
+    def test_another_storage_may_take_the_objects(self, products, settings, client):
+        """The alias of STORAGES that the setting names."""
+        memory = "django.core.files.storage.InMemoryStorage"
+        settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": memory}}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+        live = client.get(PATHS[1]).content
+        build()
+        page = page_row("products", 1)
+        assert storages["sitemaps"].exists(page.object)
+        assert objects() == {}
+        assert client.get(PATHS[1]).content == live
+
+
+class TestSecondBuild:
+    def test_nothing_is_stored_where_nothing_changed(self, products, client):
+        """No object, no row, no header is another one."""
+        build()
+        age()
+        before = rows(), objects(), seen(client, *PATHS)
+        report = build()
+        assert [section.stored for section in report.sections] == [0]
+        assert (rows(), objects(), seen(client, *PATHS)) == before
+
+    def test_an_edit_changes_one_page_and_the_index(self, products, client):
+        """All others keep their bytes and validators."""
+        build()
+        age()
+        before, stored = seen(client, *PATHS), len(objects())
+        edit(12)
+        (section,) = build().sections
+        after = seen(client, *PATHS)
+        assert section.stored == 1
+        assert len(objects()) == stored + 2
+        changed = {path for path in PATHS if after[path] != before[path]}
+        assert changed == {"/sitemap.xml", "/sitemap-products-2.xml"}
+        assert {after[path][2] for path in changed}.isdisjoint(
+            {before[path][2] for path in changed}
+        )
+
+    def test_a_page_without_entries_leaves_the_index(self, products, client, crawl):
+        """It keeps number and range, answers 404, and may return."""
+        build()
+        deleted = Product.objects.filter(slug__gte="product-00010")
+        deleted.filter(slug__lt="product-00020").delete()
+        build()
+        assert list(crawl()) == [PATHS[1], PATHS[3]]
+        assert client.get(PATHS[2]).status_code == 404
+        assert page_row("products", 2).low is not None
+
+    def test_a_page_may_return(self, sections, crawl):
+        """Rows that come back into its range bring it back."""
+        make_products(9)
+        sections.register("products", limited(3, key="slug"))
+        build()
+        before = crawl()
+        Product.objects.filter(
+            slug__gte="product-00003", slug__lt="product-00006"
+        ).delete()
+        build()
+        make_products(3, first=3)
+        build()
+        assert crawl() == before
+
+    def test_nothing_left_is_404(self, products, client):
+        """A site without entries has no index, built or not."""
+        build()
+        Product.objects.all().delete()
+        build()
+        assert [client.get(path).status_code for path in PATHS] == [404] * 4
+        make_products(1)
+        build()
+        assert client.get("/sitemap.xml").status_code == 200
+
+    def test_an_empty_section_is_built_too(self, sections, client, crawl):
+        """Its one page awaits the first row."""
+        sections.register("products", limited(10))
+        assert build().index_pages == 0
+        assert client.get("/sitemap.xml").status_code == 404
+        make_products(2)
+        build()
+        assert crawl() == {"/sitemap-products-1.xml": product_urls(range(2))}
+
+    def test_an_object_that_is_gone_is_stored_again(self, products, client):
+        """Under another name, and no reader sees a difference."""
+        build()
+        age()
+        before = seen(client, *PATHS)
+        for page in (page_row("products", 2), page_row(INDEX, 0)):
+            path_of(page).unlink()
+        (section,) = build().sections
+        assert section.stored == 1
+        assert path_of(page_row("products", 2)).exists()
+        assert path_of(page_row(INDEX, 0)).exists()
+        assert seen(client, *PATHS) == before
+
+    def test_a_section_that_was_removed_leaves_the_index(
+        self, products, sections, crawl, client
+    ):
+        """What is not registered any more is not listed any more."""
+        sections.register("pages", Pages)
+        build()
+        sections.unregister("pages")
+        build()
+        assert list(crawl()) == list(PATHS[1:])
+        assert client.get("/sitemap-pages-1.xml").status_code == 404
+
+
+def edit(number: int) -> None:
+    rows = Product.objects.filter(slug=f"product-{number:05}")
+    assert rows.update(updated_at=F("updated_at") + timedelta(hours=1)) == 1

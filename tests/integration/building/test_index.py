@@ -1,0 +1,139 @@
+"""What the index says of when a page changed."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from django_sitemaps_plus.building import index
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.exceptions import BuildError
+from tests.integration.documents import read_index
+from tests.integration.published import age, seen
+from tests.integration.shop import START, limited, make_products
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "https://example.com/sitemap-products-1.xml"
+
+
+@pytest.fixture
+def rebuilt(sections: Any, client: Any) -> Any:
+    """Return what builds and gives the lastmod of page 1 in the index."""
+    sections.register("products", limited(10))
+
+    def rebuilt() -> datetime | None:
+        build()
+        text = read_index(client.get("/sitemap.xml").content)[PAGE]
+        return datetime.fromisoformat(text) if text else None
+
+    return rebuilt
+
+
+def is_now(moment: datetime | None) -> bool:
+    assert moment is not None
+    return timedelta() <= timezone.now() - moment < timedelta(minutes=1)
+
+
+class TestLastmod:
+    def test_it_is_the_newest_lastmod_of_the_entries(self, rebuilt):
+        """Of those on the page, at the first build."""
+        make_products(5)
+        assert rebuilt() == START + timedelta(minutes=4)
+
+    def test_it_follows_when_the_newest_rises(self, rebuilt):
+        """An edit that moves a date moves that of the page."""
+        make_products(5)
+        rebuilt()
+        moment = START + timedelta(days=3)
+        Product.objects.filter(slug="product-00001").update(updated_at=moment)
+        assert rebuilt() == moment
+
+    def test_it_is_the_time_of_notice_where_bytes_changed_otherwise(self, rebuilt):
+        """A new slug changes the page without moving any date."""
+        make_products(5)
+        rebuilt()
+        Product.objects.filter(slug="product-00001").update(slug="renamed")
+        assert is_now(rebuilt())
+
+    def test_it_never_falls(self, rebuilt):
+        """The newest entry gone is a change of today, not a return to yesterday."""
+        make_products(5)
+        rebuilt()
+        Product.objects.filter(slug="product-00004").delete()
+        assert is_now(rebuilt())
+        Product.objects.update(updated_at=F("updated_at") - timedelta(days=1))
+        assert is_now(rebuilt())
+
+    def test_unchanged_bytes_never_move_it(self, rebuilt):
+        """Whatever else is built."""
+        make_products(15)
+        rebuilt()
+        Product.objects.filter(slug="product-00001").update(slug="renamed")
+        first = rebuilt()
+        Product.objects.filter(slug="product-00012").update(slug="renamed-too")
+        assert rebuilt() == first
+
+    def test_it_is_not_in_the_future(self, rebuilt):
+        """An entry that says tomorrow does not make the page of tomorrow."""
+        make_products(2, updated_at=timezone.now() + timedelta(days=1))
+        assert is_now(rebuilt())
+
+    def test_nobody_knows_it_where_no_entry_has_a_date(self, rebuilt):
+        """Nothing is said at first; from the first change on, its time."""
+        make_products(2, updated_at=None)
+        assert rebuilt() is None
+        assert rebuilt() is None
+        make_products(1, first=2, updated_at=None)
+        assert is_now(rebuilt())
+
+    def test_dates_without_time_are_midnight(self, sections, client):
+        """A DateField gives a moment that the index can compare."""
+        make_products(2, created_on=date(2026, 2, 3))
+        sections.register("products", limited(10, lastmod="created_on"))
+        build()
+        assert read_index(client.get("/sitemap.xml").content) == {
+            PAGE: "2026-02-03T00:00:00+00:00"
+        }
+
+
+class TestIndex:
+    def test_sections_are_in_the_order_of_registration(self, sections, client):
+        """And pages in that of their numbers, past nine too."""
+        make_products(11)
+        sections.register("z", limited(1))
+        sections.register("a", limited(10))
+        build()
+        assert list(read_index(client.get("/sitemap.xml").content)) == [
+            *[f"https://example.com/sitemap-z-{number}.xml" for number in range(1, 12)],
+            *[f"https://example.com/sitemap-a-{number}.xml" for number in (1, 2)],
+        ]
+
+    def test_live_and_published_list_the_same_pages(self, sections, client):
+        """Building moves no page."""
+        make_products(11)
+        sections.register("products", limited(3))
+        live = read_index(client.get("/sitemap.xml").content)
+        build()
+        published = read_index(client.get("/sitemap.xml").content)
+        assert list(published) == list(live)
+
+    def test_more_pages_than_an_index_may_list_is_an_error(
+        self, sections, client, monkeypatch
+    ):
+        """With what to do about it; the index that was published stays."""
+        make_products(3)
+        sections.register("products", limited(3))
+        build()
+        age()
+        before = seen(client, "/sitemap.xml")
+        sections.register("more", limited(1))
+        monkeypatch.setattr(index, "MAX_ENTRIES", 3)
+        with pytest.raises(BuildError, match=r"4 pages: .*Raise the limit"):
+            build()
+        assert seen(client, "/sitemap.xml") == before

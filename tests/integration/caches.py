@@ -1,0 +1,29 @@
+"""Caches that fail, or give what nobody put in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.cache.backends.locmem import LocMemCache
+
+
+class FailingCache(LocMemCache):
+    """Its server is gone."""
+
+    def get(self, *args: Any, **kwargs: Any) -> Any:
+        """Fail."""
+        raise ConnectionError("no cache")
+
+    def set(self, *args: Any, **kwargs: Any) -> None:
+        """Fail."""
+        raise ConnectionError("no cache")
+
+
+class GarbageCache(LocMemCache):
+    """Somebody else writes under our keys."""
+
+    garbage: Any = None
+
+    def get(self, *args: Any, **kwargs: Any) -> Any:
+        """Return what is no plan."""
+        return self.garbage

@@ -1,0 +1,204 @@
+"""``build_sitemaps``: what it takes, what it says and how it ends."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import pty
+import re
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.core.management.base import OutputWrapper
+
+from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.management import progress
+from django_sitemaps_plus.models import Page, Section
+from tests.integration.published import age, objects, rows, seen
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+PATHS = ("/sitemap.xml", "/sitemap-products-1.xml", "/sitemap-pages-1.xml")
+
+
+class Pages(ViewSource):
+    """Views without rows."""
+
+    views = ("home", "about")
+
+
+@pytest.fixture(autouse=True)
+def registered(sections: Any) -> Any:
+    """Have two sections."""
+    make_products(1_250)
+    sections.register("products", limited(500))
+    sections.register("pages", Pages)
+    return sections
+
+
+def run(*arguments: Any, **options: Any) -> tuple[str, str]:
+    """Run the command; return what it wrote to stdout and stderr."""
+    out, err = io.StringIO(), io.StringIO()
+    call_command("build_sitemaps", *arguments, stdout=out, stderr=err, **options)
+    return out.getvalue(), err.getvalue()
+
+
+class TestOutput:
+    def test_it_ends_with_a_table(self):
+        """A line for each section while it works, then the table, then the index."""
+        out, err = run()
+        lines = out.splitlines()
+        assert lines[:2] == [
+            "products: 3 of 3 pages rendered",
+            "pages: 1 of 1 pages rendered",
+        ]
+        head = "section pages entries bytes gzipped new files seconds"
+        assert lines[2].split() == head.split()
+        assert re.fullmatch(
+            r"products +3 +1,250 +[\d,]+ +[\d,]+ +3 +\d+\.\d\d", lines[4]
+        )
+        assert re.fullmatch(r"pages +1 +2 +[\d,]+ +[\d,]+ +1 +\d+\.\d\d", lines[5])
+        assert re.fullmatch(r"Index of 4 pages published\. \d+\.\d\d s\.", lines[6])
+        assert err == ""
+
+    def test_no_escape_codes_where_there_is_no_terminal(self):
+        """A log file gets plain lines."""
+        assert "\x1b" not in "".join(run())
+
+    def test_verbosity_0_says_nothing(self):
+        """For cron."""
+        assert run(verbosity=0) == ("", "")
+
+    def test_bad_rows_are_named(self):
+        """On stderr: counts, and the first of them."""
+        Product.objects.filter(slug="product-00003").update(slug="no slug")
+        _, err = run()
+        assert "products: left out 1 of 1,250 rows, and 0 values" in err
+        assert "no slug" in err
+
+    def test_a_terminal_gets_a_bar(self):
+        """With the extra ``cli``; and the table as well."""
+        pytest.importorskip("rich")
+        ours, theirs = pty.openpty()
+        with os.fdopen(theirs, "w") as terminal:
+            assert OutputWrapper(terminal).isatty()
+            call_command("build_sitemaps", stdout=terminal)
+        written = os.read(ours, 65_536).decode()
+        os.close(ours)
+        assert "products" in written
+        assert "3 of 3 pages rendered" not in written
+        assert "Index of 4 pages published" in written
+
+    def test_a_terminal_without_the_extra_gets_lines(self, monkeypatch):
+        """rich is not needed."""
+        monkeypatch.setattr(progress, "rich_progress", None)
+        ours, theirs = pty.openpty()
+        with os.fdopen(theirs, "w") as terminal:
+            call_command("build_sitemaps", stdout=terminal)
+        written = os.read(ours, 65_536).decode()
+        os.close(ours)
+        assert "products: 3 of 3 pages rendered" in written
+
+
+class TestJson:
+    def test_it_is_all_that_is_printed(self):
+        """One document, nothing around it."""
+        out, err = run("--json")
+        report = json.loads(out)
+        assert err == ""
+        assert report["index_pages"] == 4
+        assert report["is_dry_run"] is False
+        products, pages = report["sections"]
+        assert (products["section"], products["pages"]) == ("products", 3)
+        assert (products["entries"], products["stored"]) == (1_250, 3)
+        assert pages["entries"] == 2
+        assert set(products) >= {"skipped", "dropped", "problems", "seconds"}
+
+    def test_bad_rows_are_in_it(self):
+        """Whatever their text is."""
+        Product.objects.filter(slug="product-00003").update(slug='"\x01é 🎉')
+        products, _ = json.loads(run("--json")[0])["sections"]
+        assert products["skipped"] == 1
+        assert "NoReverseMatch" in products["problems"][0]
+
+
+class TestDryRun:
+    def test_a_first_one_changes_nothing(self):
+        """Neither a row nor a file is made."""
+        out, _ = run("--dry-run")
+        assert "Nothing was stored (--dry-run)" in out
+        assert re.search(r"products +3 +1,250 +[\d,]+ +[\d,]+ +0 ", out)
+        assert not Section.objects.exists()
+        assert not Page.objects.exists()
+        assert objects() == {}
+
+    def test_a_later_one_changes_nothing(self, client):
+        """Though there is something new to publish."""
+        run()
+        age()
+        before = rows(), objects(), seen(client, *PATHS)
+        Product.objects.all().delete()
+        report = json.loads(run("--dry-run", "--json")[0])
+        assert report["is_dry_run"] is True
+        assert report["sections"][0]["entries"] == 0
+        assert (rows(), objects(), seen(client, *PATHS)) == before
+
+
+class TestArguments:
+    def test_sections_are_chosen_by_name(self):
+        """The others are not built, and the index says why it is not either."""
+        out, _ = run("pages")
+        assert "products" not in out
+        assert "some section has never been built" in out
+        assert list(Section.objects.values_list("name", flat=True)) == ["pages"]
+
+    def test_several_sections(self):
+        """All of them, and so the index."""
+        assert "Index of 4 pages" in run("pages", "products")[0]
+
+    def test_an_unknown_section(self):
+        """Named, with those that exist."""
+        with pytest.raises(CommandError, match=r"'nothing'.*products, pages"):
+            run("pages", "nothing")
+        assert objects() == {}
+
+    @pytest.mark.parametrize("number", ["0", "-1", "65", "two", "²", ""])
+    def test_workers_are_a_number(self, number):
+        """From 1 to 64."""
+        with pytest.raises(CommandError, match="no number from 1 to 64"):
+            run(f"--workers={number}")
+
+    def test_an_unknown_option(self):
+        """Refused, not ignored."""
+        with pytest.raises(CommandError, match="unrecognized arguments"):
+            run("--fulll")
+
+
+class TestConfiguration:
+    def test_no_origin(self, settings):
+        """Said before anything is rendered."""
+        settings.SITEMAPS_PLUS = {}
+        with pytest.raises(CommandError, match="No origin for sitemap URLs"):
+            run()
+
+    def test_no_place_for_files(self, settings):
+        """Neither STORAGE nor MEDIA_ROOT."""
+        settings.MEDIA_ROOT = ""
+        with pytest.raises(CommandError, match="Set MEDIA_ROOT"):
+            run()
+
+    def test_an_unknown_storage(self, settings):
+        """The alias is named."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "s3"}
+        with pytest.raises(CommandError, match="'s3'"):
+            run()
+
+    def test_no_section_at_all(self, registered):
+        """There is nothing to publish, and the command says so in its table."""
+        for name in list(registered):
+            registered.unregister(name)
+        assert "Index of 0 pages published" in run()[0]

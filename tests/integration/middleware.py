@@ -1,0 +1,33 @@
+"""Middleware that tries to influence what is rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import set_script_prefix
+from django.utils import timezone, translation
+
+Handler = Callable[[HttpRequest], HttpResponse]
+
+
+def other_urlconf(get_response: Handler) -> Handler:
+    """Switch to another URLconf."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        request.urlconf = "tests.integration.urls_other"  # type: ignore[attr-defined]
+        return get_response(request)
+
+    return middleware
+
+
+def other_surroundings(get_response: Handler) -> Handler:
+    """Activate another language, time zone and script prefix, and leave them so."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        translation.activate("fr")
+        timezone.activate("Asia/Tokyo")
+        set_script_prefix("/elsewhere/")
+        return get_response(request)
+
+    return middleware

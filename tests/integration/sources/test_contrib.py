@@ -1,0 +1,251 @@
+"""Contrib sitemaps, registered unchanged, give the entries of contrib's own view."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.contrib import sitemaps
+from django.contrib.sitemaps.views import sitemap as contrib_view
+from django.db import connection
+from django.test import RequestFactory
+from django.utils import timezone
+
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.core.plan import KeyRange
+from tests.integration.documents import Listed, read_index, read_urlset
+from tests.integration.rendered import plan_of, queries_of, render
+from tests.integration.shop import START, limited, make_products
+from tests.integration.sources import contrib_zoo as zoo
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+TEMPLATES = Path(sitemaps.__file__).parent / "templates"
+IN_LANGUAGES = ("InLanguages", "WithAlternates", "WithDefault", "LanguagesOfItems")
+
+
+@pytest.fixture(autouse=True)
+def rows(settings: Any) -> None:
+    """Add products that differ in all that a sitemap may say."""
+    settings.ROOT_URLCONF = "tests.urls"
+    # Keys that are no positions.
+    make_products(7)
+    Product.objects.all().delete()
+    make_products(7)
+    for number, product in enumerate(Product.objects.order_by("pk")):
+        Product.objects.filter(pk=product.pk).update(
+            updated_at=None if number == 2 else product.updated_at,
+            created_on=date(2026, 1, number + 1),
+            popularity=number % 3,
+            frequency=str(number % 2),
+        )
+
+
+@pytest.fixture
+def contrib(settings: Any) -> Callable[[Any], list[Listed]]:
+    """Return what gives the entries of contrib's view, over all its pages."""
+    engine = {"BACKEND": "django.template.backends.django.DjangoTemplates"}
+    settings.TEMPLATES = [{**engine, "DIRS": [str(TEMPLATES)]}]
+
+    def entries(sitemap: Any) -> list[Listed]:
+        instance = sitemap() if isinstance(sitemap, type) else sitemap
+        found = []
+        for number in range(1, instance.paginator.num_pages + 1):
+            request = RequestFactory().get(
+                "/", {"p": number}, secure=True, headers={"host": "example.com"}
+            )
+            response = contrib_view(request, {"section": sitemap})
+            response.render()
+            urls = response.context_data["urlset"]
+            printed = read_urlset(response.content)
+            # Its template prints the day alone; the view knows the moment.
+            found += [
+                Listed(
+                    entry.loc,
+                    w3c_in_time_zone(url["lastmod"]),
+                    entry.changefreq,
+                    entry.priority,
+                    entry.alternates,
+                )
+                for entry, url in zip(printed, urls, strict=True)
+            ]
+        return found
+
+    return entries
+
+
+def w3c_in_time_zone(value: Any) -> str | None:
+    if isinstance(value, datetime):
+        if timezone.is_naive(value):
+            value = timezone.make_aware(value)
+        return str(value.astimezone(UTC).isoformat(timespec="seconds"))
+    return value and str(value.isoformat())
+
+
+@pytest.fixture
+def ours(client: Any, sections: Any) -> Callable[[Any], list[Listed]]:
+    """Return what gives the entries of our view, over all its pages."""
+
+    def entries(sitemap: Any) -> list[Listed]:
+        sections.register("section", sitemap)
+        found = []
+        for url in read_index(client.get("/sitemap.xml").content):
+            page = client.get(url.removeprefix("https://example.com"))
+            found += read_urlset(page.content)
+        return found
+
+    return entries
+
+
+ALL = [*zoo.BY_KEY, *zoo.BY_POSITION, *zoo.OWN_PAGES]
+
+
+class TestEntries:
+    @pytest.mark.parametrize("kind", ALL, ids=zoo.name_of)
+    def test_entries_equal_those_of_contribs_own_view(
+        self, kind, contrib, ours, settings
+    ):
+        """Each loc, moment, changefreq, priority and alternate, none more or less."""
+        if zoo.name_of(kind).endswith((*IN_LANGUAGES, "ListInLanguages")):
+            settings.ROOT_URLCONF = "tests.integration.urls_i18n"
+            settings.LANGUAGES = [("en-us", "English"), ("de", "D"), ("fr", "F")]
+        expected = contrib(zoo.made(kind))
+        assert expected
+        assert sorted(ours(zoo.made(kind)), key=str) == sorted(expected, key=str)
+
+    @pytest.mark.skipif(connection.vendor != "postgresql", reason="no distinct(fields)")
+    def test_distinct_on_fields(self, contrib, ours):
+        """What PostgreSQL alone can do is paged by position."""
+        expected = contrib(zoo.DistinctOnFields)
+        assert len(expected) == 2
+        assert ours(zoo.DistinctOnFields) == expected
+
+    def test_positions_keep_contribs_order(self, contrib, ours):
+        """By position the order is that of the items."""
+        assert ours(zoo.Sliced) == contrib(zoo.Sliced)
+
+    def test_a_naive_lastmod_is_in_time_zone(self, ours):
+        """The moment is that of a clock in TIME_ZONE, which is Berlin here."""
+        entries = ours(zoo.ConstantLastmod)
+        assert {entry.lastmod for entry in entries} == {"2026-07-01T10:00:00+00:00"}
+
+    def test_the_time_zone_of_the_request_does_not_matter(self, contrib, ours):
+        """Moments are printed in UTC, whatever is active."""
+        with timezone.override("Asia/Tokyo"):
+            entries = ours(zoo.Plain)
+        assert max(entry.lastmod or "" for entry in entries) == (
+            datetime(2026, 1, 1, 12, 6, tzinfo=UTC).isoformat()
+        )
+
+
+class TestPaging:
+    @pytest.mark.parametrize("kind", zoo.BY_KEY, ids=zoo.name_of)
+    def test_plain_querysets_page_by_key(self, kind):
+        """Bounds are keys of rows, and a page is one query without OFFSET."""
+        sitemap = with_limit(kind, 2 * languages_of(kind))
+        keys = [str(product.pk) for product in Product.objects.order_by("pk")]
+        plan = plan_of(sitemap)
+        assert [part.low for part in plan] == [None, *keys[2::2]]
+        reads = [sql for sql in queries_of(sitemap, plan[1]) if "testapp" in sql]
+        assert len(reads) == 1
+        assert "OFFSET" not in reads[0]
+
+    @pytest.mark.parametrize("kind", zoo.BY_POSITION, ids=zoo.name_of)
+    def test_other_items_page_by_position(self, kind):
+        """Bounds are positions."""
+        plan = plan_of(with_limit(kind, 2 * languages_of(kind)))
+        assert [part.low for part in plan[:2]] == [None, "2"]
+
+    @pytest.mark.parametrize("kind", zoo.OWN_PAGES, ids=zoo.name_of)
+    def test_a_class_with_pages_of_its_own_keeps_them(self, kind):
+        """Our pages are its pages, by number."""
+        pages = kind().paginator.num_pages
+        assert [part.low for part in plan_of(kind)] == [
+            None,
+            *map(str, range(1, pages)),
+        ]
+
+    def test_the_inherited_limit_is_not_taken_as_told(self, sections):
+        """contrib's 50,000 is no choice, so pages hold what ours hold."""
+        sections.register("class", zoo.Plain)
+        sections.register("instance", zoo.generic())
+        assert [source.limit for _, source in sections.items()] == [10_000] * 2
+
+    def test_a_limit_of_its_own_is_kept(self, sections):
+        """On the class, on an ancestor or on the instance; even where it is 50,000."""
+        told = zoo.generic()
+        told.limit = 50_000
+        sections.register("class", zoo.OwnLimit)
+        sections.register("child", type("Child", (zoo.OwnLimit,), {}))
+        sections.register("same", type("Same", (zoo.Plain,), {"limit": 50_000}))
+        sections.register("instance", told)
+        limits = [source.limit for _, source in sections.items()]
+        assert limits == [2, 2, 50_000, 50_000]
+
+    def test_an_instance_is_left_as_it_was(self):
+        """Serving it sets nothing on the object that the project holds."""
+        sitemap = zoo.Plain()
+        before = dict(vars(sitemap))
+        render(sitemap)
+        assert vars(sitemap) == before
+
+
+class TestOwnPagesThatChange:
+    """Classes that page by themselves, after a plan was made."""
+
+    def test_a_page_that_is_gone_is_empty(self):
+        """The stored plan has a page more than the paginator by now."""
+        plan = plan_of(zoo.OwnUrls)
+        Product.objects.filter(slug__gte="product-00003").delete()
+        assert [render(zoo.OwnUrls, part).tally.entries for part in plan] == [3, 0, 0]
+
+    def test_no_item_is_left(self):
+        """Not even the first page has entries."""
+        plan = plan_of(zoo.OwnPaginator)
+        Product.objects.all().delete()
+        assert [render(zoo.OwnPaginator, part).document for part in plan] == [None] * 2
+
+    def test_new_pages_reach_the_readers(self, sections, crawl):
+        """A build lists pages that did not exist when the plan was made."""
+        sections.register("own", zoo.OwnUrls)
+        build()
+        make_products(5, first=7)
+        build()
+        assert [len(entries) for entries in crawl().values()] == [3, 3, 3, 3]
+
+    def test_a_section_that_had_keys_is_planned_afresh(self, sections, crawl):
+        """Bounds that are no positions are not taken for some."""
+        sections.register("section", limited(3, key="slug"))
+        build()
+        sections.unregister("section")
+        sections.register("section", with_limit(zoo.OfList, 4))
+        build()
+        assert [len(entries) for entries in crawl().values()] == [4, 3]
+
+
+def with_limit(kind: Any, limit: int) -> Any:
+    sitemap = zoo.made(kind)
+    if isinstance(sitemap, type):
+        return type(sitemap.__name__, (sitemap,), {"limit": limit})
+    sitemap.limit = limit
+    return sitemap
+
+
+def languages_of(kind: Any) -> int:
+    sitemap = zoo.made(kind)
+    made: Any = sitemap() if isinstance(sitemap, type) else sitemap
+    return len(made._languages()) if made.i18n else 1
+
+
+def test_rows_that_come_fall_into_the_open_range() -> None:
+    """A plain queryset's last page grows with its rows."""
+    source = with_limit(zoo.Plain, 5)
+    *_, last = plan_of(source)
+    assert last.high is None
+    make_products(1, first=7, updated_at=START)
+    assert render(source, last).tally.entries == 3
+    assert render(source, KeyRange(None, last.low)).tally.entries == 5

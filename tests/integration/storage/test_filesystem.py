@@ -1,0 +1,227 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+
+from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from tests.integration.storage.writer import NAME, SIZE
+
+ROOT = Path(__file__).parents[3]
+OURS = "django_sitemaps_plus.storage.filesystem.AtomicFileSystemStorage"
+STOCK = "django.core.files.storage.FileSystemStorage"
+
+
+def files_in(directory: Path) -> list[str]:
+    return sorted(
+        str(path.relative_to(directory))
+        for path in directory.rglob("*")
+        if path.is_file()
+    )
+
+
+def mode_of(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.fixture(params=[0o022, 0o077, 0o000])
+def umask(request: Any) -> Iterator[int]:
+    """Have one of several umasks."""
+    before = os.umask(request.param)
+    yield request.param
+    os.umask(before)
+
+
+class TestSave:
+    def test_content_is_what_was_given(self, tmp_path):
+        """Whatever its size, down to nothing."""
+        storage = AtomicFileSystemStorage(location=tmp_path)
+        for size in (0, 1, 65_536, 200_001):
+            name = storage.save(f"{size}.bin", ContentFile(os.urandom(1) * size))
+            assert (tmp_path / name).stat().st_size == size
+
+    def test_new_directories_are_made(self, tmp_path):
+        """As deep as the name goes."""
+        storage = AtomicFileSystemStorage(location=tmp_path / "a" / "b")
+        assert storage.save("c/d/e.xml.gz", ContentFile(b"x")) == "c/d/e.xml.gz"
+        assert files_in(tmp_path) == ["a/b/c/d/e.xml.gz"]
+
+    def test_a_name_that_is_taken_gets_another(self, tmp_path):
+        """As Django's storages do, unless told to overwrite."""
+        storage = AtomicFileSystemStorage(location=tmp_path)
+        names = [storage.save("x.xml", ContentFile(text)) for text in (b"1", b"2")]
+        assert len(set(names)) == 2
+        assert (tmp_path / names[0]).read_bytes() == b"1"
+        assert storage.exists(names[1])
+
+    def test_overwriting_replaces_the_whole(self, tmp_path):
+        """A shorter content leaves nothing of the longer one."""
+        storage = AtomicFileSystemStorage(location=tmp_path, allow_overwrite=True)
+        for text in (b"long long long", b"short"):
+            assert storage.save("x.xml", ContentFile(text)) == "x.xml"
+        assert (tmp_path / "x.xml").read_bytes() == b"short"
+
+    def test_names_outside_are_refused(self, tmp_path):
+        """A name cannot leave the directory."""
+        from django.core.exceptions import SuspiciousOperation
+
+        storage = AtomicFileSystemStorage(location=tmp_path / "inside")
+        with pytest.raises(SuspiciousOperation):
+            storage.save("../outside.xml", ContentFile(b"x"))
+        assert files_in(tmp_path) == []
+
+
+class TestPermissions:
+    def test_others_may_read_files_whatever_the_umask(self, tmp_path, umask, settings):
+        """A web server is another user than the one who builds."""
+        settings.FILE_UPLOAD_PERMISSIONS = None
+        storage = AtomicFileSystemStorage(location=tmp_path)
+        storage.save("x.xml", ContentFile(b"x"))
+        assert mode_of(tmp_path / "x.xml") == 0o644
+
+    def test_the_setting_of_files_is_followed(self, tmp_path, umask, settings):
+        """FILE_UPLOAD_PERMISSIONS, or the storage's own option."""
+        settings.FILE_UPLOAD_PERMISSIONS = 0o640
+        AtomicFileSystemStorage(location=tmp_path).save("a", ContentFile(b"x"))
+        own = AtomicFileSystemStorage(location=tmp_path, file_permissions_mode=0o600)
+        own.save("b", ContentFile(b"x"))
+        assert mode_of(tmp_path / "a") == 0o640
+        assert mode_of(tmp_path / "b") == 0o600
+
+    def test_the_setting_of_directories_is_followed(self, tmp_path, umask, settings):
+        """Every new directory has it, and none that was there before."""
+        settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o751
+        old = tmp_path / "old"
+        old.mkdir()
+        old.chmod(0o700)
+        storage = AtomicFileSystemStorage(location=old)
+        storage.save("new/newer/x.xml", ContentFile(b"x"))
+        assert mode_of(old) == 0o700
+        assert mode_of(old / "new") == mode_of(old / "new" / "newer") == 0o751
+
+
+class FailingContent(ContentFile):  # type: ignore[type-arg]
+    """A content that breaks off."""
+
+    def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
+        """Yield some, then fail."""
+        yield b"half a page"
+        raise OSError(errno.EIO, "the source broke off")
+
+
+class TestFailures:
+    @pytest.mark.parametrize("call", ["fsync", "replace", "fchmod"])
+    def test_nothing_is_left_behind(self, tmp_path, monkeypatch, call):
+        """Neither a temporary file nor half of the one that was meant."""
+        storage = AtomicFileSystemStorage(location=tmp_path, allow_overwrite=True)
+        storage.save("x.xml", ContentFile(b"before"))
+
+        def fail(*args: Any, **kwargs: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, call, fail)
+            with pytest.raises(OSError, match="No space left"):
+                storage.save("x.xml", ContentFile(b"after"))
+        assert files_in(tmp_path) == ["x.xml"]
+        assert (tmp_path / "x.xml").read_bytes() == b"before"
+
+    def test_a_content_that_breaks_off(self, tmp_path):
+        """What was read so far is no file."""
+        storage = AtomicFileSystemStorage(location=tmp_path)
+        with pytest.raises(OSError, match="broke off"):
+            storage.save("x.xml", FailingContent(b""))
+        assert files_in(tmp_path) == []
+
+    def test_a_directory_that_cannot_be_flushed_is_an_error(
+        self, tmp_path, monkeypatch
+    ):
+        """The name would not survive a power cut, so save() must not say it did."""
+        real = os.fsync
+
+        def fail(descriptor: int) -> None:
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EIO, "I/O error")
+            real(descriptor)
+
+        monkeypatch.setattr(os, "fsync", fail)
+        storage = AtomicFileSystemStorage(location=tmp_path)
+        with pytest.raises(OSError, match="I/O error"):
+            storage.save("x.xml", ContentFile(b"x"))
+
+    def test_file_then_name_then_directories_are_flushed(self, tmp_path, monkeypatch):
+        """In this order, or a crash could leave a name without its content."""
+        done: list[str] = []
+        real_fsync, real_replace = os.fsync, os.replace
+
+        def fsync(descriptor: int) -> None:
+            done.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+            real_fsync(descriptor)
+
+        def replace(source: Any, target: Any) -> None:
+            done.append(f"-> {Path(target).name}")
+            real_replace(source, target)
+
+        monkeypatch.setattr(os, "fsync", fsync)
+        monkeypatch.setattr(os, "replace", replace)
+        AtomicFileSystemStorage(location=tmp_path).save("a/b/x", ContentFile(b"x"))
+        assert sorted(done[:2]) == ["a", tmp_path.name]
+        assert done[2].startswith(".")
+        assert done[3:] == ["-> x", "b"]
+
+
+class TestReaders:
+    """Readers beside a process that rewrites one name all the time."""
+
+    #: Seconds after which writer or readers have hung.
+    hang = 60
+
+    def bad_reads(self, kind: str, location: Path, enough: int) -> tuple[int, int]:
+        """Return reads that were torn, empty or missed, and all reads."""
+        with subprocess.Popen(
+            [sys.executable, "-m", "tests.integration.storage.writer", kind, location],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        ) as writer:
+            assert writer.stdout is not None
+            assert writer.stdin is not None
+            assert writer.stdout.readline()  # twenty saves are done
+            bad = reads = 0
+            while reads < 400 or (bad < enough and reads < 20_000):
+                bad += not is_whole(location / NAME)
+                reads += 1
+            assert writer.poll() is None, "the writer ended too early"
+            writer.stdin.close()
+            assert writer.wait(self.hang) == 0
+        return bad, reads
+
+    def test_no_read_is_torn_or_missed(self, tmp_path):
+        """Each finds one content or the other, whole; no temporary file is left."""
+        bad, reads = self.bad_reads(OURS, tmp_path, enough=0)
+        assert reads >= 400
+        assert bad == 0
+        assert files_in(tmp_path) == [NAME]
+
+    def test_stock_storage_is_read_torn(self, tmp_path):
+        """The control: with Django's own the same readers do see half a file."""
+        bad, _ = self.bad_reads(STOCK, tmp_path, enough=1)
+        assert bad > 0
+
+
+def is_whole(path: Path) -> bool:
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return False
+    return content in (b"a" * SIZE, b"b" * SIZE)

@@ -1,0 +1,87 @@
+"""The database that these tests were asked to run on is the one that answers."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from tests.databases import database_settings
+from tests.testapp.models import Product
+
+ASKED_FOR = os.environ.get("TEST_DB", "sqlite")
+
+
+@pytest.mark.django_db
+class TestDatabase:
+    """What TEST_DB chose."""
+
+    def test_vendor_is_what_was_asked_for(self) -> None:
+        """No run on one database passes for a run on another."""
+        assert connection.vendor == ASKED_FOR
+
+    def test_server_answers(self) -> None:
+        """A query goes there and back."""
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 6 * 7")
+            assert cursor.fetchone() == (42,)
+
+    def test_every_script_comes_back(self) -> None:
+        """Text outside the basic plane survives, so the encoding is UTF-8 proper."""
+        name = "Zürich, القاهرة, 東京, \U0001f5fa"
+        Product.objects.create(name=name, slug="everywhere")
+        assert Product.objects.get(slug="everywhere").name == name
+
+    def test_each_worker_has_a_database_of_its_own(self) -> None:
+        """Tests that run side by side do not see each other's rows."""
+        worker = os.environ.get("PYTEST_XDIST_WORKER", "")
+        assert str(connection.settings_dict["NAME"]).endswith(worker)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_another_connection_sees_what_is_committed() -> None:
+    """The database is one that threads and processes can share."""
+    Product.objects.create(name="Shared", slug="shared")
+    seen: list[str] = []
+
+    def look() -> None:
+        seen.extend(Product.objects.values_list("slug", flat=True))
+        connection.close()
+
+    thread = threading.Thread(target=look)
+    thread.start()
+    thread.join()
+    assert seen == ["shared"]
+
+
+class TestSettings:
+    """What the choice is made from."""
+
+    @pytest.mark.parametrize("kind", ["oracle", "mysql", ""])
+    def test_impossible_choice_says_what_is_possible(
+        self, kind: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An unknown name, or MySQL without a URL, does not fall back to SQLite."""
+        monkeypatch.setenv("TEST_DB", kind)
+        monkeypatch.delenv("TEST_MYSQL_URL", raising=False)
+        with pytest.raises(RuntimeError, match="use sqlite, postgresql, or mysql"):
+            database_settings()
+
+    def test_url_is_taken_apart(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """User, password, host, port and name come out of it decoded."""
+        monkeypatch.setenv("TEST_DB", "mysql")
+        monkeypatch.setenv("TEST_MYSQL_URL", "mysql://me:p%40ss@127.0.0.1:3307/shop")
+        found = database_settings()
+        assert found["ENGINE"] == "django.db.backends.mysql"
+        assert [found[key] for key in ("USER", "PASSWORD", "HOST", "PORT", "NAME")] == [
+            *("me", "p@ss", "127.0.0.1", "3307", "shop")
+        ]
+
+    def test_media_root_is_new_in_each_test(self, tmp_path: Path) -> None:
+        """No test sees the files of another."""
+        assert tmp_path in Path(settings.MEDIA_ROOT).parents
+        assert not Path(settings.MEDIA_ROOT).exists()

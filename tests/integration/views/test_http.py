@@ -1,0 +1,247 @@
+"""Headers, codings and conditions of what is served, live or published."""
+
+from __future__ import annotations
+
+import gzip
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus.core.compression import inflate
+from tests.integration.documents import locs, read_index
+from tests.integration.shop import product_urls
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("served")]
+
+PAGE = "/sitemap-products-1.xml"
+PATHS = ["/sitemap.xml", PAGE]
+FILES = ["/sitemap.xml.gz", f"{PAGE}.gz"]
+GZIP = {"Accept-Encoding": "gzip"}
+BASE = {"BASE_URL": "https://example.com"}
+MIDDLEWARE = [
+    "django.middleware.gzip.GZipMiddleware",
+    "django.middleware.http.ConditionalGetMiddleware",
+]
+
+
+class TestCodings:
+    @pytest.mark.parametrize("path", PATHS)
+    def test_plain_for_who_asks_for_nothing(self, client, path):
+        """Without Accept-Encoding the document comes as it is."""
+        response = client.get(path)
+        assert "Content-Encoding" not in response
+        assert response["Content-Type"] == "application/xml"
+        assert response["Vary"] == "Accept-Encoding"
+        assert response["Content-Length"] == str(len(response.content))
+        assert response.content.startswith(b"<?xml ")
+
+    @pytest.mark.parametrize("path", PATHS)
+    @pytest.mark.parametrize(
+        "header", ["gzip", "deflate, gzip;q=0.5", "*", "GZIP", "x-gzip", "br,*;q=0.1"]
+    )
+    def test_gzip_for_who_accepts_it(self, client, path, header):
+        """The same document, gzip-encoded."""
+        response = client.get(path, headers={"Accept-Encoding": header})
+        assert response["Content-Encoding"] == "gzip"
+        assert response["Content-Type"] == "application/xml"
+        assert response["Vary"] == "Accept-Encoding"
+        assert response["Content-Length"] == str(len(response.content))
+        assert inflate(response.content) == client.get(path).content
+
+    @pytest.mark.parametrize(
+        "header",
+        [
+            "",
+            "identity",
+            "gzip;q=0",
+            "gzip; q=0.0",
+            "*;q=0",
+            "gzip;q=0, *",
+            "deflate",
+            "br",
+            "gzip;q=nonsense",
+            "gzipped",
+            ";;;,,q=",
+        ],
+    )
+    def test_plain_for_who_does_not(self, client, header):
+        """A quality of zero refuses."""
+        response = client.get(PAGE, headers={"Accept-Encoding": header})
+        assert "Content-Encoding" not in response
+        assert locs(response.content) == product_urls(range(10))
+
+    @pytest.mark.parametrize("path", FILES)
+    @pytest.mark.parametrize("header", ["gzip", "identity", "gzip;q=0"])
+    def test_a_gz_url_is_a_gzip_file(self, client, path, header):
+        """Not a coding: a client that unpacks codings must be left with a file."""
+        response = client.get(path, headers={"Accept-Encoding": header})
+        assert response["Content-Type"] == "application/gzip"
+        assert "Content-Encoding" not in response
+        assert "Vary" not in response
+        plain = client.get(path.removesuffix(".gz")).content
+        assert gzip.decompress(response.content) == plain
+
+    def test_the_same_bytes_each_time(self, client):
+        """No time and no name is in the gzip header."""
+        first, second = (client.get(PAGE, headers=GZIP).content for _ in range(2))
+        assert first == second
+        assert first[3:8] == b"\0" * 5
+
+
+class TestHeaders:
+    @pytest.mark.parametrize("path", [*PATHS, *FILES])
+    def test_robots_and_cache(self, client, path, settings):
+        """Not to be indexed itself, and kept as long as the setting says."""
+        response = client.get(path)
+        assert response["X-Robots-Tag"] == "noindex"
+        assert response["Cache-Control"] == "public, max-age=600"
+        settings.SITEMAPS_PLUS = {**BASE, "CACHE_MAX_AGE": 60}
+        assert client.get(path)["Cache-Control"] == "public, max-age=60"
+
+    @pytest.mark.parametrize("path", [*PATHS, *FILES])
+    @pytest.mark.parametrize("headers", [{}, GZIP])
+    def test_head_has_the_headers_of_get(self, client, path, headers):
+        """And no body."""
+        get, head = (
+            client.get(path, headers=headers),
+            client.head(path, headers=headers),
+        )
+        assert head.content == b""
+        assert dict(head.headers) == dict(get.headers)
+        assert head.status_code == get.status_code == 200
+
+    def test_last_modified_is_that_of_the_flip(self, client, served):
+        """Published: the time the pointer was set. Live: nobody knows."""
+        expected = {"published": "Thu, 01 Jan 2026 12:00:00 GMT", "live": None}
+        for path in PATHS:
+            assert client.get(path).headers.get("Last-Modified") == expected[served]
+
+    @pytest.mark.parametrize("method", ["post", "put", "delete", "patch", "options"])
+    def test_other_methods_are_refused(self, client, method):
+        """Only GET and HEAD."""
+        response = getattr(client, method)(PAGE)
+        assert response.status_code == 405
+        assert response["Allow"] == "GET, HEAD"
+
+    def test_no_cookie_is_set_and_no_session_read(self, client):
+        """What anybody may cache is the same for everybody."""
+        response = client.get(PAGE)
+        assert not response.cookies
+        assert "Cookie" not in response["Vary"]
+
+
+class TestConditions:
+    @pytest.mark.parametrize("path", PATHS)
+    def test_each_coding_has_an_etag_of_its_own(self, client, path):
+        """Strong, and different, since the bytes are."""
+        plain = client.get(path)["ETag"]
+        packed = client.get(path, headers=GZIP)["ETag"]
+        file = client.get(f"{path}.gz")["ETag"]
+        assert plain != packed
+        assert file == packed
+        assert all(tag.startswith('"') and len(tag) == 66 for tag in (plain, packed))
+
+    @pytest.mark.parametrize("path", PATHS)
+    @pytest.mark.parametrize("headers", [{}, GZIP])
+    def test_a_known_etag_is_304(self, client, path, headers):
+        """Without a body, with the headers that RFC 9110 asks for."""
+        first = client.get(path, headers=headers)
+        for condition in forms_of(first["ETag"]):
+            for method in (client.get, client.head):
+                response = method(path, headers={**headers, "If-None-Match": condition})
+                assert response.status_code == 304
+                assert response.content == b""
+                for name in ("ETag", "Cache-Control", "Vary"):
+                    assert response[name] == first[name]
+                assert "Content-Encoding" not in response
+
+    @pytest.mark.parametrize("header", ['"x"', "x", "", 'W/"x", "y"'])
+    def test_an_unknown_etag_is_200(self, client, header):
+        """Something else, so the whole is sent."""
+        response = client.get(PAGE, headers={"If-None-Match": header})
+        assert response.status_code == 200
+
+    def test_the_etag_of_another_coding_is_200(self, client):
+        """Whoever has the plain bytes does not have the others."""
+        plain = client.get(PAGE)["ETag"]
+        response = client.get(PAGE, headers={**GZIP, "If-None-Match": plain})
+        assert response.status_code == 200
+        assert response["Content-Encoding"] == "gzip"
+
+    def test_if_match(self, client):
+        """412 where it asks for something else; 200 where it is there."""
+        etag = client.get(PAGE)["ETag"]
+        status = {
+            condition: client.get(PAGE, headers={"If-Match": condition}).status_code
+            for condition in (etag, "*", f'"x", {etag}', '"x"', f"W/{etag}")
+        }
+        assert list(status.values()) == [200, 200, 200, 412, 412]
+
+    def test_if_modified_since(self, client, served):
+        """A published page is as old as its flip; a live one has no age."""
+        status = {
+            when: client.get(PAGE, headers={"If-Modified-Since": when}).status_code
+            for when in (
+                "Thu, 01 Jan 2026 12:00:00 GMT",
+                "Thu, 01 Jan 2026 11:59:59 GMT",
+                "nonsense",
+            )
+        }
+        expected = {"published": [304, 200, 200], "live": [200, 200, 200]}
+        assert list(status.values()) == expected[served]
+
+    def test_an_etag_goes_before_a_date(self, client):
+        """RFC 9110, 13.2.2: If-Modified-Since is not looked at beside an ETag."""
+        response = client.get(
+            PAGE,
+            headers={
+                "If-None-Match": '"x"',
+                "If-Modified-Since": "Fri, 01 Jan 2027 00:00:00 GMT",
+            },
+        )
+        assert response.status_code == 200
+
+
+def forms_of(etag: str) -> list[str]:
+    return [etag, f'"x", {etag}', f"W/{etag}", "*", f'W/"y",{etag},"z"']
+
+
+class TestMiddleware:
+    """GZipMiddleware and ConditionalGetMiddleware change nothing."""
+
+    @pytest.mark.parametrize("path", [*PATHS, *FILES])
+    @pytest.mark.parametrize("header", ["gzip", "gzip;q=0", "identity", "*"])
+    @pytest.mark.parametrize("method", ["get", "head"])
+    def test_what_is_sent_is_the_same(self, client, settings, path, header, method):
+        """Nothing is packed twice, unpacked, or packed against the client's will."""
+        headers = {"Accept-Encoding": header}
+        alone = getattr(client, method)(path, headers=headers)
+        settings.MIDDLEWARE = [*MIDDLEWARE, *settings.MIDDLEWARE]
+        both = getattr(client, method)(path, headers=headers)
+        assert both.content == alone.content
+        assert dict(both.headers) == dict(alone.headers)
+        again = {**headers, "If-None-Match": alone["ETag"]}
+        assert getattr(client, method)(path, headers=again).status_code == 304
+
+    def test_an_error_page_is_left_to_them(self, client, settings):
+        """A 404 is an ordinary response."""
+        settings.MIDDLEWARE = [*MIDDLEWARE, *settings.MIDDLEWARE]
+        response = client.get("/sitemap-products-9.xml", headers=GZIP)
+        assert response.status_code == 404
+
+    def test_atomic_requests_do_not_wrap_them(self, client, monkeypatch):
+        """Rendering for a while must hold no transaction open."""
+        from django.db import connection, transaction
+
+        seen: list[Any] = []
+        real = transaction.atomic
+
+        def note(*args: Any, **kwargs: Any) -> Any:
+            seen.append(args)
+            return real(*args, **kwargs)
+
+        monkeypatch.setitem(connection.settings_dict, "ATOMIC_REQUESTS", True)
+        monkeypatch.setattr(transaction, "atomic", note)
+        assert read_index(client.get("/sitemap.xml").content)
+        assert client.get(PAGE).status_code == 200
+        assert seen == []

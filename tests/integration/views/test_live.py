@@ -1,0 +1,248 @@
+"""With nothing built, index and pages are rendered on request."""
+
+from __future__ import annotations
+
+import time
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.contrib.sitemaps import Sitemap
+from django.core.cache.backends import locmem
+
+from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.core.compression import DocumentWriter
+from tests.integration import caches
+from tests.integration.documents import locs, read_index
+from tests.integration.shop import ProductSource, limited, make_products, product_urls
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+BASE = {"BASE_URL": "https://example.com"}
+
+
+class Pages(ViewSource):
+    """Views without rows."""
+
+    views = ("home", "about")
+
+
+class TestIndexAndPages:
+    def test_all_is_there_at_once(self, sections, crawl):
+        """No build, no plan: the index names each page, and each page its entries."""
+        make_products(25)
+        sections.register("products", limited(10))
+        sections.register("pages", Pages)
+        assert crawl() == {
+            "/sitemap-products-1.xml": product_urls(range(10)),
+            "/sitemap-products-2.xml": product_urls(range(10, 20)),
+            "/sitemap-products-3.xml": product_urls(range(20, 25)),
+            "/sitemap-pages-1.xml": [
+                "https://example.com/",
+                "https://example.com/about/",
+            ],
+        }
+
+    def test_sections_without_rows_are_left_out(self, sections, crawl, client):
+        """The index lists no page that has no entries."""
+        make_products(1)
+        sections.register("products", ProductSource)
+        sections.register("none", limited(5, get_queryset=lambda _: no_rows()))
+        sections.register("nothing", Sitemap)
+        assert list(crawl()) == ["/sitemap-products-1.xml"]
+        assert client.get("/sitemap-none-1.xml").status_code == 404
+        assert client.get("/sitemap-nothing-1.xml").status_code == 404
+
+    def test_a_site_without_entries_has_no_index(self, sections, client):
+        """An empty index is not valid, so it is 404."""
+        assert client.get("/sitemap.xml").status_code == 404
+        sections.register("products", ProductSource)
+        assert client.get("/sitemap.xml").status_code == 404
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "/sitemap-products-4.xml",
+            "/sitemap-products-999999999.xml",
+            "/sitemap-unknown-1.xml",
+            "/sitemap-products-0.xml",
+            "/sitemap-products-01.xml",
+            "/sitemap-products--1.xml",
+            "/sitemap-products-1.0.xml",
+            "/sitemap-products-1000000000.xml",
+            "/sitemap-products-١.xml",  # noqa: RUF001 - a digit of another script
+            "/sitemap-products-1.xml%0A",
+            "/sitemap-products-1.xml%00",
+            "/sitemap-PRODUCTS-1.xml",
+            "/sitemap-products-1.xml/",
+            "/sitemap-products-.xml",
+            "/sitemap-products.xml",
+            "/sitemap--1.xml",
+            "/sitemap.xml%0A",
+        ],
+    )
+    def test_what_does_not_exist_is_404(self, sections, client, path):
+        """Neither another number nor another spelling of one gives a page."""
+        make_products(25)
+        sections.register("products", limited(10))
+        assert client.get("/sitemap-products-3.xml").status_code == 200
+        assert client.get(path).status_code == 404
+
+    def test_a_section_may_end_like_a_page(self, sections, crawl):
+        """The number is what follows the last hyphen."""
+        make_products(3)
+        sections.register("a-1", limited(2))
+        sections.register("a", limited(3))
+        assert {path: len(found) for path, found in crawl().items()} == {
+            "/sitemap-a-1-1.xml": 2,
+            "/sitemap-a-1-2.xml": 1,
+            "/sitemap-a-1.xml": 3,
+        }
+
+
+def no_rows() -> Any:
+    return Product.objects.none()
+
+
+class TestCost:
+    """A page costs what is on it, whatever stands before it."""
+
+    @pytest.fixture
+    def thousand(self, sections):
+        """Have a section of a thousand pages."""
+        make_products(2_000)
+        sections.register("products", limited(2))
+
+    def test_page_1000_costs_what_page_1_costs(
+        self, thousand, client, django_assert_max_num_queries
+    ):
+        """The same few queries, none with an OFFSET."""
+        client.get("/sitemap-products-1.xml")
+        seen = []
+        for number in (1, 500, 1_000):
+            with django_assert_max_num_queries(4) as queries:
+                response = client.get(f"/sitemap-products-{number}.xml")
+            assert len(locs(response.content)) == 2
+            seen.append(len(queries))
+            assert not [q for q in queries.captured_queries if "OFFSET" in q["sql"]]
+        assert len(set(seen)) == 1
+
+    def test_the_plan_is_made_once(
+        self, thousand, client, django_assert_max_num_queries
+    ):
+        """The index asked for again takes one query, not one a page."""
+        with django_assert_max_num_queries(1_100) as first:
+            assert len(read_index(client.get("/sitemap.xml").content)) == 1_000
+        assert len(first) > 1_000
+        with django_assert_max_num_queries(4):
+            assert len(read_index(client.get("/sitemap.xml").content)) == 1_000
+
+    def test_sections_have_plans_of_their_own(self, thousand, sections, client):
+        """One section's plan is not taken for that of another."""
+        sections.register("large", limited(1_500))
+        client.get("/sitemap.xml")
+        assert len(locs(client.get("/sitemap-large-1.xml").content)) == 1_500
+        assert client.get("/sitemap-large-3.xml").status_code == 404
+        assert len(locs(client.get("/sitemap-products-3.xml").content)) == 2
+
+
+class TestCache:
+    """The cache makes it fast; nothing depends on it."""
+
+    def test_a_cache_that_fails_only_costs_time(
+        self, sections, crawl, settings, messages
+    ):
+        """Each request plans afresh, and the log says why."""
+        make_products(5)
+        sections.register("products", limited(2))
+        expected = crawl()
+        settings.CACHES = {
+            "default": settings.CACHES["default"],
+            "plans": {"BACKEND": "tests.integration.caches.FailingCache"},
+        }
+        settings.SITEMAPS_PLUS = {**BASE, "CACHE": "plans"}
+        assert crawl() == expected
+        assert "ConnectionError: no cache" in messages("cache_failed")[0]
+
+    @pytest.mark.parametrize(
+        "garbage",
+        [
+            b"\x80\x04",
+            "[2, false, [null]]",
+            "x" * 40,
+            [2, False, [None]],
+            {"step": 2},
+            0,
+            object(),
+        ],
+    )
+    def test_what_is_no_plan_is_not_taken_for_one(
+        self, sections, crawl, settings, monkeypatch, garbage
+    ):
+        """A value that we did not write is as good as none."""
+        make_products(5)
+        sections.register("products", limited(2))
+        expected = crawl()
+        monkeypatch.setattr(caches.GarbageCache, "garbage", garbage)
+        settings.CACHES = {
+            "default": settings.CACHES["default"],
+            "plans": {"BACKEND": "tests.integration.caches.GarbageCache"},
+        }
+        settings.SITEMAPS_PLUS = {**BASE, "CACHE": "plans"}
+        assert crawl() == expected
+
+
+class TestRowsThatCome:
+    def test_a_new_row_is_on_the_last_page(self, sections, crawl):
+        """The last range is open, so no new plan is needed."""
+        make_products(15)
+        sections.register("products", limited(10))
+        crawl()
+        make_products(1, first=15)
+        assert crawl()["/sitemap-products-2.xml"] == product_urls(range(10, 16))
+
+    def test_new_pages_appear_after_plan_ttl(self, sections, crawl, monkeypatch):
+        """A plan lives as long as the setting says."""
+        make_products(10)
+        sections.register("products", limited(10))
+        crawl()
+        make_products(1, first=10)
+        assert len(crawl()) == 1
+        later = SimpleNamespace(time=lambda: time.time() + 3_600)
+        monkeypatch.setattr(locmem, "time", later)
+        assert list(map(len, crawl().values())) == [10, 1]
+
+    def test_a_range_that_overflows_is_planned_afresh(self, sections, client, crawl):
+        """Rows that crowd into one range make new pages at once."""
+        make_products(30)
+        sections.register("products", limited(10, key="slug"))
+        assert list(map(len, crawl().values())) == [10, 10, 10]
+        Product.objects.bulk_create([Product(slug=f"a-{n:02}") for n in range(30)])
+        page = client.get("/sitemap-products-1.xml")
+        assert locs(page.content)[0].endswith("/a-00/")
+        found = crawl()
+        assert list(map(len, found.values())) == [10] * 6
+        assert len(set().union(*found.values())) == 60
+
+    def test_pages_of_too_many_bytes_get_fewer_rows(self, sections, crawl, monkeypatch):
+        """The limit of bytes splits pages that the limit of entries would not."""
+        make_products(30)
+        sections.register("products", limited(20))
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (1_500,))
+        crawl()  # the first look finds the pages too large
+        found = crawl()
+        assert sorted(set().union(*found.values())) == product_urls(range(30))
+        assert max(map(len, found.values())) <= 12
+
+    def test_one_entry_that_is_too_large_is_unavailable(
+        self, sections, client, monkeypatch, messages
+    ):
+        """What no plan can mend ends, and is said in the log."""
+        make_products(4)
+        sections.register("products", limited(4))
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (150,))
+        response = client.get("/sitemap-products-1.xml")
+        assert response.status_code == 503
+        assert response["Retry-After"] == "120"
+        assert messages("live_failed")

@@ -1,0 +1,147 @@
+"""Origins come from settings, never from the request."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.apps import apps
+
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.exceptions import ConfigurationError
+from tests.integration.documents import locs, read_index
+from tests.integration.shop import ProductSource, make_products
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/sitemap-products-1.xml"
+
+
+@pytest.fixture(autouse=True)
+def products(sections: Any) -> None:
+    """Have one entry."""
+    make_products(1)
+    sections.register("products", ProductSource)
+
+
+@pytest.fixture
+def django_site(settings: Any) -> None:
+    """Have django.contrib.sites with one site, without its table."""
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "django.contrib.sites"]
+    settings.SITE_ID = 1
+    from django.contrib.sites.models import SITE_CACHE, Site
+
+    SITE_CACHE[1] = Site(pk=1, domain="sites.example", name="A site")
+    yield
+    SITE_CACHE.clear()
+
+
+class TestBaseUrl:
+    @pytest.mark.parametrize(
+        ("base_url", "origin", "path"),
+        [
+            ("https://shop.example", "https://shop.example", ""),
+            ("https://shop.example/", "https://shop.example", ""),
+            ("http://shop.example:8080", "http://shop.example:8080", ""),
+            ("https://shop.example/app", "https://shop.example", "/app"),
+            ("https://shop.example/app/", "https://shop.example", "/app"),
+            ("https://Bücher.example/ü", "https://xn--bcher-kva.example", "/%C3%BC"),
+        ],
+    )
+    def test_locations_begin_with_it(self, client, settings, base_url, origin, path):
+        """Index and pages name its scheme, host, port and path."""
+        settings.SITEMAPS_PLUS = {"BASE_URL": base_url}
+        assert list(read_index(client.get("/sitemap.xml").content)) == [
+            f"{origin}{path}{PAGE}"
+        ]
+        assert locs(client.get(PAGE).content) == [
+            f"{origin}{path}/products/product-00000/"
+        ]
+
+    def test_force_script_name_is_the_path(self, client, settings):
+        """What Django puts before every URL goes before the path of BASE_URL."""
+        settings.SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
+        settings.FORCE_SCRIPT_NAME = "/forced"
+        assert locs(client.get(PAGE).content) == [
+            "https://shop.example/forced/products/product-00000/"
+        ]
+
+
+class TestRequests:
+    @pytest.mark.parametrize("is_built", [False, True])
+    @pytest.mark.parametrize("path", ["/sitemap.xml", PAGE])
+    def test_no_header_reaches_the_bytes(self, client, settings, path, is_built):
+        """Host, its forwarded forms, the scheme and the query change nothing."""
+        if is_built:
+            build()
+        settings.USE_X_FORWARDED_HOST = True
+        settings.USE_X_FORWARDED_PORT = True
+        settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+        expected = client.get(path)
+        evil = client.get(
+            f"{path}?host=evil.example",
+            headers={
+                "Host": "evil.example:8000",
+                "X-Forwarded-Host": "evil.example",
+                "X-Forwarded-Port": "8000",
+                "X-Forwarded-Proto": "https",
+                "Forwarded": "host=evil.example",
+                "X-Original-URL": "/evil",
+            },
+        )
+        assert evil.content == expected.content
+        assert evil["ETag"] == expected["ETag"]
+        assert b"evil" not in evil.content
+
+    @pytest.mark.parametrize("debug", [False, True])
+    def test_base_url_counts_under_debug_too(self, client, settings, debug):
+        """DEBUG alone does not bring the request's host in."""
+        settings.DEBUG = debug
+        response = client.get(PAGE, headers={"Host": "elsewhere.example"})
+        assert locs(response.content) == ["https://example.com/products/product-00000/"]
+
+
+class TestWithoutBaseUrl:
+    def test_the_current_site_is_https(self, client, settings, django_site):
+        """contrib.sites knows no scheme; without another word it is https."""
+        settings.SITEMAPS_PLUS = {}
+        response = client.get(PAGE, headers={"Host": "elsewhere.example"})
+        assert locs(response.content) == [
+            "https://sites.example/products/product-00000/"
+        ]
+
+    def test_scheme_says_otherwise(self, client, settings, django_site):
+        """SCHEME is for who has no https."""
+        settings.SITEMAPS_PLUS = {"SCHEME": "http"}
+        assert list(read_index(client.get("/sitemap.xml").content)) == [
+            f"http://sites.example{PAGE}"
+        ]
+
+    def test_base_url_goes_before_the_site(self, client, django_site):
+        """Who says both means BASE_URL."""
+        assert apps.is_installed("django.contrib.sites")
+        response = client.get(PAGE)
+        assert locs(response.content) == ["https://example.com/products/product-00000/"]
+
+    def test_the_site_goes_before_the_host_under_debug(
+        self, client, settings, django_site
+    ):
+        """DEBUG helps only where nothing else does."""
+        settings.SITEMAPS_PLUS, settings.DEBUG = {}, True
+        response = client.get(PAGE, headers={"Host": "elsewhere.example"})
+        assert locs(response.content)[0].startswith("https://sites.example/")
+
+    def test_with_neither_the_host_is_used_under_debug(self, client, settings):
+        """For a first look, and each host has entries of its own."""
+        settings.SITEMAPS_PLUS, settings.DEBUG = {}, True
+        for host in ("localhost:8000", "127.0.0.1:8000"):
+            response = client.get(PAGE, headers={"Host": host})
+            assert locs(response.content) == [f"http://{host}/products/product-00000/"]
+
+    def test_with_neither_there_is_no_sitemap(self, client, settings):
+        """Without DEBUG nobody's word is taken for the origin."""
+        settings.SITEMAPS_PLUS = {}
+        with pytest.raises(ConfigurationError, match="BASE_URL"):
+            client.get(PAGE)
+        with pytest.raises(ConfigurationError, match="BASE_URL"):
+            build()

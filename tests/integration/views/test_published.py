@@ -1,0 +1,184 @@
+"""What is published is answered from the page row; the object only for a body."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.models import INDEX, Page
+from tests.integration.documents import locs
+from tests.integration.faults import fail_open, fail_queries
+from tests.integration.published import age, page_row, path_of, seen
+from tests.integration.shop import limited, make_products, product_urls
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+PAGE = "/sitemap-products-2.xml"
+PATHS = ["/sitemap.xml", PAGE, "/sitemap.xml.gz", f"{PAGE}.gz"]
+GZIP = {"Accept-Encoding": "gzip"}
+
+
+@pytest.fixture(autouse=True)
+def published(sections: Any) -> None:
+    """Have two published pages."""
+    make_products(15)
+    sections.register("products", limited(10))
+    build()
+    age()
+
+
+@pytest.mark.parametrize("path", PATHS)
+class TestCost:
+    def test_304_takes_one_query_and_no_object(
+        self, client, monkeypatch, path, django_assert_num_queries
+    ):
+        """The page row knows the validators."""
+        etags = [client.get(path, headers=coding)["ETag"] for coding in ({}, GZIP)]
+        fail_open(monkeypatch)
+        for coding, etag in zip(({}, GZIP), etags, strict=True):
+            with django_assert_num_queries(1):
+                response = client.get(path, headers={**coding, "If-None-Match": etag})
+            assert response.status_code == 304
+
+    def test_head_takes_one_query_and_no_object(
+        self, client, monkeypatch, path, django_assert_num_queries
+    ):
+        """The page row knows the sizes."""
+        size = client.get(path)["Content-Length"]
+        fail_open(monkeypatch)
+        with django_assert_num_queries(1):
+            response = client.head(path)
+        assert response.status_code == 200
+        assert response["Content-Length"] == size
+
+    def test_200_takes_one_query(self, client, path, django_assert_num_queries):
+        """And one object."""
+        with django_assert_num_queries(1):
+            assert client.get(path).status_code == 200
+
+    def test_412_takes_no_object(self, client, monkeypatch, path):
+        """A condition that fails needs no body either."""
+        fail_open(monkeypatch)
+        response = client.get(path, headers={"If-Match": '"another"'})
+        assert response.status_code == 412
+
+
+class TestRowsOfTheTable:
+    def test_edits_wait_for_the_next_build(self, client):
+        """What is published stays until something else is."""
+        before = seen(client, *PATHS)
+        Product.objects.all().delete()
+        assert seen(client, *PATHS) == before
+        build()
+        assert client.get(PAGE).status_code == 404
+
+    def test_a_page_outside_of_the_plan_is_404(self, client):
+        """A section with a plan is not planned live."""
+        make_products(40, first=15)
+        assert client.get("/sitemap-products-3.xml").status_code == 404
+
+    def test_last_modified_is_the_time_of_the_flip(self, client):
+        """Not that of the newest entry, and only once that second is over."""
+        now = timezone.now()
+        Page.objects.update(published_at=now)
+        assert "Last-Modified" not in client.get(PAGE)
+        Page.objects.update(published_at=now - timedelta(seconds=90))
+        found = parsedate_to_datetime(client.get(PAGE)["Last-Modified"])
+        assert found == (now - timedelta(seconds=90)).replace(microsecond=0)
+
+    def test_a_change_within_the_second_is_seen(self, client):
+        """A reader of the same second must not take the new page for the old one."""
+        flip = datetime(2026, 5, 5, 5, 5, 5, 900_000, tzinfo=UTC)
+        Page.objects.update(published_at=flip)
+        when = client.get(PAGE)["Last-Modified"]
+        assert when == "Tue, 05 May 2026 05:05:05 GMT"
+        response = client.get(PAGE, headers={"If-Modified-Since": when})
+        assert response.status_code == 304
+
+
+def delete(page: Page) -> None:
+    path_of(page).unlink()
+
+
+def cut_short(page: Page) -> None:
+    path_of(page).write_bytes(path_of(page).read_bytes()[:-9])
+
+
+def empty(page: Page) -> None:
+    path_of(page).write_bytes(b"")
+
+
+def replace(page: Page) -> None:
+    path_of(page).write_bytes(path_of(page_row(INDEX, 0)).read_bytes() + b"\0")
+
+
+@pytest.mark.parametrize("damage", [delete, cut_short, empty, replace])
+class TestLostObjects:
+    """A storage that lost or spoiled an object costs time, nothing else."""
+
+    @pytest.mark.parametrize("headers", [{}, GZIP])
+    def test_a_page_is_rendered_instead(self, client, damage, headers, messages):
+        """200, the right bytes, and an error in the log that names the object."""
+        before = client.get(PAGE, headers=headers)
+        page = page_row("products", 2)
+        damage(page)
+        after = client.get(PAGE, headers=headers)
+        assert after.status_code == 200
+        assert after.content == before.content
+        assert after["ETag"] == before["ETag"]
+        assert page.object in messages("object_lost")[0]
+
+    def test_a_file_is_rendered_instead(self, client, damage):
+        """The .gz of it too."""
+        before = client.get(f"{PAGE}.gz").content
+        damage(page_row("products", 2))
+        assert client.get(f"{PAGE}.gz").content == before
+
+    def test_the_index_is_rendered_instead(self, client, damage):
+        """From the page rows, so with the same lastmods."""
+        before = client.get("/sitemap.xml").content
+        damage(page_row(INDEX, 0))
+        assert client.get("/sitemap.xml").content == before
+
+    def test_rows_may_have_changed_meanwhile(self, client, damage):
+        """Then the page is what the rows are now, under an ETag of its own."""
+        before = client.get(PAGE)
+        damage(page_row("products", 2))
+        Product.objects.filter(slug="product-00012").delete()
+        after = client.get(PAGE)
+        assert locs(after.content) == product_urls([10, 11, 13, 14])
+        assert after["ETag"] != before["ETag"]
+        assert "Last-Modified" not in after
+
+
+class TestDatabaseFaults:
+    def test_a_page_is_served_live_while_our_tables_are_out_of_reach(
+        self, client, messages
+    ):
+        """Before migrate the sitemaps are there, since the sources are."""
+        live = [f"/sitemap-products-{number}.xml" for number in (1, 2)]
+        expected = {path: client.get(path).content for path in live}
+        with fail_queries(lambda sql: "sitemaps_plus_" in sql):
+            assert {path: client.get(path).content for path in live} == expected
+            assert client.get("/sitemap.xml").content.count(b"<sitemap>") == 2
+        assert messages("rows_failed")
+
+    def test_everything_out_of_reach_is_503(self, client):
+        """To be asked again; nobody takes it for the end of the pages."""
+        with fail_queries(lambda sql: True):
+            for path in PATHS:
+                response = client.get(path)
+                assert response.status_code == 503
+                assert response["Cache-Control"] == "no-store"
+
+    def test_an_object_lost_and_the_source_too_is_503(self, client):
+        """Never an empty page."""
+        delete(page_row("products", 2))
+        with fail_queries(lambda sql: "testapp_product" in sql):
+            assert client.get(PAGE).status_code == 503

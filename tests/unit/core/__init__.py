@@ -1,0 +1,3 @@
+"""Values and pure functions."""
+
+from __future__ import annotations

@@ -1,0 +1,3 @@
+"""Documents, compared with files in tests/golden."""
+
+from __future__ import annotations

@@ -1,0 +1,87 @@
+"""Extension elements that the golden file does not show."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+
+from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
+from django_sitemaps_plus.core.renderers.extensions import extension_elements
+
+URL = "https://shop.example/v"
+
+
+def video(**values: object) -> str:
+    """Return the XML of a video with the values."""
+    needed = {"thumbnail_loc": URL, "title": "T", "description": "D"}
+    made = Video(**{**needed, "content_loc": URL, **values})  # type: ignore[arg-type]
+    return extension_elements(videos=[made])
+
+
+class TestExtensionElements:
+    def test_nothing_gives_nothing(self):
+        """Most entries have none."""
+        assert extension_elements() == ""
+
+    def test_they_come_in_one_order(self):
+        """Images, videos, news, language versions; each kind in the order given."""
+        news = News(
+            name="P", language="en", publication_date=date(2026, 1, 1), title="T"
+        )
+        text = extension_elements(
+            [Image(f"{URL}1"), Image(f"{URL}2")], (), news, [Alternate("de", URL)]
+        )
+        words = ("v1", "v2", "<news:news>", "<xhtml:link")
+        places = [text.index(word) for word in words]
+        assert places == sorted(places)
+
+    def test_attributes_are_escaped(self):
+        """A quotation mark cannot end them."""
+        assert extension_elements(alternates=[Alternate("de", f"{URL}?a'b&c")]) == (
+            '<xhtml:link rel="alternate" hreflang="de" '
+            'href="https://shop.example/v?a&apos;b&amp;c"/>'
+        )
+
+
+class TestVideo:
+    def test_only_what_is_given_is_written(self):
+        """Nothing stands for what nobody knows."""
+        assert video() == (
+            f"<video:video><video:thumbnail_loc>{URL}</video:thumbnail_loc>"
+            "<video:title>T</video:title><video:description>D</video:description>"
+            f"<video:content_loc>{URL}</video:content_loc></video:video>"
+        )
+
+    @pytest.mark.parametrize(
+        ("values", "xml"),
+        [
+            ({"view_count": 0}, "<video:view_count>0</video:view_count>"),
+            ({"rating": 0}, "<video:rating>0.0</video:rating>"),
+            ({"rating": 4.96}, "<video:rating>5.0</video:rating>"),
+            ({"live": True}, "<video:live>yes</video:live>"),
+            ({"live": False}, "<video:live>no</video:live>"),
+            (
+                {"allowed_countries": "DE"},
+                '<video:restriction relationship="allow">DE</video:restriction>',
+            ),
+            (
+                {"denied_countries": "DE"},
+                '<video:restriction relationship="deny">DE</video:restriction>',
+            ),
+            (
+                {"denied_platforms": "tv"},
+                '<video:platform relationship="deny">tv</video:platform>',
+            ),
+        ],
+    )
+    def test_a_value_has_its_own_form(self, values, xml):
+        """Zero and False are values; relations say which way they go."""
+        assert xml in video(**values)
+
+    @pytest.mark.parametrize(
+        "end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"]
+    )
+    def test_a_line_end_in_a_text_is_a_space(self, end):
+        """One entry is one line, for every reader's idea of a line."""
+        assert "<video:title>a b</video:title>" in video(title=f"a{end}b")

@@ -1,0 +1,170 @@
+"""Ten thousand random documents: whatever an entry takes can be written and read.
+
+Each document has a seed of its own, which every failure names; :mod:`.hostile` makes
+the same document from it again.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.parsers import expat
+
+import pytest
+from lxml import etree
+
+from django_sitemaps_plus.core.entries import Entry
+from django_sitemaps_plus.core.escaping import drop_illegal
+from django_sitemaps_plus.core.renderers import (
+    IndexItem,
+    entry_line,
+    render_index,
+    render_urlset,
+)
+from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
+
+from . import hostile
+
+#: Documents of one test; there are nine of urlsets and one of indexes.
+BATCH = 1_000
+SCHEMAS = Path(__file__).parents[3].parent / "shared" / "xsd"
+
+SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+IMAGE, VIDEO, NEWS, XHTML = [f"{{{namespace}}}" for namespace in NAMESPACES.values()]
+
+
+def urlset(entries: list[Entry]) -> bytes:
+    return b"".join(render_urlset(map(entry_line, entries), NAMESPACES))
+
+
+def index(items: list[IndexItem]) -> bytes:
+    return b"".join(render_index(items))
+
+
+class TestUrlsets:
+    @pytest.mark.parametrize("batch", range(9))
+    def test_whatever_entries_take_makes_a_valid_document(self, batch):
+        """Well-formed, valid, a line an entry, always the same, and nothing lost."""
+        seen: Counter[str] = Counter()
+        for seed in seeds():
+            entries, content = made(seed, hostile.entry, urlset)
+            root = parse(seed, content)
+            check_lines(seed, content, b"<url>", len(entries))
+            check_schema(seed, root, "all-urlset.xsd")
+            for found, entry in zip(root, entries, strict=True):
+                assert dict(facts_read(found)) == dict(facts_given(entry)), seed
+                seen.update(name for name, fact in facts_given(entry) if fact)
+            assert made(seed, hostile.entry, urlset)[1] == content, seed
+        # The generator is not so hostile that hardly anything passes.
+        assert len(seen) == len(dict(facts_given(Entry("https://shop.example"))))
+        assert min(seen.values()) > BATCH / 10, seen
+
+
+class TestIndexes:
+    def test_whatever_items_take_makes_a_valid_document(self):
+        """As urlsets."""
+        for seed in seeds():
+            items, content = made(seed, hostile.index_item, index)
+            root = parse(seed, content)
+            check_lines(seed, content, b"<sitemap>", len(items))
+            check_schema(seed, root, "siteindex.xsd")
+            locs = [item.findtext(f"{SITEMAP}loc") for item in root]
+            assert locs == [item.loc for item in items], seed
+            assert made(seed, hostile.index_item, index)[1] == content, seed
+
+
+class TestSchemas:
+    @pytest.mark.parametrize("name", ["all-urlset.xsd", "siteindex.xsd"])
+    def test_they_refuse_what_is_invalid(self, name):
+        """Without them, the tests above only parse."""
+        schema = read_schema(name)
+        if schema is None:
+            pytest.skip(f"nothing was validated: there is no ../shared/xsd/{name}")
+        empty = urlset([]) if name == "all-urlset.xsd" else index([])
+        assert not schema.validate(etree.fromstring(empty))
+
+
+def seeds() -> Iterator[str]:
+    """Yield seeds; pytest-randomly's own, which it prints, decides the first."""
+    first = random.getrandbits(32)
+    return (f"{first}-{number}" for number in range(BATCH))
+
+
+def made(
+    seed: str,
+    make: Callable[[random.Random], Any],
+    render: Callable[[list[Any]], bytes],
+) -> tuple[list[Any], bytes]:
+    try:
+        items = hostile.some(random.Random(seed), make)
+        return items, render(items)
+    except Exception as error:
+        error.add_note(f"seed={seed}")
+        raise
+
+
+def parse(seed: str, content: bytes) -> Any:
+    """Return the root; two parsers that share no code must take the document."""
+    try:
+        expat.ParserCreate().Parse(content, True)
+        return etree.fromstring(content)
+    except (expat.ExpatError, etree.XMLSyntaxError) as error:
+        raise AssertionError(f"seed={seed}: {error}") from error
+
+
+def check_lines(seed: str, content: bytes, start: bytes, count: int) -> None:
+    lines = content.split(b"\n")
+    assert len(lines) == count + 4, seed
+    assert all([line.startswith(start) for line in lines[2:-2]]), seed
+    assert b"\r" not in content, seed
+
+
+def check_schema(seed: str, root: Any, name: str) -> None:
+    schema = read_schema(name)
+    if schema is not None:
+        assert schema.validate(root), f"seed={seed}: {schema.error_log}"
+
+
+@cache
+def read_schema(name: str) -> Any:
+    path = SCHEMAS / name
+    return etree.XMLSchema(etree.parse(path)) if path.exists() else None
+
+
+def texts(url: Any, path: str) -> list[str]:
+    return [element.text or "" for element in url.iterfind(path)]
+
+
+def one_line(text: str) -> str:
+    """Return what a reader should find of a text that we were given."""
+    return drop_illegal(" ".join(text.splitlines()))
+
+
+def facts_read(url: Any) -> Iterator[tuple[str, Any]]:
+    yield "loc", url.findtext(f"{SITEMAP}loc")
+    yield "lastmod", url.findtext(f"{SITEMAP}lastmod")
+    yield "changefreq", url.findtext(f"{SITEMAP}changefreq")
+    yield "images", texts(url, f"{IMAGE}image/{IMAGE}loc")
+    for field in ("title", "description", "tag", "thumbnail_loc", "uploader"):
+        yield field, texts(url, f"{VIDEO}video/{VIDEO}{field}")
+    yield "news", texts(url, f"{NEWS}news/{NEWS}title")
+    links = url.iterfind(f"{XHTML}link")
+    yield "alternates", [(link.get("hreflang"), link.get("href")) for link in links]
+
+
+def facts_given(entry: Entry) -> Iterator[tuple[str, Any]]:
+    yield "loc", entry.loc
+    yield "lastmod", entry.lastmod_text
+    yield "changefreq", entry.changefreq
+    yield "images", [image.loc for image in entry.images]
+    for field in ("title", "description"):
+        yield field, [one_line(getattr(video, field)) for video in entry.videos]
+    yield "tag", [one_line(tag) for video in entry.videos for tag in video.tags]
+    yield "thumbnail_loc", [video.thumbnail_loc for video in entry.videos]
+    yield "uploader", [one_line(v.uploader) for v in entry.videos if v.uploader]
+    yield "news", [one_line(entry.news.title)] if entry.news else []
+    yield "alternates", [(link.hreflang, link.href) for link in entry.alternates]

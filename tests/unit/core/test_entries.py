@@ -1,0 +1,235 @@
+"""Entries check themselves when they are made."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+from dataclasses import FrozenInstanceError
+from datetime import UTC, date, datetime
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from django_sitemaps_plus.core.entries import (
+    CHANGEFREQS,
+    Alternate,
+    Entry,
+    Image,
+    News,
+    Video,
+    check_changefreq,
+    check_images,
+    check_news,
+    check_priority,
+    format_priority,
+)
+
+LOC = "https://shop.example/a/"
+
+
+class TestChangefreq:
+    @pytest.mark.parametrize("word", CHANGEFREQS)
+    def test_the_seven_words_are_taken(self, word):
+        """As they are."""
+        assert check_changefreq(word) == word
+
+    def test_there_are_seven(self):
+        """Those of the protocol, from most to least often."""
+        assert CHANGEFREQS == (
+            "always",
+            "hourly",
+            "daily",
+            "weekly",
+            "monthly",
+            "yearly",
+            "never",
+        )
+
+    @pytest.mark.parametrize("value", ["", "Daily", " daily", "daily\n", "soon", 1, []])
+    def test_anything_else_is_refused(self, value):
+        """Case and spaces count: the schema takes them literally."""
+        with pytest.raises(ValueError, match="is none of always, hourly"):
+            check_changefreq(value)
+
+
+class TestPriority:
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            (0, "0.0"),
+            (1, "1.0"),
+            (0.5, "0.5"),
+            (0.85, "0.85"),
+            (-0.0, "0.0"),
+            (Decimal("0.70"), "0.7"),
+            ("0.5", "0.5"),
+            ("1", "1.0"),
+            (1 / 3, "0.3333"),
+            (1e-9, "0.0"),
+            (0.99999, "1.0"),
+        ],
+    )
+    def test_a_number_from_0_to_1_is_written_without_exponent(self, value, text):
+        """At most four decimals, at least one."""
+        assert format_priority(check_priority(value)) == text
+
+    @pytest.mark.parametrize(
+        "value",
+        [
+            -0.1,
+            1.0001,
+            5,
+            math.nan,
+            math.inf,
+            -math.inf,
+            10**400,
+            -(10**400),
+            Decimal("NaN"),
+            Decimal("sNaN"),
+            Decimal("1E+400"),
+            True,
+            False,
+            "high",
+            "",
+            " 0.5",
+            "1e-1",
+            "nan",
+            "\u0660.\u0665",
+            b"0.5",
+            [0.5],
+            0.5j,
+        ],
+    )
+    def test_anything_else_is_refused(self, value):
+        """Always a ValueError, whatever the number."""
+        with pytest.raises(ValueError, match=r"."):
+            check_priority(value)
+
+    @given(st.floats(0, 1))
+    def test_the_text_is_within_a_ten_thousandth(self, value):
+        """Rounded, and still from 0 to 1."""
+        text = format_priority(value)
+        assert abs(float(text) - value) <= 0.00005000001
+        assert 0 <= float(text) <= 1
+        assert "e" not in text
+
+
+class TestEntry:
+    def test_a_location_is_enough(self):
+        """Everything else is absent."""
+        entry = Entry(LOC)
+        assert entry.loc == LOC
+        assert entry.lastmod_text is None
+        assert (entry.changefreq, entry.priority, entry.news) == (None, None, None)
+        assert (entry.images, entry.videos, entry.alternates) == ((), (), ())
+
+    def test_values_are_put_in_their_final_form(self):
+        """URLs encoded, lists made tuples, a priority a number."""
+        entry = Entry(
+            "HTTPS://shop.example/caf\u00e9",
+            priority="0.5",
+            images=["https://cdn.example/\u00fc.jpg"],
+            alternates=[Alternate("de", "https://shop.example/de/\u00fc")],
+        )
+        assert entry.loc == "https://shop.example/caf%C3%A9"
+        assert entry.priority == 0.5
+        assert entry.images == (Image("https://cdn.example/%C3%BC.jpg"),)
+        assert entry.alternates[0].href == "https://shop.example/de/%C3%BC"
+
+    def test_its_lastmod_is_w3c_text(self):
+        """Of a date or of a moment."""
+        assert Entry(LOC, lastmod=date(2026, 11, 20)).lastmod_text == "2026-11-20"
+        moment = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
+        text = Entry(LOC, lastmod=moment).lastmod_text
+        assert text == "2026-11-20T09:30:00+00:00"
+
+    @pytest.mark.parametrize(
+        ("values", "error"),
+        [
+            ({"lastmod": datetime(2026, 11, 20)}, ValueError),  # noqa: DTZ001
+            ({"lastmod": "2026-11-20"}, TypeError),
+            ({"changefreq": "sometimes"}, ValueError),
+            ({"priority": 2}, ValueError),
+            ({"priority": math.nan}, ValueError),
+            ({"images": [5]}, TypeError),
+            ({"images": ["/relative.jpg"]}, ValueError),
+            ({"videos": ["https://shop.example/v.mp4"]}, TypeError),
+            ({"videos": [Image(LOC)]}, TypeError),
+            ({"news": "Dam opens"}, TypeError),
+            ({"alternates": [("de", LOC)]}, TypeError),
+            ({"alternates": LOC}, TypeError),
+        ],
+    )
+    def test_a_bad_value_is_refused(self, values, error):
+        """An entry that exists can always be written."""
+        with pytest.raises(error):
+            Entry(LOC, **values)
+
+    @pytest.mark.parametrize("loc", ["/a/", "", "ftp://shop.example/"])
+    def test_a_bad_location_is_refused(self, loc):
+        """Relative, empty, or of another scheme."""
+        with pytest.raises(ValueError, match="is no absolute"):
+            Entry(loc)
+
+    def test_only_the_location_is_positional(self):
+        """The order of the others is nobody's business."""
+        with pytest.raises(TypeError):
+            Entry(LOC, date(2026, 11, 20))
+
+    def test_it_cannot_be_changed(self):
+        """What was checked stays checked."""
+        with pytest.raises(FrozenInstanceError):
+            Entry(LOC).loc = "x"
+        with pytest.raises((AttributeError, TypeError)):
+            Entry(LOC).other = "x"
+
+    def test_equal_values_make_equal_entries(self):
+        """They are values: copied, pickled and hashed as such."""
+        entry = Entry(LOC, priority=0.5, images=["https://cdn.example/a.jpg"])
+        assert entry == copy.deepcopy(entry) == pickle.loads(pickle.dumps(entry))  # noqa: S301
+        assert len({entry, copy.copy(entry)}) == 1
+
+
+class TestImages:
+    def test_a_plain_url_is_an_image(self):
+        """Alone or among others."""
+        image = Image("https://cdn.example/a.jpg")
+        assert check_images("https://cdn.example/a.jpg") == (image,)
+        assert check_images(image) == (image,)
+        assert check_images(["https://cdn.example/a.jpg", image]) == (image, image)
+
+    def test_1_000_are_the_most(self):
+        """Google's limit for one URL."""
+        images = [Image(f"https://cdn.example/{n}.jpg") for n in range(1_000)]
+        assert len(check_images(images)) == 1_000
+        with pytest.raises(ValueError, match="1,001 images: at most 1,000"):
+            check_images([*images, images[0]])
+
+
+class TestNews:
+    def test_none_and_news_are_taken(self):
+        """Most entries are no news."""
+        news = News(
+            name="P", language="en", publication_date=date(2026, 1, 1), title="T"
+        )
+        assert check_news(None) is None
+        assert check_news(news) is news
+
+    @pytest.mark.parametrize("value", ["T", {}, 0, Image(LOC)])
+    def test_anything_else_is_refused(self, value):
+        """Not even what is false."""
+        with pytest.raises(TypeError, match="is no News"):
+            check_news(value)
+
+
+class TestVideos:
+    def test_several_are_kept_in_order(self):
+        """A page may have any number."""
+        videos = [
+            Video(thumbnail_loc=LOC, title=str(n), description="D", content_loc=LOC)
+            for n in range(3)
+        ]
+        assert Entry(LOC, videos=iter(videos)).videos == tuple(videos)

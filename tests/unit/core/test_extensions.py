@@ -1,0 +1,279 @@
+"""Images, videos, news and language versions, rule by rule."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
+
+URL = "https://shop.example/v"
+NAIVE = datetime(2026, 11, 20)  # noqa: DTZ001 - to be refused
+
+
+def video(**values: Any) -> Video:
+    """Return a video with the values, and what else one needs."""
+    needed = {"thumbnail_loc": URL, "title": "T", "description": "D"}
+    return Video(**{**needed, "content_loc": URL, **values})
+
+
+def news(**values: Any) -> News:
+    """Return news with the values, and what else they need."""
+    needed = {"name": "P", "language": "en", "title": "T"}
+    return News(**{**needed, "publication_date": date(2026, 11, 20), **values})
+
+
+class TestImage:
+    def test_its_url_is_encoded(self):
+        """It may be on any host."""
+        assert Image("https://CDN.example/\u00fc").loc == "https://cdn.example/%C3%BC"
+
+    @pytest.mark.parametrize("loc", ["/a.jpg", "data:image/png;base64,", ""])
+    def test_a_relative_or_foreign_url_is_refused(self, loc):
+        """Only absolute http(s)."""
+        with pytest.raises(ValueError, match="is no absolute"):
+            Image(loc)
+
+
+class TestAlternate:
+    @pytest.mark.parametrize(
+        "code",
+        ["de", "DE", "pt-BR", "zh-hans", "zh-Hant-TW", "es-419", "gsw", "x-default"],
+    )
+    def test_a_language_code_is_taken(self, code):
+        """Language, perhaps script and region, or the default."""
+        assert Alternate(code, URL).hreflang == code
+
+    @pytest.mark.parametrize(
+        "code",
+        ["", "d", "german", "de_DE", "de-", "-de", "de\n", "d\u00e9", "X-DEFAULT", "*"],
+    )
+    def test_anything_else_is_refused(self, code):
+        """A locale name with an underscore too."""
+        with pytest.raises(ValueError, match="is no language code"):
+            Alternate(code, URL)
+
+    def test_its_url_is_encoded(self):
+        """As any other."""
+        assert Alternate("de", f"{URL}/\u00fc").href == f"{URL}/%C3%BC"
+
+
+class TestNews:
+    @pytest.mark.parametrize("language", ["en", "fil", "zh-cn", "zh-tw"])
+    def test_googles_language_codes_are_taken(self, language):
+        """Two or three letters, and Chinese in two kinds."""
+        assert news(language=language).language == language
+
+    @pytest.mark.parametrize("language", ["", "EN", "en-us", "zh-hans", "e", "en\n"])
+    def test_other_language_codes_are_refused(self, language):
+        """Django's own are often none of Google's."""
+        with pytest.raises(ValueError, match="news language"):
+            news(language=language)
+
+    @pytest.mark.parametrize("field", ["name", "title"])
+    def test_name_and_title_are_needed(self, field):
+        """Both are text, and not empty."""
+        with pytest.raises(ValueError, match=f"news {field} .*0 characters"):
+            news(**{field: ""})
+        with pytest.raises(TypeError, match=f"news {field} None"):
+            news(**{field: None})
+
+    @pytest.mark.parametrize("value", [date(2026, 1, 1), datetime.now(UTC)])
+    def test_its_date_is_a_date_or_a_moment(self, value):
+        """Of its first publication."""
+        assert news(publication_date=value).publication_date == value
+
+    @pytest.mark.parametrize(
+        ("value", "error"),
+        [(NAIVE, ValueError), ("today", TypeError), (None, TypeError)],
+    )
+    def test_another_date_is_refused(self, value, error):
+        """Naive, text, or none."""
+        with pytest.raises(error):
+            news(publication_date=value)
+
+
+class TestVideoUrls:
+    def test_content_or_player_is_needed(self):
+        """One of the two, or both."""
+        assert video(content_loc=None, player_loc=URL).player_loc == URL
+        assert video(player_loc=URL).content_loc == URL
+        with pytest.raises(ValueError, match="needs a content_loc or a player_loc"):
+            video(content_loc=None)
+
+    @pytest.mark.parametrize("field", ["thumbnail_loc", "content_loc", "player_loc"])
+    def test_each_url_is_encoded_and_checked(self, field):
+        """As any other."""
+        assert getattr(video(**{field: f"{URL}/\u00fc"}), field) == f"{URL}/%C3%BC"
+        with pytest.raises(ValueError, match="is no absolute"):
+            video(**{field: "/relative"})
+
+    def test_a_thumbnail_is_needed(self):
+        """The schema asks for it first of all."""
+        with pytest.raises(TypeError, match="is no URL"):
+            video(thumbnail_loc=None)
+
+
+class TestVideoTexts:
+    @pytest.mark.parametrize(
+        ("field", "most"), [("title", 100), ("description", 2_048), ("uploader", 255)]
+    )
+    def test_a_text_has_a_greatest_length(self, field, most):
+        """Google's limits, in characters."""
+        assert getattr(video(**{field: "\u00fc" * most}), field) == "\u00fc" * most
+        with pytest.raises(ValueError, match=f"video {field} .*{most + 1:,} char"):
+            video(**{field: "\u00fc" * (most + 1)})
+
+    @pytest.mark.parametrize("field", ["title", "description", "uploader"])
+    def test_a_text_is_not_empty(self, field):
+        """Leave an uploader out instead."""
+        with pytest.raises(ValueError, match=f"video {field} .*0 characters"):
+            video(**{field: ""})
+
+    @pytest.mark.parametrize("field", ["title", "description", "uploader"])
+    def test_a_text_is_text(self, field):
+        """Nothing is turned into text unasked."""
+        with pytest.raises(TypeError, match=f"video {field} 5"):
+            video(**{field: 5})
+
+    def test_32_tags_are_the_most(self):
+        """Kept in order, as a tuple."""
+        tags = [f"tag {n}" for n in range(32)]
+        assert video(tags=tags).tags == tuple(tags)
+        with pytest.raises(ValueError, match="33 video tags"):
+            video(tags=[*tags, "one more"])
+
+    @pytest.mark.parametrize(("tag", "error"), [("", ValueError), (5, TypeError)])
+    def test_a_tag_is_text(self, tag, error):
+        """And not empty."""
+        with pytest.raises(error, match="video tag"):
+            video(tags=["a", tag])
+
+    def test_a_text_alone_is_one_tag(self):
+        """Rather than a tag a letter."""
+        assert video(tags="rivers").tags == ("rivers",)
+
+
+class TestVideoNumbers:
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("duration", 1),
+            ("duration", 28_800),
+            ("rating", 0),
+            ("rating", 5.0),
+            ("rating", Decimal("4.25")),
+            ("view_count", 0),
+            ("view_count", 10**12),
+        ],
+    )
+    def test_a_number_in_range_is_taken(self, field, value):
+        """Both ends included."""
+        assert getattr(video(**{field: value}), field) == value
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("duration", 0),
+            ("duration", -1),
+            ("duration", 28_801),
+            ("rating", -0.1),
+            ("rating", 5.1),
+            ("rating", math.nan),
+            ("rating", math.inf),
+            ("rating", Decimal("NaN")),
+            ("rating", Decimal("sNaN")),
+            ("view_count", -1),
+        ],
+    )
+    def test_a_number_out_of_range_is_refused(self, field, value):
+        """What is no number at all among them."""
+        with pytest.raises(ValueError, match=f"video {field} "):
+            video(**{field: value})
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("duration", "60"),
+            ("duration", 1.5),
+            ("duration", Decimal(60)),
+            ("duration", True),
+            ("rating", "4"),
+            ("rating", True),
+            ("view_count", 1.5),
+            ("view_count", math.inf),
+            ("view_count", "many"),
+        ],
+    )
+    def test_a_value_of_another_kind_is_refused(self, field, value):
+        """Seconds and views are whole; the schema asks for integers."""
+        with pytest.raises(TypeError, match=f"video {field} "):
+            video(**{field: value})
+
+    @pytest.mark.parametrize("field", ["expiration_date", "publication_date"])
+    def test_its_dates_are_checked(self, field):
+        """A date or an aware datetime."""
+        assert getattr(video(**{field: date(2026, 1, 1)}), field) == date(2026, 1, 1)
+        with pytest.raises(ValueError, match="no time zone"):
+            video(**{field: NAIVE})
+        with pytest.raises(TypeError, match="is no date"):
+            video(**{field: "2026-01-01"})
+
+
+class TestVideoFlags:
+    @pytest.mark.parametrize(
+        "field", ["family_friendly", "requires_subscription", "live"]
+    )
+    def test_a_flag_is_true_false_or_none(self, field):
+        """Neither a word nor a number: the document would be invalid."""
+        for value in (True, False, None):
+            assert getattr(video(**{field: value}), field) is value
+        for other in ("yes", 1, 0, ""):
+            with pytest.raises(TypeError, match=f"video {field} "):
+                video(**{field: other})
+
+
+class TestVideoPlaces:
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("allowed_countries", "DE"),
+            ("denied_countries", "DE AT CH"),
+            ("allowed_platforms", "web"),
+            ("denied_platforms", "mobile tv"),
+        ],
+    )
+    def test_a_list_in_the_right_form_is_taken(self, field, value):
+        """Codes with one space between them."""
+        assert getattr(video(**{field: value}), field) == value
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [
+            ("allowed_countries", ""),
+            ("allowed_countries", "de"),
+            ("denied_countries", "DE, AT"),
+            ("denied_countries", "DE  AT"),
+            ("denied_countries", "DEU"),
+            ("allowed_platforms", "watch"),
+            ("allowed_platforms", "web,tv"),
+            ("denied_platforms", "Web"),
+            ("denied_platforms", "web\n"),
+        ],
+    )
+    def test_a_list_in_another_form_is_refused(self, field, value):
+        """Lower-case countries, other separators, other words."""
+        with pytest.raises(ValueError, match=f"video {field.split('_')[1]} "):
+            video(**{field: value})
+
+    @pytest.mark.parametrize(
+        ("what", "value"), [("countries", "DE"), ("platforms", "web")]
+    )
+    def test_a_video_has_either_allowed_or_denied(self, what, value):
+        """Both at once would contradict each other."""
+        with pytest.raises(ValueError, match=f"allowed or denied {what}"):
+            video(**{f"allowed_{what}": value, f"denied_{what}": value})

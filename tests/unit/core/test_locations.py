@@ -1,0 +1,283 @@
+"""URLs as sitemaps list them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote_to_bytes, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
+from django_sitemaps_plus.core.locations import absolute_url, encode_url
+
+ORIGIN = "https://shop.example"
+
+# What may stand in a URL, by the grammar of RFC 3986; brackets only around an IPv6
+# address, the number sign only once.
+URL = re.compile(
+    r"https?://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?"
+    r"(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*"
+    r"(?:#(?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)?"
+)
+
+HOSTILE = st.text(st.characters(exclude_categories=()), max_size=40) | st.text(
+    "%#?/\\[]{}|^`\"'<>&;= \t\r\n\x00\u00e9\u202e\U0001f600a2F", max_size=40
+)
+
+
+def is_utf_8(text: str) -> bool:
+    return text == text.encode("utf-8", "ignore").decode()
+
+
+class TestEncodeUrl:
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://shop.example",
+            "http://shop.example/",
+            "https://shop.example:8443/a/b/",
+            "https://shop.example/a?b=c&d=e;f",
+            "https://shop.example?q=1",
+            "https://shop.example/caf%C3%A9/%7e",
+            "https://shop.example/a'b(c)*d!$,+=~@:",
+            "https://sub_domain.shop.example/",
+            "https://192.0.2.1/",
+            "https://[2001:db8::1]:8080/a",
+            "https://shop.example/a#part-2",
+            "https://shop.example/#?/",
+        ],
+    )
+    def test_a_url_that_is_in_order_stays_as_it_is(self, url):
+        """Not one character is changed."""
+        assert encode_url(url) == url
+
+    @pytest.mark.parametrize(
+        ("path", "encoded"),
+        [
+            ("/caf\u00e9/", "/caf%C3%A9/"),
+            ("/a b", "/a%20b"),
+            ("/\U0001f600", "/%F0%9F%98%80"),
+            ("/\u202ertl", "/%E2%80%AErtl"),
+            ("/e\u0301", "/e%CC%81"),
+            ('/"<>\\^`{|}', "/%22%3C%3E%5C%5E%60%7B%7C%7D"),
+            ("/[x]", "/%5Bx%5D"),
+            ("/a\r\nb\x00", "/a%0D%0Ab%00"),
+            ("/\ufffe", "/%EF%BF%BE"),
+            ("?q=\u00fc&r=[1]", "?q=%C3%BC&r=%5B1%5D"),
+            ("/#\u00fc", "/#%C3%BC"),
+            ("/#a#b", "/#a%23b"),
+            ("/#", "/#"),
+        ],
+    )
+    def test_what_a_url_cannot_hold_is_percent_encoded_utf_8(self, path, encoded):
+        """In path, query and fragment alike."""
+        assert encode_url(ORIGIN + path) == ORIGIN + encoded
+
+    @pytest.mark.parametrize(
+        ("path", "encoded"),
+        [
+            ("/100%", "/100%25"),
+            ("/%zz%4", "/%25zz%254"),
+            ("/%00", "/%00"),
+            ("/%25", "/%25"),
+            ("/%c3%a9\u00e9", "/%c3%a9%C3%A9"),
+            ("/%%41", "/%25%41"),
+            ("/%\uff14\uff11", "/%25%EF%BC%94%EF%BC%91"),
+        ],
+    )
+    def test_only_a_percent_sign_without_two_digits_is_encoded(self, path, encoded):
+        """An escape that is there already stays, in its own case."""
+        assert encode_url(ORIGIN + path) == ORIGIN + encoded
+
+    @pytest.mark.parametrize(
+        ("url", "encoded"),
+        [
+            ("https://b\u00fccher.example/", "https://xn--bcher-kva.example/"),
+            ("https://\u4f8b\u3048.jp:81/", "https://xn--r8jz45g.jp:81/"),
+            ("https://stra\u00dfe.example/", "https://strasse.example/"),
+            ("HTTPS://Shop.EXAMPLE/A", "https://shop.example/A"),
+            ("http://[2001:DB8::1]/\u00e9", "http://[2001:db8::1]/%C3%A9"),
+            ("https://xn--bcher-kva.example/", "https://xn--bcher-kva.example/"),
+            ("https://a\u3002example/", "https://a.example/"),
+        ],
+    )
+    def test_scheme_and_host_are_lower_case_ascii(self, url, encoded):
+        """Hosts by IDNA; the path keeps its case."""
+        assert encode_url(url) == encoded
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "",
+            "/path",
+            "//shop.example/",
+            "shop.example",
+            "https:/shop.example",
+            "https:shop.example",
+            " https://shop.example/",
+            "\nhttps://shop.example/",
+            "ftp://shop.example/",
+            "javascript:alert(1)//https://x",
+            "mailto:a@shop.example",
+            "http\u017f://shop.example/",
+        ],
+    )
+    def test_what_is_not_absolute_http_is_refused(self, url):
+        """Another scheme, or none."""
+        with pytest.raises(ValueError, match="is no absolute http or https URL"):
+            encode_url(url)
+
+    @pytest.mark.parametrize(
+        "authority",
+        [
+            "",
+            ":80",
+            "user@shop.example",
+            "user:secret@shop.example",
+            "\u00fcser@shop.example",
+            "shop.example:",
+            "shop.example:http",
+            "shop.example:123456",
+            "shop.example:\u0661",
+            "shop example",
+            "shop%2eexample",
+            "shop.example\\",
+            "shop\x00.example",
+            "[2001:db8::1",
+            "[v1.x]",
+            "a\uff0fb.example",
+            "a\u2100b.example",
+            "\u00fc" * 70 + ".example",
+            "\u00fc..example",
+            "\ud800.example",
+        ],
+    )
+    def test_what_is_no_host_is_refused(self, authority):
+        """Credentials, a port that is none, and characters that hosts cannot have."""
+        with pytest.raises(ValueError, match="is no host"):
+            encode_url(f"https://{authority}/")
+
+    @pytest.mark.parametrize("path", ["/\ud800", "/a?\udfff", "/#\udc80", "/\udcffx"])
+    def test_a_lone_surrogate_is_refused(self, path):
+        """No UTF-8 can express half a character."""
+        with pytest.raises(ValueError, match="cannot be written in UTF-8") as caught:
+            encode_url(ORIGIN + path)
+        str(caught.value).encode()
+
+    @pytest.mark.parametrize("value", [None, 5, b"https://shop.example/", ["x"]])
+    def test_what_is_no_text_is_a_type_error(self, value):
+        """Bytes are none either."""
+        with pytest.raises(TypeError, match="is no URL"):
+            encode_url(value)
+
+    def test_2_047_characters_are_the_most(self):
+        """The protocol says less than 2,048."""
+        longest = ORIGIN + "/" + "a" * (MAX_URL_LENGTH - len(ORIGIN) - 1)
+        assert encode_url(longest) == longest
+        with pytest.raises(ValueError, match=r"2,048 characters: at most 2,047"):
+            encode_url(longest + "a")
+
+    def test_length_is_counted_after_encoding(self):
+        """An encoded character counts as three for each of its bytes."""
+        room = MAX_URL_LENGTH - len(ORIGIN) - 1
+        fits = "\u00e9" * (room // 6)
+        assert len(encode_url(f"{ORIGIN}/{fits}")) <= MAX_URL_LENGTH
+        with pytest.raises(ValueError, match="at most 2,047"):
+            encode_url(f"{ORIGIN}/{fits}\u00e9")
+
+    def test_length_is_counted_before_escaping_for_xml(self):
+        """An ampersand is one character, though XML needs five."""
+        ampersands = "&" * (MAX_URL_LENGTH - len(ORIGIN) - 2)
+        assert len(encode_url(f"{ORIGIN}/?{ampersands}")) == MAX_URL_LENGTH
+
+    @given(HOSTILE)
+    def test_any_path_becomes_a_url_of_the_same_bytes_or_is_refused(self, text):
+        """The result is a URL by its grammar, and says what the text said."""
+        text = text.replace("#", "")
+        if not is_utf_8(text):
+            with pytest.raises(ValueError, match="UTF-8"):
+                encode_url(f"{ORIGIN}/{text}")
+            return
+        encoded = encode_url(f"{ORIGIN}/{text}")
+        assert URL.fullmatch(encoded)
+        path = encoded.removeprefix(f"{ORIGIN}/")
+        assert unquote_to_bytes(path) == unquote_to_bytes(text)
+
+    @given(HOSTILE)
+    def test_encoding_twice_changes_nothing(self, text):
+        """Whatever it returns is in order already."""
+        try:
+            encoded = encode_url(f"{ORIGIN}/{text}")
+        except ValueError:
+            return
+        assert encode_url(encoded) == encoded
+
+    @given(st.text(max_size=20) | HOSTILE)
+    def test_any_authority_becomes_a_host_or_is_refused(self, text):
+        """No host that it lets through hides credentials or a path."""
+        try:
+            encoded = encode_url(f"https://{text}/x")
+        except ValueError:
+            return
+        assert URL.fullmatch(encoded)
+        assert urlsplit(encoded).username is None
+
+
+class TestAbsoluteUrl:
+    def test_a_path_is_put_behind_the_origin(self):
+        """And encoded."""
+        assert absolute_url("/caf\u00e9/", ORIGIN) == f"{ORIGIN}/caf%C3%A9/"
+
+    @pytest.mark.parametrize(
+        "url", [ORIGIN, f"{ORIGIN}/", f"{ORIGIN}/a", f"{ORIGIN}?a", f"{ORIGIN}#a"]
+    )
+    def test_a_url_of_ours_is_taken(self, url):
+        """However it goes on after the host."""
+        assert absolute_url(url, ORIGIN) == url
+
+    def test_the_host_is_compared_in_its_final_form(self):
+        """Upper case and IDNA make no difference."""
+        assert absolute_url("HTTPS://SHOP.example/a", ORIGIN) == f"{ORIGIN}/a"
+        origin = "https://xn--bcher-kva.example"
+        assert absolute_url("https://b\u00fccher.example/", origin) == f"{origin}/"
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://other.example/",
+            "http://shop.example/",
+            "https://shop.example:8443/",
+            "https://shop.example.evil.example/",
+            "https://www.shop.example/",
+            "https://shop.exampl",
+        ],
+    )
+    def test_a_url_of_another_origin_is_refused(self, url):
+        """A sitemap may list URLs of its own scheme, host and port."""
+        with pytest.raises(ValueError, match=f"is not on {ORIGIN}"):
+            absolute_url(url, ORIGIN)
+
+    @pytest.mark.parametrize("location", ["", "a/b", "//shop.example/", "?a", "#a"])
+    def test_what_is_neither_path_nor_url_is_refused(self, location):
+        """Two slashes begin a host, not a path."""
+        with pytest.raises(ValueError, match="is no absolute http or https URL"):
+            absolute_url(location, ORIGIN)
+
+    @pytest.mark.parametrize("location", [None, 5, b"/a"])
+    def test_what_is_no_text_is_a_type_error(self, location):
+        """A row without a path, for one."""
+        with pytest.raises(TypeError, match="is no location"):
+            absolute_url(location, ORIGIN)
+
+    def test_without_an_origin_any_absolute_url_is_taken(self):
+        """But no path."""
+        assert absolute_url("https://any.example/a", None) == "https://any.example/a"
+        with pytest.raises(ValueError, match="is no absolute"):
+            absolute_url("/a", None)
+
+    def test_the_origin_counts_towards_the_length(self):
+        """The limit is that of the whole URL."""
+        with pytest.raises(ValueError, match="at most 2,047"):
+            absolute_url("/" + "a" * 2_030, ORIGIN)

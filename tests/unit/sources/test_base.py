@@ -1,0 +1,174 @@
+"""``Source``: entries from any code, paged by position."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from django_sitemaps_plus import Entry, Image, Source
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.sources.base import CHUNK_ROWS, at_positions, batches
+from django_sitemaps_plus.sources.tally import Tally
+
+SITE = Site("default", "https://shop.example")
+
+
+class Numbers(Source):
+    """Pages 0, 1, 2 ... up to a count."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.made = 0
+
+    def entries(self, origin: str) -> Iterator[Entry]:
+        for number in range(self.count):
+            self.made += 1
+            yield Entry(f"{origin}/{number}", lastmod=None)
+
+
+def read(source: Source, key_range: KeyRange | None = None) -> tuple[list[str], Tally]:
+    """Return the lines of a page."""
+    tally = Tally("section")
+    chunks = source.chunks(key_range or KeyRange(), SITE, tally)
+    return "".join(chunks).splitlines(), tally
+
+
+class TestPages:
+    def test_a_page_begins_at_each_step(self):
+        """Its key is the position of its first entry."""
+        assert list(Numbers(25).first_keys(10, SITE)) == ["0", "10", "20"]
+        assert list(Numbers(20).first_keys(10, SITE)) == ["0", "10"]
+        assert list(Numbers(0).first_keys(10, SITE)) == []
+
+    def test_a_page_holds_the_entries_of_its_range(self):
+        """From its first position up to that of the next page."""
+        lines, tally = read(Numbers(25), KeyRange("10", "12"))
+        assert lines == [
+            "<url><loc>https://shop.example/10</loc></url>",
+            "<url><loc>https://shop.example/11</loc></url>",
+        ]
+        assert tally.entries == 2
+        assert len(read(Numbers(25), KeyRange(None, "10"))[0]) == 10
+        assert len(read(Numbers(25), KeyRange("20", None))[0]) == 5
+        assert read(Numbers(25), KeyRange("30", None))[0] == []
+
+    def test_lines_come_in_chunks(self):
+        """Few enough for the processor's cache."""
+        tally = Tally("section")
+        chunks = list(Numbers(CHUNK_ROWS + 1).chunks(KeyRange(), SITE, tally))
+        assert [chunk.count("\n") for chunk in chunks] == [CHUNK_ROWS, 1]
+
+    def test_nothing_is_read_beyond_the_page(self):
+        """A generator of millions stays where it is."""
+        source = Numbers(1_000)
+        read(source, KeyRange("10", "20"))
+        assert source.made == 20
+
+    def test_whether_it_is_larger_is_found_early(self):
+        """By reading one more than asked about."""
+        source = Numbers(1_000)
+        assert source.is_larger_than(5, SITE)
+        assert source.made == 6
+        assert not Numbers(5).is_larger_than(5, SITE)
+        assert not Numbers(0).is_larger_than(0, SITE)
+
+    @pytest.mark.parametrize(
+        ("limit", "most"), [(10_000, 11_000), (5, 5), (50_000, MAX_ENTRIES)]
+    )
+    def test_a_page_may_grow_by_a_tenth(self, limit, most):
+        """But never past what the protocol allows."""
+        source = Numbers(0)
+        source.limit = limit
+        assert source.rows_per_page == limit
+        assert source.max_entries == most
+
+    def test_10_000_entries_are_the_usual_aim(self):
+        """So that an edit costs a crawler little."""
+        assert Source.limit == 10_000
+
+    @pytest.mark.parametrize("bound", ["", "a", "-1", "1.5", "\u0661", "7f0c"])
+    def test_a_bound_that_is_no_position_is_a_stale_plan(self, bound):
+        """The source was paged by key when the plan was made."""
+        with pytest.raises(StalePlanError, match="is no position"):
+            at_positions([], KeyRange(None, bound))
+
+
+class TestEntries:
+    def test_a_source_says_them_itself(self):
+        """There is nothing to fall back on."""
+        with pytest.raises(NotImplementedError, match="does not say its entries"):
+            Source().entries("https://shop.example")
+
+    def test_one_of_another_origin_is_left_out(self):
+        """A sitemap lists its own host."""
+
+        class Foreign(Source):
+            def entries(self, origin):
+                yield Entry("https://other.example/", images=[Image(f"{origin}/a.jpg")])
+                yield Entry(f"{origin}/a")
+
+        lines, tally = read(Foreign())
+        assert lines == ["<url><loc>https://shop.example/a</loc></url>"]
+        assert (tally.entries, tally.skipped) == (1, 1)
+        assert "is not on https://shop.example" in tally.problems[0]
+
+    def test_what_is_no_entry_is_left_out(self):
+        """It is counted and named."""
+
+        class Odd(Source):
+            def entries(self, origin):
+                return ["\u05d0", None, Entry(f"{origin}/a")]
+
+        lines, tally = read(Odd())
+        assert (len(lines), tally.skipped) == (1, 2)
+        assert all(problem.isascii() for problem in tally.problems)
+
+    def test_a_source_may_ask_for_the_error(self):
+        """It stops the page."""
+
+        class Strict(Source):
+            on_error = "raise"
+
+            def entries(self, origin):
+                yield Entry("https://other.example/")
+
+        with pytest.raises(ValueError, match="is not on"):
+            read(Strict())
+
+    def test_the_newest_lastmod_is_kept(self):
+        """For the index."""
+
+        class Dated(Source):
+            def entries(self, origin):
+                from datetime import date
+
+                for day in (5, 20, 7):
+                    yield Entry(f"{origin}/{day}", lastmod=date(2026, 11, day))
+                yield Entry(f"{origin}/none")
+
+        assert read(Dated())[1].newest == "2026-11-20"
+
+    def test_every_extension_may_occur(self):
+        """Nobody knows before the last entry."""
+        assert list(Source.extensions) == ["image", "video", "news", "xhtml"]
+
+
+class TestBatches:
+    def test_no_rows_make_no_batch(self):
+        """An empty page has no text at all."""
+        assert list(batches([], lambda rows: "x")) == []
+
+    def test_each_holds_as_many_rows_as_a_chunk(self):
+        """The last one what is left."""
+        sizes = batches(range(CHUNK_ROWS * 2 + 3), lambda rows: f"{len(rows)}")
+        assert list(sizes) == [str(CHUNK_ROWS), str(CHUNK_ROWS), "3"]
+
+
+class TestRepr:
+    def test_it_names_module_and_class(self):
+        """Messages about a section show it."""
+        assert repr(Numbers(1)) == f"<{__name__}.Numbers>"

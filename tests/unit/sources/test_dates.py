@@ -1,0 +1,151 @@
+"""What sources give as a lastmod, and what databases write as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from django.db.models import F
+
+from django_sitemaps_plus.sources import dates
+from django_sitemaps_plus.sources.dates import (
+    W3CDate,
+    W3CText,
+    as_text,
+    has_utc_text,
+    lastmod_text,
+)
+from tests.testapp.models import Product
+
+MOMENT = Product._meta.get_field("updated_at")
+DAY = Product._meta.get_field("created_on")
+
+
+class TestLastmodText:
+    @pytest.mark.parametrize(
+        ("value", "text"),
+        [
+            (date(2026, 11, 20), "2026-11-20"),
+            (datetime(2026, 11, 20, 9, 30, tzinfo=UTC), "2026-11-20T09:30:00+00:00"),
+            ("2026-11-20T09:30:00+00:00", "2026-11-20T09:30:00+00:00"),
+            ("2026-11-20", "2026-11-20"),
+        ],
+    )
+    def test_dates_moments_and_our_own_text_are_taken(self, value, text):
+        """Text is what the database wrote."""
+        assert lastmod_text(value) == text
+
+    def test_a_naive_datetime_is_refused_under_use_tz(self, settings):
+        """Nobody knows which moment it is."""
+        settings.USE_TZ = True
+        with pytest.raises(ValueError, match="no time zone"):
+            lastmod_text(datetime(2026, 11, 20))  # noqa: DTZ001
+
+    @pytest.mark.parametrize(
+        ("naive", "text"),
+        [
+            (datetime(2026, 1, 1, 12), "2026-01-01T11:00:00+00:00"),  # noqa: DTZ001
+            (datetime(2026, 7, 1, 12), "2026-07-01T10:00:00+00:00"),  # noqa: DTZ001
+        ],
+    )
+    def test_a_naive_datetime_is_in_time_zone_without_use_tz(
+        self, settings, naive, text
+    ):
+        """As Django wrote it, daylight saving time included."""
+        settings.USE_TZ = False
+        settings.TIME_ZONE = "Europe/Berlin"
+        assert lastmod_text(naive) == text
+
+    def test_an_aware_datetime_stays_what_it_is_without_use_tz(self, settings):
+        """Its own offset counts."""
+        settings.USE_TZ = False
+        value = datetime(2026, 7, 1, 12, tzinfo=UTC)
+        assert lastmod_text(value) == "2026-07-01T12:00:00+00:00"
+
+    @pytest.mark.parametrize(
+        ("value", "zone"),
+        [
+            (datetime(1, 1, 1), "Pacific/Auckland"),  # noqa: DTZ001
+            (datetime(9999, 12, 31, 23), "America/Adak"),  # noqa: DTZ001
+        ],
+    )
+    def test_a_naive_datetime_beyond_the_calendar_is_refused(
+        self, settings, value, zone
+    ):
+        """A ValueError, as for any other bad date."""
+        settings.USE_TZ = False
+        settings.TIME_ZONE = zone
+        with pytest.raises(ValueError, match="cannot be written in UTC"):
+            lastmod_text(value)
+
+    @pytest.mark.parametrize("value", [5, 1.5, b"2026-11-20", [], True])
+    def test_what_is_no_date_is_refused(self, value):
+        """A TypeError, with the value."""
+        with pytest.raises(TypeError, match="is no date"):
+            lastmod_text(value)
+
+    @pytest.mark.parametrize("value", ["", "yesterday", "2026-11-20 09:30"])
+    def test_text_of_another_form_is_refused(self, value):
+        """Nothing is guessed."""
+        with pytest.raises(ValueError, match=r"is no W3C date|isoformat"):
+            lastmod_text(value)
+
+
+class TestAsText:
+    @pytest.fixture
+    def connect(self, monkeypatch: pytest.MonkeyPatch) -> Any:
+        """Return what sets the one database that there is."""
+
+        def connect(vendor: str, zone: Any = UTC) -> None:
+            connection = SimpleNamespace(vendor=vendor, timezone=zone)
+            monkeypatch.setattr(dates, "connections", {"db": connection})
+
+        return connect
+
+    @pytest.mark.parametrize("vendor", ["sqlite", "postgresql", "mysql"])
+    def test_a_moment_stored_in_utc_is_read_as_text(self, connect, vendor):
+        """Formatting in the database is faster than parsing here."""
+        connect(vendor)
+        assert has_utc_text("db")
+        assert as_text("updated_at", MOMENT, "db") == W3CText(F("updated_at"))
+
+    @pytest.mark.parametrize(
+        ("vendor", "possible"),
+        [("sqlite", False), ("mysql", False), ("postgresql", True)],
+    )
+    def test_a_moment_in_another_zone_only_where_the_database_knows_it(
+        self, connect, vendor, possible
+    ):
+        """SQL cannot tell summer from winter in a wall clock time."""
+        connect(vendor, ZoneInfo("Europe/Berlin"))
+        assert has_utc_text("db") is possible
+        assert (as_text("updated_at", MOMENT, "db") is not None) is possible
+
+    def test_without_use_tz_wall_clock_times_are_read_as_they_are(
+        self, connect, settings
+    ):
+        """They are in TIME_ZONE, which may have summer time."""
+        settings.USE_TZ = False
+        connect("sqlite")
+        assert as_text("updated_at", MOMENT, "db") is None
+
+    @pytest.mark.parametrize("vendor", ["sqlite", "postgresql", "mysql"])
+    def test_a_date_is_read_as_text(self, connect, vendor):
+        """It has no zone."""
+        connect(vendor)
+        assert as_text("created_on", DAY, "db") == W3CDate(F("created_on"))
+
+    def test_another_database_hands_over_python_objects(self, connect):
+        """Its SQL is not known here."""
+        connect("oracle")
+        assert as_text("updated_at", MOMENT, "db") is None
+        assert as_text("created_on", DAY, "db") is None
+
+    @pytest.mark.parametrize("field", [None, Product._meta.get_field("slug")])
+    def test_another_column_is_read_as_it_is(self, connect, field):
+        """An annotation, or a field that holds no dates."""
+        connect("postgresql")
+        assert as_text("slug", field, "db") is None

@@ -1,0 +1,230 @@
+"""``Route`` gives what ``reverse()`` gives, whatever the pattern and the values."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from itertools import product
+from typing import Any
+from uuid import UUID
+
+import pytest
+from django.urls import (
+    NoReverseMatch,
+    URLPattern,
+    URLResolver,
+    clear_url_caches,
+    path,
+    reverse,
+)
+from django.urls.resolvers import RoutePattern
+from django.utils import translation
+
+from django_sitemaps_plus.sources.route import Route
+
+from .zoo import (
+    CASES,
+    I18N_CASES,
+    MISSING,
+    ZOO,
+    in_languages,
+    surroundings,
+    value,
+    view,
+)
+
+#: Rows for each pattern and prefix: in all, some 30,000 values.
+ROWS = 100
+PREFIXES = ("/", "/app/", "/o%d%% \"\u00fc'&<x>?#/a.b+(c)/", "//", "/\u05d0/\U0001f600")
+
+ENGLISH_FIRST, ALL_PREFIXED = in_languages(False), in_languages(True)
+
+
+def outcome(call: Callable[[], Any]) -> Any:
+    """Return what a call gives, or the type of what it raises."""
+    try:
+        return call()
+    except Exception as error:  # noqa: BLE001 - whatever it is, both must raise it
+        return type(error)
+
+
+def compare(name: str, arguments: str, seen: Counter[str]) -> None:
+    """Compare a route with reverse() for rows of random values."""
+    rng = random.Random(random.getrandbits(32))
+    route = Route(name, **dict.fromkeys(arguments, "field"))
+    for _ in range(ROWS):
+        values = [value(rng) for _ in arguments]
+        kwargs = dict(zip(arguments, values, strict=True))
+        expected = outcome(lambda kwargs=kwargs: reverse(name, kwargs=kwargs))
+        got = outcome(lambda values=values: route.compile()(values))
+        assert got == expected, (name, kwargs)
+        seen["url" if isinstance(expected, str) else expected.__name__] += 1
+        seen["values"] += len(values)
+
+
+class TestEqualsReverse:
+    @pytest.mark.parametrize("prefix", PREFIXES)
+    def test_on_every_pattern_of_the_zoo(self, prefix):
+        """The same text, or no match from both, for thousands of values."""
+        seen: Counter[str] = Counter()
+        with surroundings(ZOO, prefix):
+            for name, arguments in [*CASES, *MISSING]:
+                compare(name, arguments, seen)
+        assert seen["values"] * len(PREFIXES) > 10_000
+        assert min(seen["url"], seen["NoReverseMatch"]) > 500, seen
+
+    @pytest.mark.parametrize("urlconf", [ENGLISH_FIRST, ALL_PREFIXED])
+    @pytest.mark.parametrize("prefix", ["/", "/o%d \u00fc/"])
+    @pytest.mark.parametrize("language", ["en-us", "de", "fr"])
+    def test_on_patterns_with_a_language(self, urlconf, prefix, language):
+        """Whether the default language has a prefix or not."""
+        seen: Counter[str] = Counter()
+        with surroundings(urlconf, prefix, language):
+            for name, arguments in I18N_CASES:
+                compare(name, arguments, seen)
+        assert seen["url"] > 20
+
+    @pytest.mark.parametrize(("name", "arguments"), [*CASES, *MISSING])
+    def test_some_value_fits_each_pattern(self, name, arguments):
+        """No animal of the zoo is there in vain."""
+        texts = ("a-b", 1, "2026", "cat", str(UUID(int=42)), "a")
+        found = []
+        with surroundings(ZOO):
+            route = Route(name, **dict.fromkeys(arguments, "field"))
+            for values in product(texts, repeat=len(arguments)):
+                found.append(outcome(lambda values=values: route.compile()(values)))
+        fits = any(isinstance(text, str) for text in found)
+        assert fits is ((name, arguments) in CASES)
+
+
+class TestCompile:
+    def test_the_order_of_the_arguments_is_that_of_the_route(self):
+        """Values are given in the order in which the route names them."""
+        with surroundings(ZOO):
+            assert Route("two", a="x", b="y").compile()(["s", 5]) == "/two/s/5/"
+            assert Route("two", b="y", a="x").compile()([5, "s"]) == "/two/s/5/"
+
+    def test_it_happens_once_in_the_same_surroundings(self):
+        """A page asks for it anew; the work is done already."""
+        route = Route("slug", a="slug")
+        with surroundings(ZOO):
+            first = route.compile()
+            assert route.compile() is first
+
+    def test_it_happens_anew_for_another_prefix_language_or_urlconf(self):
+        """Each of the three is part of the URL."""
+        route = Route("about", a="slug")
+        found = set()
+        for urlconf in (ENGLISH_FIRST, ALL_PREFIXED):
+            for prefix in ("/", "/app/"):
+                for language in ("en-us", "de"):
+                    with surroundings(urlconf, prefix, language):
+                        found.add(route.compile()(["x"]))
+        assert found == {
+            "/about/x/",
+            "/de/about/x/",
+            "/app/about/x/",
+            "/app/de/about/x/",
+            "/en-us/about/x/",
+            "/app/en-us/about/x/",
+        }
+
+    def test_it_happens_anew_when_the_urlconf_has_changed(self):
+        """As tests do when they override ROOT_URLCONF."""
+        route = Route("slug", a="slug")
+        with surroundings(ZOO):
+            first = route.compile()
+            clear_url_caches()
+            assert route.compile() is not first
+
+    def test_it_works_without_a_language(self):
+        """As under ``translation.deactivate_all()``."""
+        with surroundings(ZOO), translation.override(None):
+            assert Route("slug", a="slug").compile()(["x"]) == "/slug/x/"
+
+    def test_a_wrong_number_of_values_is_an_error(self):
+        """Rather than a URL with half of them."""
+        with surroundings(ZOO), pytest.raises(ValueError, match="zip"):
+            Route("slug", a="slug").compile()([])
+
+    @pytest.mark.parametrize(
+        ("name", "arguments", "can_match"),
+        [
+            ("slug", "a", True),
+            ("default", "ab", True),
+            ("slug", "b", False),
+            ("slug", "", False),
+            ("nowhere", "a", False),
+        ],
+    )
+    def test_it_knows_whether_any_pattern_has_its_arguments(
+        self, name, arguments, can_match
+    ):
+        """A check asks before any row is there."""
+        with surroundings(ZOO):
+            route = Route(name, **dict.fromkeys(arguments, "field")).compile()
+            assert route.can_match is can_match
+
+    def test_no_match_names_pattern_and_values(self):
+        """In ASCII and short, whatever the row held."""
+        with surroundings(ZOO), pytest.raises(NoReverseMatch) as caught:
+            Route("int", a="pk").compile()(["\ud800" * 1_000])
+        message = str(caught.value)
+        assert message.isascii()
+        assert "'int'" in message
+        assert len(message) < 400
+
+    def test_an_unknown_namespace_is_no_match(self):
+        """As for reverse()."""
+        with surroundings(ZOO), pytest.raises(NoReverseMatch, match="'nowhere'"):
+            Route("nowhere:item", a="slug").compile()
+
+    def test_its_repr_is_how_it_is_written(self):
+        """Error messages show it."""
+        assert repr(Route("two", a="slug", b="pk")) == "Route('two', a='slug', b='pk')"
+
+
+class OddResolver(URLResolver):
+    """Reverses in a way of its own."""
+
+    def _reverse_with_prefix(self, lookup_view, _prefix, *args, **kwargs):
+        return f"{_prefix}odd/{lookup_view}/{kwargs['a']}"
+
+
+ODD = (
+    OddResolver(
+        RoutePattern(""),
+        [URLPattern(RoutePattern("<slug:a>/", is_endpoint=True), view, name="item")],
+        app_name="odd",
+        namespace="odd",
+    ),
+    path("slug/<slug:a>/", view, name="slug"),
+)
+
+
+class TestFallback:
+    def test_what_cannot_be_compiled_asks_reverse(self):
+        """Another kind of resolver is the only one to know."""
+        route = Route("odd:item", a="slug")
+        with surroundings(ODD):
+            assert route.compile()(["x y"]) == reverse("odd:item", kwargs={"a": "x y"})
+            assert route.compile()(["x y"]) == "/odd/item/x y"
+            assert route.compile().fast is None
+            assert route.compile().can_match is True
+
+    def test_it_says_so_once(self, caplog):
+        """Not for each row, nor for each page."""
+        route = Route("odd:item", a="slug")
+        with surroundings(ODD):
+            for number in range(3):
+                route.compile()([str(number)])
+        assert len(caplog.messages) == 1
+        assert "'odd:item' is not compiled" in caplog.messages[0]
+        assert "OddResolver" in caplog.messages[0]
+
+    def test_other_routes_of_the_same_urlconf_are_compiled(self, caplog):
+        """And nothing is said of them."""
+        with surroundings(ODD):
+            assert Route("slug", a="slug").compile().fast is not None
+        assert caplog.messages == []

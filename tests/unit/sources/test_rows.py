@@ -1,0 +1,192 @@
+"""Rows become lines one by one, each with care."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.utils.functional import lazystr
+
+from django_sitemaps_plus.core.entries import Alternate, Image, News, Video
+from django_sitemaps_plus.sources.declarations import constant
+from django_sitemaps_plus.sources.rows import (
+    FIELDS,
+    NAMESPACE_OF,
+    RowRenderer,
+    describe,
+)
+from django_sitemaps_plus.sources.tally import Tally
+
+ORIGIN = "https://shop.example"
+URL = f"{ORIGIN}/a/"
+
+
+def render(
+    rows: list[Any], *, raises: bool = False, origin: str | None = ORIGIN, **values: Any
+) -> tuple[str, Tally]:
+    """Render rows that are their own locations, each with the values."""
+    getters = {name: constant(value) for name, value in values.items()}
+    renderer = RowRenderer({"location": lambda row: row, **getters}, origin, raises)
+    tally = Tally("section")
+    return renderer.render(rows, tally), tally
+
+
+class TestLocation:
+    def test_paths_and_urls_are_listed_in_their_order(self):
+        """Each is a line, and counted."""
+        text, tally = render(["/b/", URL, "/caf\u00e9/"])
+        assert text == (
+            f"<url><loc>{ORIGIN}/b/</loc></url>\n"
+            f"<url><loc>{ORIGIN}/a/</loc></url>\n"
+            f"<url><loc>{ORIGIN}/caf%C3%A9/</loc></url>\n"
+        )
+        assert (tally.entries, tally.skipped) == (3, 0)
+
+    def test_a_lazy_text_is_a_location(self):
+        """As reverse_lazy() gives."""
+        assert URL in render([lazystr("/a/")])[0]
+
+    @pytest.mark.parametrize(
+        "location",
+        [
+            *(None, "", "a/", "//a/", "https://other.example/", "/\ud800", 5, b"/a/"),
+            "/" + "x" * 3_000,
+        ],
+    )
+    def test_one_that_cannot_be_written_leaves_its_row_out(self, location):
+        """Counted, named, and without effect on its neighbours."""
+        text, tally = render(["/a/", location, "/b/"])
+        assert text.count("<url>") == 2
+        assert (tally.entries, tally.skipped, tally.dropped) == (2, 1, 0)
+        assert len(tally.problems) == 1
+
+    def test_one_that_raises_leaves_its_row_out(self):
+        """Whatever it raises."""
+        renderer = RowRenderer({"location": lambda row: 1 / row}, ORIGIN)
+        tally = Tally("section")
+        assert renderer.render([0], tally) == ""
+        assert tally.problems == ["row 0 left out: ZeroDivisionError: division by zero"]
+
+    def test_a_source_may_ask_for_the_error(self):
+        """It stops the page."""
+        with pytest.raises(ValueError, match="is not on"):
+            render(["https://other.example/"], raises=True)
+
+    def test_without_an_origin_any_absolute_url_is_listed(self):
+        """For classes that decide themselves which hosts they list."""
+        text, _ = render(["https://other.example/"], origin=None)
+        assert "<loc>https://other.example/</loc>" in text
+
+
+class TestValues:
+    def test_all_of_them_in_the_order_of_the_schema(self):
+        """However they are declared."""
+        text, _ = render(
+            ["/a/"], priority="0.5", changefreq="daily", lastmod=date(2026, 11, 20)
+        )
+        assert text == (
+            f"<url><loc>{URL}</loc><lastmod>2026-11-20</lastmod>"
+            "<changefreq>daily</changefreq><priority>0.5</priority></url>\n"
+        )
+
+    @pytest.mark.parametrize("name", FIELDS[1:])
+    def test_none_is_simply_absent(self, name):
+        """It is no problem."""
+        text, tally = render(["/a/"], **{name: None})
+        assert text == f"<url><loc>{URL}</loc></url>\n"
+        assert tally.problems == []
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("lastmod", "yesterday"),
+            ("lastmod", datetime(2026, 11, 20)),  # noqa: DTZ001
+            ("lastmod", 5),
+            ("changefreq", "often"),
+            ("changefreq", ""),
+            ("priority", float("nan")),
+            ("priority", 2),
+            ("images", ["/relative.jpg"]),
+            ("images", 5),
+            ("videos", [URL]),
+            ("news", "news"),
+            ("alternates", [("de", URL)]),
+        ],
+    )
+    def test_a_bad_one_is_dropped_alone(self, name, value):
+        """The row is listed, the value counted apart from rows left out."""
+        text, tally = render(["/a/"], **{name: value})
+        assert text == f"<url><loc>{URL}</loc></url>\n"
+        assert (tally.entries, tally.skipped, tally.dropped) == (1, 0, 1)
+        assert tally.problems[0].startswith(f"row '/a/' listed without {name}: ")
+        with pytest.raises((TypeError, ValueError)):
+            render(["/a/"], raises=True, **{name: value})
+
+    def test_one_that_raises_is_dropped_alone(self):
+        """A method may fail for one row."""
+        getters = {"location": lambda row: "/a/", "lastmod": lambda row: row["x"]}
+        tally = Tally("section")
+        assert URL in RowRenderer(getters, ORIGIN).render([{}], tally)
+        assert tally.problems == ["row {} listed without lastmod: KeyError: 'x'"]
+
+    def test_the_newest_lastmod_is_kept(self):
+        """Also over batches, and rows without one do not matter."""
+        moments = [datetime(2026, 11, day, tzinfo=UTC) for day in (5, 20, 7)]
+        getters = {"location": lambda row: "/a/", "lastmod": lambda row: row}
+        tally = Tally("section")
+        for row in [*moments, None]:
+            RowRenderer(getters, ORIGIN).render([row], tally)
+        assert tally.newest == "2026-11-20T00:00:00+00:00"
+
+
+class TestExtensions:
+    def test_each_kind_is_written(self):
+        """One value or several."""
+        video = Video(thumbnail_loc=URL, title="T", description="D", content_loc=URL)
+        news = News(
+            name="P", language="en", publication_date=date(2026, 1, 1), title="T"
+        )
+        text, tally = render(
+            ["/a/"],
+            images=URL,
+            videos=video,
+            news=news,
+            alternates=[Alternate("de", URL)],
+        )
+        for element in ("<image:image>", "<video:video>", "<news:news>", "<xhtml:link"):
+            assert text.count(element) == 1
+        assert tally.problems == []
+
+    def test_a_bad_kind_does_not_take_the_others_along(self):
+        """Each value is dropped alone."""
+        text, tally = render(["/a/"], images=[Image(URL)], news="news")
+        assert "<image:image>" in text
+        assert tally.dropped == 1
+
+    def test_each_kind_has_its_namespace(self):
+        """As the document's root declares it."""
+        assert NAMESPACE_OF == {
+            "images": "image",
+            "videos": "video",
+            "news": "news",
+            "alternates": "xhtml",
+        }
+
+
+class TestDescribe:
+    def test_an_object_is_its_class_and_key(self):
+        """A person looks it up by that."""
+        assert describe(SimpleNamespace(pk=5)) == "SimpleNamespace 5"
+
+    @pytest.mark.parametrize("row", [("a", 5), "text", {"a": 1}, None])
+    def test_anything_else_is_shown(self, row):
+        """As Python writes it."""
+        assert describe(row) == f"row {row!r}"
+
+    def test_it_is_short_ascii(self):
+        """Whatever the row holds."""
+        assert describe(("\u05d0" * 1_000,)).isascii()
+        assert len(describe("x" * 1_000)) <= 210
+        assert len(describe(SimpleNamespace(pk="x" * 1_000))) <= 130
