@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db.models import F
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Page
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.
@@ -84,9 +84,7 @@ def release(pages: Collection[Page], error: str = "", *, counts: bool = True) ->
         mine.update(token="", claimed_at=None, error=error[:2_000], attempts=attempts)
 
 
-def database_now() -> datetime | None:
-    """Return the time by the clock that claims are stamped with.
-
-    None where there is no section yet, so no claim either.
-    """
-    return Section.objects.values_list(Now(), flat=True).first()
+def is_anybody_busy(sections: Collection[int], without: Collection[int] = ()) -> bool:
+    """Return whether somebody else is at work on dirty pages of these sections."""
+    dirty = Page.objects.dirty().filter(section__in=sections).exclude(token="")
+    return dirty.exclude(pk__in=without).exists()

@@ -20,13 +20,17 @@ from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.storage import deferred_flush
 
-from .claims import claim, release
+from .claims import claim, is_anybody_busy, release
 from .index import build_index_page
 from .page import BuiltPage, build_page
 from .publisher import Result, flip
 from .reshape import split
 
 logger = logging.getLogger(__name__)
+
+
+#: Between two looks at pages that somebody else is at work on.
+POLL_SECONDS = 0.05
 
 
 @dataclass(slots=True)
@@ -72,7 +76,7 @@ class Work:
     failed: set[int] = field(default_factory=set)
 
     def run(self) -> dict[str, Counts]:
-        """Build until no page is left to claim.
+        """Build until no page is left to do, by this process or another.
 
         Returns:
             What was done, by section.
@@ -81,13 +85,18 @@ class Work:
             StoreError: the storage failed; claims are given up without blame.
             DatabaseError: the database failed.
         """
-        while pages := claim(self.sections, since=self.since, without=self.failed):
+        while True:
+            pages = claim(self.sections, since=self.since, without=self.failed)
+            if not pages and not is_anybody_busy(self.sections, self.failed):
+                return self.counts
+            if not pages:
+                time.sleep(POLL_SECONDS)  # for who is at the last pages, or its lease
+                continue
             try:
                 self._build(pages)
             except BaseException:
                 release(pages, counts=False)
                 raise
-        return self.counts
 
     def _build(self, pages: list[Page]) -> None:
         results: list[Result] = []

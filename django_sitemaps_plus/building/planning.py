@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from django.db import transaction
-from django.db.models import CharField, TextField
+from django.db.models import CharField, F, TextField
+from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.registry import registry
 
 from .plans import first_plan
@@ -17,22 +18,30 @@ from .reshape import active_plan, add_pages
 def plan_section(name: str, site: Site) -> Section:
     """Return the row of a section; where it has no plan yet, make one and store it.
 
+    Its attribute ``now`` is the time by the clock that claims are stamped with.
+
     Raises:
         SourceError: the source could not be read.
     """
-    section = Section.objects.filter(site=site.name, name=name).first()
+    rows = Section.objects.filter(site=site.name, name=name).annotate(now=Now())
+    section = rows.first()
     if section is None or section.next_number == 1:
-        ranges = first_plan(name, site).ranges
-        with transaction.atomic():
-            section, _ = Section.objects.get_or_create(site=site.name, name=name)
-            # The update locks the row: two builders make one plan.
-            mine = Section.objects.filter(pk=section.pk, next_number=1)
-            if mine.update(plan_version=section.plan_version + 1):
-                add_pages(section, ranges, announce=False)
-        section.refresh_from_db()
+        _make_plan(name, site)
+        section = rows.get()
     if section.missing_since is not None:
         Section.objects.filter(pk=section.pk).update(missing_since=None)
+        Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
     return section
+
+
+def _make_plan(name: str, site: Site) -> None:
+    ranges = first_plan(name, site).ranges
+    with transaction.atomic():
+        section, _ = Section.objects.get_or_create(site=site.name, name=name)
+        # The update locks the row: two builders make one plan.
+        mine = Section.objects.filter(pk=section.pk, next_number=1)
+        if mine.update(plan_version=F("plan_version") + 1):
+            add_pages(section, ranges, announce=False)
 
 
 def is_broken(section: Section) -> bool:

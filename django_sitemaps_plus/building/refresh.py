@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import Error
-from django.db.models import F, Q
+from django.db.models import F, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -23,9 +23,8 @@ from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking.noticing import notice
 
 from . import publications
-from .claims import database_now
 from .guard import judge, note_peak
-from .index import may_publish_index
+from .index import MISSING_GRACE, may_publish_index
 from .loop import Counts, Work, merge_counts
 from .lost import mark_lost
 from .planning import is_broken, may_break, plan_section
@@ -109,14 +108,14 @@ class _Refresh:
     def run(self) -> BuildReport:
         began = time.monotonic()
         sections = [plan_section(name, self.site) for name in self.names]
-        self.since = database_now()
+        self.since = min(section.now for section in sections)
         for section in sections:
             self._prepare(section)
         mark_lost()
         self._build(sections)
         self._audit(sections)
         missing = note_missing(self.site)
-        index = self._index()
+        index = self._index(missing)
         publications.tell()
         return BuildReport(
             sections=[self._report(section) for section in sections],
@@ -191,9 +190,11 @@ class _Refresh:
             Page.objects.filter(pk__in=pages).update(wanted=F("wanted") + 1)
             self._build(sections)
 
-    def _index(self) -> int | None:
+    def _index(self, missing: list[str]) -> int | None:
         rows = Page.objects.of(self.site.name, INDEX)
         pages = list(rows.only("wanted", "built", "entries", "section_id"))
+        if missing and forget_missing(self.site):
+            pages = list(rows.only("wanted", "built", "entries", "section_id"))
         if any(page.wanted > page.built for page in pages):
             if not may_publish_index(self.site):
                 return None
@@ -243,3 +244,20 @@ def note_missing(site: Site) -> list[str]:
             extra={"action": "section_missing"},
         )
     return names
+
+
+def forget_missing(site: Site) -> bool:
+    """Have the index rendered again without sections that are missing too long.
+
+    Returns:
+        Whether there are any that it may still list.
+    """
+    now = timezone.now()
+    gone = Section.objects.filter(
+        site=site.name, missing_since__lte=now - MISSING_GRACE
+    )
+    last = gone.aggregate(last=Max("missing_since"))["last"]
+    if last is None:
+        return False
+    rows = Page.objects.of(site.name, INDEX).filter(checked_at__lt=last + MISSING_GRACE)
+    return bool(rows.update(wanted=F("wanted") + 1))

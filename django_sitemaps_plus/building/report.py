@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, F, Q, Sum
 
 from django_sitemaps_plus.models import Section, State
 
@@ -56,6 +56,11 @@ class BuildReport:
         found = [f"{s.section} is held: {s.held}" for s in self.sections if s.held]
         for section in self.sections:
             found += [f"{section.section}: {error}" for error in section.errors]
+            if section.dirty and not section.held and not section.errors:
+                found.append(
+                    f"{section.section}: {section.dirty} pages are still to be built; "
+                    "see sitemap_status"
+                )
         return found
 
 
@@ -69,6 +74,7 @@ def section_report(section: Section, counts: Counts) -> SectionReport:
         gzipped=Sum("gzip_size"),
         all_skipped=Sum("skipped"),
         all_dropped=Sum("dropped"),
+        dirty=Count("pk", filter=Q(wanted__gt=F("built"))),
     )
     return SectionReport(
         section=section.name,
@@ -80,6 +86,7 @@ def section_report(section: Section, counts: Counts) -> SectionReport:
         dropped=totals["all_dropped"] or 0,
         rendered=counts.rendered,
         stored=counts.stored,
+        dirty=totals["dirty"],
         held=section.held,
         problems=counts.problems,
         errors=counts.errors,
