@@ -25,8 +25,6 @@ class Section(models.Model):
     older plan must locate it again.
     """
 
-    now: datetime  # by the database's clock, where a query has asked for it
-
     site = models.CharField(max_length=64)
     name = models.CharField(max_length=64, blank=True)
     plan_version = models.PositiveBigIntegerField(default=0)

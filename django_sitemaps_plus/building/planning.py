@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from django.db import transaction
 from django.db.models import CharField, F, TextField
 from django.db.models.functions import Now
@@ -15,10 +17,11 @@ from .plans import first_plan
 from .reshape import active_plan, add_pages
 
 
-def plan_section(name: str, site: Site) -> Section:
+def plan_section(name: str, site: Site) -> tuple[Section, datetime]:
     """Return the row of a section; where it has no plan yet, make one and store it.
 
-    Its attribute ``now`` is the time by the clock that claims are stamped with.
+    Returns:
+        The row, and the time by the clock that claims are stamped with.
 
     Raises:
         SourceError: the source could not be read.
@@ -31,7 +34,7 @@ def plan_section(name: str, site: Site) -> Section:
     if section.missing_since is not None:
         Section.objects.filter(pk=section.pk).update(missing_since=None)
         Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
-    return section
+    return section, section.now
 
 
 def _make_plan(name: str, site: Site) -> None:

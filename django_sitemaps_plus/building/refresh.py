@@ -107,8 +107,9 @@ class _Refresh:
 
     def run(self) -> BuildReport:
         began = time.monotonic()
-        sections = [plan_section(name, self.site) for name in self.names]
-        self.since = min(section.now for section in sections)
+        planned = [plan_section(name, self.site) for name in self.names]
+        sections = [section for section, _ in planned]
+        self.since = min(now for _, now in planned)
         for section in sections:
             self._prepare(section)
         mark_lost()
