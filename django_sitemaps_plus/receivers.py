@@ -11,8 +11,14 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 
 from .registry import registry
 from .sources import ModelSource
-from .tracking.recording import record
-from .tracking.watching import Watched, path_model, related_paths, watched_models
+from .tracking.recording import record, record_unlinked
+from .tracking.watching import (
+    Watched,
+    every_column,
+    path_model,
+    related_paths,
+    watched_models,
+)
 
 _UID = "sitemaps_plus"
 
@@ -65,15 +71,28 @@ def _deleted(
 
 
 def _related(
-    watchers: Sequence[Watched], instance: Model, using: str, action: str, **kwargs: Any
+    watchers: Sequence[Watched],
+    instance: Model,
+    using: str,
+    action: str,
+    model: type[Model],
+    pk_set: set[Any] | None = None,
+    **kwargs: Any,
 ) -> None:
-    if action.startswith("post_") or action == "pre_clear":
-        mine = [w for w in watchers if bool(w.path) != _is_row(w, instance)]
-        record(mine, instance, using)
+    if not action.startswith("post_") and action != "pre_clear":
+        return
+    rows = [w for w in watchers if not w.path and _lists(w, type(instance))]
+    record(rows, instance, using)
+    # The others are rows: of a relation between rows both sides are.
+    far = [w for w in watchers if w.path and _lists(w, model)]
+    if action == "post_add":
+        record(far, instance, using)
+    elif far:
+        record_unlinked(far, instance, using, pk_set)
 
 
-def _is_row(watched: Watched, instance: Model) -> bool:
-    return isinstance(instance, watched.source.tracked_model or ())
+def _lists(watched: Watched, model: type[Model]) -> bool:
+    return issubclass(model, watched.source.tracked_model or ())
 
 
 def _many_to_many() -> dict[Any, list[Watched]]:
@@ -93,8 +112,8 @@ def _many_to_many() -> dict[Any, list[Watched]]:
             )
             field: Any = model._meta.get_field(last)
             if field.many_to_many and not before:
-                through = getattr(field, "remote_field", field).through
-                found.setdefault(through, []).extend(
-                    [Watched(name, source, "", None), Watched(name, source, path, None)]
+                relation = field if hasattr(field, "through") else field.remote_field
+                found.setdefault(relation.through, []).extend(
+                    [Watched(name, source, to, every_column) for to in ("", path)]
                 )
     return found

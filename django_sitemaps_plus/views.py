@@ -101,7 +101,10 @@ class _Gone(Exception):
 def _highest_number(site: Site, section: str) -> int | None:
     """Return the highest page number ever used; None where there is no plan."""
     rows = Section.objects.filter(site=site.name, name=section, next_number__gt=1)
-    found = rows.values_list("next_number", flat=True).first()
+    try:
+        found = rows.values_list("next_number", flat=True).first()
+    except DatabaseError:
+        return None  # as in _first()
     return None if found is None else found - 1
 
 

@@ -144,7 +144,7 @@ class Work:
     def _count(self, page: Page, built: BuiltPage) -> None:
         counts = self._of(page)
         counts.rendered += 1
-        counts.stored += bool(built.is_new and built.object)
+        counts.stored += built.is_stored
         counts.skipped += built.skipped
         counts.dropped += built.dropped
         counts.problems += built.problems

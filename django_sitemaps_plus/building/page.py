@@ -69,11 +69,13 @@ class BuiltPage:
     Attributes:
         object: name in storage, ``""`` for a page without entries.
         is_new: whether the bytes differ from those that are published.
+        is_stored: whether a new object was stored.
         newest: the latest lastmod of its entries as W3C text, or ``""``.
     """
 
     object: str = ""
     is_new: bool = False
+    is_stored: bool = False
     entries: int = 0
     skipped: int = 0
     dropped: int = 0
@@ -133,6 +135,7 @@ def store_page(
     return built(
         object=name,
         is_new=is_new,
+        is_stored=is_stored,
         plain_size=document.plain_size,
         gzip_size=len(document.gzip),
         plain_hash=document.plain_hash,

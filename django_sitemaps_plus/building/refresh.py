@@ -19,7 +19,9 @@ from django_sitemaps_plus.executors.local import share
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished
+from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.storage import get_storage
+from django_sitemaps_plus.tracking.fingerprint import check_fingerprint
 from django_sitemaps_plus.tracking.noticing import notice
 
 from . import publications
@@ -109,10 +111,12 @@ class _Refresh:
         began = time.monotonic()
         planned = [plan_section(name, self.site) for name in self.names]
         sections = [section for section, _ in planned]
-        self.since = min(now for _, now in planned)
+        self.since = min([now for _, now in planned], default=None)
         for section in sections:
             self._prepare(section)
         mark_lost()
+        if self.options.full:
+            Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
         self._build(sections)
         self._audit(sections)
         missing = note_missing(self.site)
@@ -127,14 +131,16 @@ class _Refresh:
 
     def _prepare(self, section: Section) -> None:
         """Mark what has changed, and have a held section looked at anew."""
-        fingerprint = section.fingerprint
-        broken = may_break(section, was_deployed=False) and is_broken(section)
-        notice(section, registry.get(section.name), self.site)
-        if section.fingerprint != fingerprint and fingerprint and not broken:
-            broken = may_break(section, was_deployed=True) and is_broken(section)
-        if broken:
+        source = registry.get(section.name)
+        with rendering(self.site):
+            was_deployed = check_fingerprint(section, source, self.site)
+            asks = may_break(section, was_deployed=was_deployed)
+        if asks and is_broken(section):
             logger.warning("The plan of %s is broken, so it gets a new one", section)
-        if broken or self.options.replan:
+            begin_replan(section, self.site)
+            return
+        notice(section, source, self.site)
+        if self.options.replan:
             begin_replan(section, self.site)
         if section.held:
             section.pages.filter(hold=Hold.HELD).update(hold=Hold.NONE)
@@ -148,10 +154,13 @@ class _Refresh:
             again = [self._settle(s) for s in sections if s.name in touched or s.held]
             if not any(again):
                 return
+        self._work(sections)  # what merges of the last round have left dirty
 
     def _work(self, sections: list[Section]) -> set[str]:
         """Run the loop; return the sections that it has built pages of."""
-        told = _Told(sections, self.options.progress)
+        told = _Told(self.options.progress)
+        if self.options.progress:
+            told.expect(sections)
         ids = [section.pk for section in sections]
         here = Work(self.site, ids, self.since, told)
         elsewhere = Work(self.site, ids, self.since)
@@ -165,10 +174,12 @@ class _Refresh:
         section.refresh_from_db()
         coming = section.pages.filter(state=State.COMING)
         counts = self.counts.get(section.name, Counts())
-        if counts.stale:
-            counts.stale = False
-            return begin_replan(section, self.site) > 0
-        again = coming.exists() and finish_replan(section)
+        again = False
+        if coming.exists():
+            again = finish_replan(section)
+        elif counts.stale:
+            again = begin_replan(section, self.site) > 0
+        counts.stale = False
         if section.held or section.pages.filter(hold=Hold.HELD).exists():
             section.held = judge(section, allow_shrink=self.options.allow_shrink)
             again |= not section.held
@@ -211,17 +222,18 @@ class _Refresh:
 class _Told:
     """Counts the pages of each section for who wants to see how far a build is."""
 
-    sections: list[Section]
     progress: Progress | None
     done: dict[str, int] = field(default_factory=dict)
     total: dict[str, int] = field(default_factory=dict)
 
+    def expect(self, sections: list[Section]) -> None:
+        """Count the pages that are to be built."""
+        for section in sections:
+            self.total[section.name] = section.pages.dirty().count()
+
     def __call__(self, name: str) -> None:
         if self.progress is None:
             return
-        if not self.total:
-            for section in self.sections:
-                self.total[section.name] = section.pages.dirty().count()
         done = self.done[name] = self.done.get(name, 0) + 1
         total = self.total[name] = max(done, self.total.get(name, 0))
         self.progress(name, done, total)

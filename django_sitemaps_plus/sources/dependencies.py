@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import F, Model, QuerySet, Subquery
+from django.db.models import F, Model, Q, QuerySet, Subquery
 from django.db.models.expressions import Col, RawSQL
 from django.db.models.sql.query import Query
 from django.db.models.sql.where import ExtraWhere
@@ -17,11 +17,16 @@ from .route import Route
 from .rows import FIELDS
 
 # What a raw condition or another query reads, nobody can tell.
-_OPAQUE = (RawSQL, ExtraWhere, Query, Subquery)
+_OPAQUE = (RawSQL, ExtraWhere, Query, QuerySet, Subquery)
 
 
 def paths(source: ModelSource) -> Iterator[str]:
-    """Yield every field path that the source declares."""
+    """Yield every field path that the source declares, as far as can be told."""
+    return (path for path in _declared(source) if path is not None)
+
+
+def _declared(source: ModelSource) -> Iterator[str | None]:
+    """Yield every field path that the source declares; None for what hides some."""
     for name in FIELDS:
         value = getattr(source, name)
         if isinstance(value, Route):
@@ -34,14 +39,30 @@ def paths(source: ModelSource) -> Iterator[str]:
     yield from [path for path in (source.starts, source.ends) if path]
 
 
-def _paths_in(value: Any) -> Iterator[str]:
+def _paths_in(value: Any) -> Iterator[str | None]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, F):
         yield str(value.name)  # type: ignore[attr-defined]  # not in the stubs
-    elif hasattr(value, "get_source_expressions"):
+    elif isinstance(value, Q):
+        yield from _conditions_in(value)
+    elif isinstance(value, _OPAQUE) or not hasattr(value, "get_source_expressions"):
+        yield None
+    else:
         for part in value.get_source_expressions():
-            yield from _paths_in(part)
+            if part is not None:
+                yield from _paths_in(part)
+
+
+def _conditions_in(condition: Q) -> Iterator[str | None]:
+    for child in condition.children:
+        if isinstance(child, tuple):
+            path, value = child
+            yield path
+            if is_expression(value):
+                yield from _paths_in(value)
+        else:
+            yield from _paths_in(child)
 
 
 def columns(source: Source) -> frozenset[str] | None:
@@ -52,16 +73,23 @@ def columns(source: Source) -> frozenset[str] | None:
     """
     if not isinstance(source, ModelSource) or source.uses_instances:
         return None
-    names = _names(source.model, paths(source))
-    queried = _query_names(source.get_queryset())
+    names = _names(source.model, _declared(source))
+    try:
+        queried = _query_names(source.get_queryset())
+    except Exception:  # noqa: BLE001 - the user's code, and perhaps no table yet
+        return None
     if names is None or queried is None:
         return None
     return frozenset(names | queried | {source.key})
 
 
-def _names(model: type[Model], found: Iterator[str]) -> set[str] | None:
+def _names(model: type[Model], found: Iterator[str | None]) -> set[str] | None:
     fields = {field.name for field in model._meta.get_fields()} | {"pk"}
-    names = {path.split("__")[0] for path in found}
+    names = set()
+    for path in found:
+        if path is None:
+            return None
+        names.add(path.split("__")[0])
     # An annotation of the queryset: its own fields are in the query.
     return names & fields
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.apps import apps
+from django.core.exceptions import FieldError
 from django.db import router
 from django.db.models.functions import Now
 
@@ -16,7 +17,7 @@ from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.sources import Source
 from django_sitemaps_plus.sources.keyset import KeySpace
 
-from .marking import delete_changes, locate, mark, mark_all
+from .marking import delete_changes, mark_all, mark_keys
 from .watching import databases
 
 #: Changes that are read, located and deleted together.
@@ -62,12 +63,12 @@ def _take(section: Section, source: Source, changes: list[Change]) -> None:
             for change in changes
             if change.kind == Change.Kind.RANGE
         ]
-    except StalePlanError:
-        mark_all(section)  # keys of a type that the source had before
+    except (StalePlanError, FieldError, LookupError, ValueError):
+        # The key or the relation that they name was another before a deploy.
+        mark_all(section)
         delete_changes(changes)
         return
-    while not mark(section, locate(section, space, keys, ranges), changes=changes):
-        pass  # a split has moved the bounds meanwhile
+    mark_keys(section, space, keys, ranges, changes=changes)
 
 
 def _keys(source: Source, space: KeySpace, changes: Iterable[Change]) -> Iterator[Any]:
@@ -96,7 +97,9 @@ def _related_keys(
         found = rows.values_list(f"{from_related}__{space.key}", flat=True)
     else:
         rows = space.model._base_manager.using(space.alias)
-        found = rows.filter(**{f"{path}__in": pks}).values_list(space.key, flat=True)
+        found = rows.filter(**{f"{path}__pk__in": pks}).values_list(
+            space.key, flat=True
+        )
     for key in found.distinct().iterator(2_000):
         if key is not None:
             yield key

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
@@ -16,7 +17,7 @@ from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.declarations import find_field, is_indexed
 from django_sitemaps_plus.sources.keyset import on_write_database
 
-from .marking import locate, mark, mark_all
+from .marking import mark_all, mark_keys
 
 #: How far before the newest lastmod a look-back begins: a transaction may commit later
 #: than one that stamped its rows after it.
@@ -25,25 +26,110 @@ OVERLAP = timedelta(minutes=10)
 #: Rows that a look-back takes one by one; more make the whole section dirty.
 MAX_ROWS = 10_000
 
+#: Rows up to which it counts those that it did not take one by one.
+MAX_COUNT = 10 * MAX_ROWS
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a look-back has met, and the next one meets again.
+
+    Attributes:
+        words: key and lastmod of rows, as far as they were few enough to be named.
+        until: the lastmod up to which they were too many; None if they were not.
+        count: how many there were up to it, from the begin of the overlap on.
+    """
+
+    words: frozenset[str] = frozenset()
+    until: Any = None
+    count: int = 0
+
+    @classmethod
+    def of(cls, section: Section, field: Any) -> _Known:
+        words, until, count = (
+            json.loads(section.seen) if section.seen else ((), None, 0)
+        )
+        return cls(frozenset(words), until and field.to_python(until), count)
+
+    def text(self) -> str:
+        until = self.until and self.until.isoformat()
+        return json.dumps([sorted(self.words), until, self.count])
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of a source by lastmod, as far as it is not in the future."""
+
+    source: ModelSource
+    field: Any
+    now: datetime
+
+    @property
+    def is_date(self) -> bool:
+        return not isinstance(self.field, DateTimeField)
+
+    def newest(self) -> Any:
+        """Return the latest lastmod, or None."""
+        return (
+            self._until(self._present()).values_list(self.field.name, flat=True).last()
+        )
+
+    def begin(self, newest: date) -> Any:
+        """Return the lastmod at which the overlap before the newest begins."""
+        start = _as_naive(min(_as_moment(newest), _as_aware(self.now)) - OVERLAP)
+        return start.date() if self.is_date else start
+
+    def since(self, begin: Any, after: Any) -> list[tuple[Any, Any]]:
+        """Return keys and lastmods from a begin on, and behind ``after``."""
+        found = self._until(self._present()).filter(
+            **{f"{self.field.name}__gte": begin}
+        )
+        if after is not None:
+            found = found.filter(**{f"{self.field.name}__gt": after})
+        rows = found.values_list(self.source.key, self.field.name)
+        return list(rows[: MAX_ROWS + 1])
+
+    def count(self, begin: Any, until: Any) -> int:
+        """Return how many rows there are between two lastmods, both included."""
+        found = self._until(until).filter(**{f"{self.field.name}__gte": begin})
+        return found[:MAX_COUNT].count()
+
+    def _present(self) -> Any:
+        if not self.is_date:
+            return self.now
+        is_aware = timezone.is_aware(self.now)
+        return timezone.localdate(self.now) if is_aware else self.now.date()
+
+    def _until(self, moment: Any) -> QuerySet[Any]:
+        name = self.field.name
+        rows = self.source.queryset().order_by(name, self.source.key)
+        return rows.filter(**{f"{name}__lte": moment})
+
 
 def look_back(section: Section, source: Source) -> int:
     """Mark the pages of rows whose lastmod is new.
 
     Only where the lastmod is a column with an index; dates in the future are ignored.
+    The first time nothing is marked: its pages have just been planned.
 
     Returns:
-        How many rows were found.
+        How many rows were looked at.
     """
     field = _lastmod_field(source)
     if field is None or not isinstance(source, ModelSource):
         return 0
-    now = timezone.now()
-    rows = _rows_since(section, source, field, now)
-    if len(rows) > MAX_ROWS:
-        mark_all(section)
-    else:
-        _mark_new(section, source, rows)
-    _remember(section, rows[:MAX_ROWS], now)
+    table = _Rows(source, field, timezone.now())
+    newest = table.newest() if section.watermark is None else section.watermark
+    if newest is None:
+        return 0
+    known, begin = _Known.of(section, field), table.begin(newest)
+    rows = table.since(begin, known.until)
+    if section.watermark is not None:
+        if len(rows) > MAX_ROWS or _has_late_rows(table, begin, known):
+            mark_all(section)
+        else:
+            _mark_new(section, source, rows, known)
+    _remember(section, table, rows, known)
     return len(rows)
 
 
@@ -56,51 +142,40 @@ def _lastmod_field(source: Source) -> Any:
     return field if field is not None and is_own and is_indexed(field) else None
 
 
-def _rows_since(
-    section: Section, source: ModelSource, field: Any, now: datetime
-) -> list[tuple[Any, Any]]:
-    name = field.name
-    queryset = source.queryset().order_by(name, source.key)
-    is_date = not isinstance(field, DateTimeField)
-    today: Any = now.date() if is_date else now
-    queryset = queryset.filter(**{f"{name}__lte": today})
-    if section.watermark is None:
-        newest = queryset.values_list(source.key, name).last()
-        return [newest] if newest else []
-    start = _as_naive(min(section.watermark, _as_aware(now)) - OVERLAP)
-    since: Any = start.date() if is_date else start
-    rows = queryset.filter(**{f"{name}__gte": since}).values_list(source.key, name)
-    return list(rows[: MAX_ROWS + 1])
+def _has_late_rows(table: _Rows, begin: Any, known: _Known) -> bool:
+    if known.until is None:
+        return False
+    return table.count(begin, known.until) > known.count
 
 
-def _mark_new(section: Section, source: ModelSource, rows: list[Any]) -> None:
-    seen = set(json.loads(section.seen)) if section.seen else set()
-    keys = [key for key, moment in rows if _words(key, moment) not in seen]
+def _mark_new(
+    section: Section, source: ModelSource, rows: list[Any], known: _Known
+) -> None:
+    keys = [key for key, moment in rows if _words(key, moment) not in known.words]
     space = source.key_space()
-    if not keys or space is None or section.watermark is None:
-        return
-    while not mark(section, locate(section, space, keys)):
-        pass  # a split has moved the bounds meanwhile
+    if keys and space is not None:
+        mark_keys(section, space, keys)
 
 
-def _remember(section: Section, rows: list[Any], now: datetime) -> None:
+def _remember(section: Section, table: _Rows, rows: list[Any], known: _Known) -> None:
     """Keep the newest lastmod, and the rows that the next look-back meets again."""
-    if not rows:
+    until = known.until
+    if len(rows) > MAX_ROWS:
+        rows, until = [], table.newest()
+    newest = max([_as_moment(moment) for _, moment in rows], default=None)
+    newest = newest or (until and _as_moment(until)) or section.watermark
+    if newest is None:
         return
-    watermark = max(_as_moment(moment) for _, moment in rows)
-    begin = watermark - OVERLAP
-    kept = [_words(*row) for row in rows if _as_moment(row[1]) >= _floor(begin, row[1])]
-    seen = json.dumps(kept)
+    begin = table.begin(newest)
+    if until is not None and until < begin:
+        until = None
+    words = frozenset([_words(*row) for row in rows if row[1] >= begin])
+    count = 0 if until is None else table.count(begin, until)
+    watermark, seen = _as_naive(_as_aware(newest)), _Known(words, until, count).text()
     if (watermark, seen) != (section.watermark, section.seen):
         section.watermark, section.seen = watermark, seen
         rows_of = Section.objects.filter(pk=section.pk)
         rows_of.update(watermark=watermark, seen=seen)
-
-
-def _floor(moment: datetime, like: Any) -> datetime:
-    if isinstance(like, datetime):
-        return moment
-    return datetime.combine(moment.date(), time.min, UTC)
 
 
 def _words(key: Any, moment: Any) -> str:
@@ -132,16 +207,15 @@ def look_at_times(section: Section, source: Source) -> int:
         return 0
     now = timezone.now()
     since = section.looked_at
-    rows = Section.objects.filter(pk=section.pk)
-    rows.update(looked_at=_as_aware(now))
     space = source.key_space()
-    if since is None or space is None:
-        return 0
-    keys = list(
-        _crossed(source, _as_naive(since), now).values_list(source.key, flat=True)
-    )
-    while keys and not mark(section, locate(section, space, keys)):
-        pass  # a split has moved the bounds meanwhile
+    keys: list[Any] = []
+    if since is not None and space is not None:
+        crossed = _crossed(source, since, now)
+        keys = list(crossed.values_list(source.key, flat=True))
+        if keys:
+            mark_keys(section, space, keys)
+    # Marked first: a crash in between marks twice.
+    Section.objects.filter(pk=section.pk).update(looked_at=now)
     return len(keys)
 
 

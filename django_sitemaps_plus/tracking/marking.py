@@ -10,11 +10,15 @@ from django.db import transaction
 from django.db.models import F, IntegerField
 
 from django_sitemaps_plus.core.plan import in_plan_order, locate_integers
+from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import Change, Page, Section, State
 from django_sitemaps_plus.sources.keyset import KeySpace
 
 #: Bounds that are sorted together with keys in one query.
 BOUNDS_PER_QUERY = 5_000
+
+#: Keys that are sorted in at once; databases limit the values of a query.
+KEYS_PER_QUERY = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +103,24 @@ def owners(
         space: what knows the order of the keys.
         lows: lower bounds in plan order; the first is None.
         keys: in any order.
+
+    Raises:
+        StalePlanError: a bound is no value of the key, whose type has changed.
     """
     if isinstance(space.field, IntegerField):
-        return locate_integers(lows, [int(key) for key in keys])
+        try:
+            return locate_integers(lows, [int(key) for key in keys])
+        except ValueError as error:
+            raise StalePlanError(f"the plan has other keys: {error}") from error
+    found: list[int] = []
+    for first in range(0, len(keys), KEYS_PER_QUERY):
+        found += _sorted_in(space, lows, keys[first : first + KEYS_PER_QUERY])
+    return found
+
+
+def _sorted_in(
+    space: KeySpace, lows: Sequence[str | None], keys: Sequence[Any]
+) -> list[int]:
     found = [0] * len(keys)
     for start in range(1, len(lows), BOUNDS_PER_QUERY):
         part = [str(low) for low in lows[start : start + BOUNDS_PER_QUERY]]
@@ -109,6 +128,26 @@ def owners(
             if at >= 0:
                 found[number] = start + at
     return found
+
+
+def mark_keys(
+    section: Section,
+    space: KeySpace,
+    keys: Sequence[Any],
+    ranges: Sequence[tuple[Any, Any]] = (),
+    *,
+    changes: Sequence[Change] = (),
+) -> None:
+    """Mark the pages that own keys, and delete the changes that told of them.
+
+    All pages, where the plan is one of another key and is about to be replaced.
+    """
+    try:
+        while not mark(section, locate(section, space, keys, ranges), changes=changes):
+            pass  # a split has moved the bounds meanwhile
+    except StalePlanError:
+        mark_all(section)
+        delete_changes(changes)
 
 
 def mark(

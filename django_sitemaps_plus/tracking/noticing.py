@@ -7,14 +7,12 @@ from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import Source, rendering
 
 from .changes import take_changes
-from .fingerprint import check_fingerprint
 from .lookback import look_at_age, look_at_times, look_back
 
 
 def notice(section: Section, source: Source, site: Site) -> None:
     """Make dirty what has changed since the last time, cheapest way first."""
     with rendering(site):
-        check_fingerprint(section, source, site)
         take_changes(section, source)
         look_back(section, source)
         look_at_times(section, source)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -48,16 +48,45 @@ def record(
         update_fields: what the save was limited to.
         deleted: whether it is gone.
     """
-    try:
-        if not get_settings().track:
-            return
-        names = None if update_fields is None else frozenset(update_fields)
-        rows = [
+
+    def rows() -> Iterable[Row]:
+        names = None if update_fields is None else _fields(instance, update_fields)
+        return [
             _row(watched, instance, deleted)
             for watched in watchers
             if names is None or watched.depends_on(names)
         ]
-        insert(using, rows)
+
+    _record(instance, using, rows)
+
+
+def record_unlinked(
+    watchers: Sequence[Watched], instance: Model, using: str, pks: set[Any] | None
+) -> None:
+    """Record that rows refer to an object no longer; never raise.
+
+    Args:
+        watchers: who is concerned with the rows.
+        instance: the object; a reader would not find the rows by it any more.
+        using: alias of its database.
+        pks: primary keys of the rows; None where nobody knows which.
+    """
+
+    def rows() -> Iterator[Row]:
+        for watched in watchers:
+            if pks is not None and getattr(watched.source, "key", "pk") == "pk":
+                for pk in pks:
+                    yield watched.section, Change.Kind.KEY, str(pk), ""
+            else:
+                yield watched.section, Change.Kind.AUDIT, "", ""
+
+    _record(instance, using, rows)
+
+
+def _record(instance: Model, using: str, rows: Callable[[], Iterable[Row]]) -> None:
+    try:
+        if get_settings().track:
+            insert(using, rows())
     except Exception:
         logger.exception(
             "A change of %s was not recorded; an audit will find it",
@@ -66,13 +95,27 @@ def record(
         )
 
 
+def _fields(instance: Model, names: Iterable[str]) -> frozenset[str]:
+    """Return the names of fields that a save may also give by their columns."""
+    return frozenset([instance._meta.get_field(name).name for name in names])
+
+
 def _row(watched: Watched, instance: Model, deleted: bool) -> Row:
     if not watched.path:
-        key = getattr(instance, watched.key_attribute)
+        key = _key(watched, instance)
         return watched.section, Change.Kind.KEY, str(key), ""
     if deleted:
         return watched.section, Change.Kind.AUDIT, "", ""
     return watched.section, Change.Kind.RELATED, str(instance.pk), watched.path
+
+
+def _key(watched: Watched, instance: Model) -> Any:
+    key = getattr(instance, watched.key_attribute)
+    if key is None:  # a child in a fixture has nothing but the link to its parent
+        parent: Any = watched.source.tracked_model
+        link: Any = instance._meta.get_ancestor_link(parent)
+        key = getattr(instance, link.attname)
+    return key
 
 
 def insert(using: str, rows: Iterable[Row]) -> None:
@@ -107,9 +150,17 @@ def _execute(connection: Any, rows: Sequence[Row]) -> None:
 
 def is_planned(section: str) -> bool:
     """Return whether pages of a section exist, so that its changes matter."""
-    if section not in _planned and Page.objects.filter(section__name=section).exists():
+    if section not in _planned and _has_pages(section):
         _planned.add(section)
     return section in _planned
+
+
+def _has_pages(section: str) -> bool:
+    pages = Page.objects.filter(section__name=section)
+    if not connections[pages.db].in_atomic_block:
+        return pages.exists()
+    with transaction.atomic(using=pages.db):  # for the same reason as in insert()
+        return pages.exists()
 
 
 def notify_changed(queryset: QuerySet[Any]) -> int:

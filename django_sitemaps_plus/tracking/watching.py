@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import Any, cast
 
 from django.apps import apps
@@ -16,6 +17,12 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dependencies import columns, paths
 
+Columns = Callable[[], frozenset[str] | None]
+
+
+def every_column() -> None:
+    """Return the columns of which any counts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Watched:
@@ -26,17 +33,20 @@ class Watched:
         source: its source.
         path: "" for the source's own model; else what leads from one to the other,
             as a change records it.
-        columns: attribute names on which the section depends; None for all.
+        columns: returns the names of the fields on which the section depends; None
+            for all. Asked for when a save is limited to some, since a queryset may
+            need tables that are not there while Django starts.
     """
 
     section: str
     source: Source
     path: str
-    columns: frozenset[str] | None
+    columns: Columns
 
     def depends_on(self, names: frozenset[str]) -> bool:
         """Return whether a save of these fields alone may change an entry."""
-        return self.columns is None or not names.isdisjoint(self.columns)
+        columns = self.columns()
+        return columns is None or not names.isdisjoint(columns)
 
     @property
     def key_attribute(self) -> str:
@@ -77,28 +87,47 @@ def _senders(model: type[Model]) -> list[type[Model]]:
 
 def _dependencies(
     source: Source,
-) -> Iterator[tuple[type[Model], str, frozenset[str] | None]]:
+) -> Iterator[tuple[type[Model], str, Columns]]:
     model = source.tracked_model
     if model is None:
         return
-    yield model, "", columns(source)
+    yield model, "", cache(partial(columns, source))
     if not isinstance(source, ModelSource):
         return
     for related, path in source.watch.items():
-        yield related, f"{related._meta.label}:{path}", None
+        yield related, f"{related._meta.label}:{path}", every_column
     for path, names in related_paths(source).items():
-        yield path_model(model, path), path, frozenset(names)
+        yield path_model(model, path), path, partial(frozenset, names)
 
 
 def related_paths(source: ModelSource) -> dict[str, set[str]]:
     """Return the relations that declared paths cross, with the columns at their end."""
     found: dict[str, set[str]] = {}
     for path in paths(source):
-        *relations, last = path.split("__")
-        for depth in range(1, len(relations) + 1):
-            names = found.setdefault("__".join(relations[:depth]), set())
-            names.add(relations[depth] if depth < len(relations) else last)
+        names = path.split("__")
+        model: Any = source.model
+        for depth, name in enumerate(names[:-1], 1):
+            model = _related_model(model, name)
+            if model is None or not _has_field(model, names[depth]):
+                break  # the rest is a transform or a lookup
+            found.setdefault("__".join(names[:depth]), set()).add(names[depth])
     return found
+
+
+def _related_model(model: type[Model], name: str) -> Any:
+    return (
+        model._meta.get_field(name).related_model if _has_field(model, name) else None
+    )
+
+
+def _has_field(model: type[Model], name: str) -> bool:
+    if name == "pk":
+        return True
+    try:
+        model._meta.get_field(name)
+    except FieldDoesNotExist:
+        return False
+    return True
 
 
 def path_model(model: type[Model], path: str) -> type[Model]:

@@ -24,6 +24,12 @@ def rows() -> list[dict[str, Any]]:
     return [*pages, *sections]
 
 
+def served() -> list[dict[str, Any]]:
+    """Return the page rows without what only builders look at."""
+    inner = {"wanted", "checked_at", "built", "attempts", "announce"}
+    return [{k: v for k, v in row.items() if k not in inner} for row in rows()]
+
+
 def objects() -> dict[str, bytes]:
     """Return the plain bytes of every object in the default storage, by name."""
     root = Path(settings.MEDIA_ROOT) / "sitemaps"

@@ -10,9 +10,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 
 from django_sitemaps_plus.building import build as module
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import SupersededError
 from django_sitemaps_plus.models import Page
+from tests.integration.builds import build
 from tests.integration.published import page_row, rows, seen
 from tests.integration.shop import limited, make_products
 from tests.testapp.models import Product

@@ -8,9 +8,9 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import DatabaseError, InterfaceError, OperationalError
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import BuildError, SourceError, StoreError
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from tests.integration.builds import build
 from tests.integration.faults import fail_queries, fail_save, writes_to
 from tests.integration.published import age, objects, rows, seen
 from tests.integration.shop import limited, make_products

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page, Section
+from tests.integration.builds import build
 from tests.integration.faults import fail_save
 from tests.integration.published import age, rows, seen
 from tests.integration.shop import limited, make_products

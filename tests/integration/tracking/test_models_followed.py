@@ -99,7 +99,9 @@ def load(directory, rows):
 def senders(signal):
     """Return the identities of the models that our receivers are connected for."""
     return {
-        receiver[0][1] for receiver in signal.receivers if receiver[0][0] == "sitemaps_plus"
+        receiver[0][1]
+        for receiver in signal.receivers
+        if receiver[0][0] == "sitemaps_plus"
     }
 
 
