@@ -77,11 +77,15 @@ def release(pages: Collection[Page], error: str = "", *, counts: bool = True) ->
         pages: as they were claimed.
         error: why, in words.
         counts: whether it is the page's own fault, so that it is parked in the end.
+            Such a page keeps the time of its claim: no other process of the same
+            build tries it again.
     """
     for page in pages:
         mine = Page.objects.filter(pk=page.pk, token=page.token)
-        attempts = F("attempts") if counts else F("attempts") - 1
-        mine.update(token="", claimed_at=None, error=error[:2_000], attempts=attempts)
+        if counts:
+            mine.update(token="", error=error[:2_000])
+        else:
+            mine.update(token="", claimed_at=None, attempts=F("attempts") - 1)
 
 
 def is_anybody_busy(sections: Collection[int], without: Collection[int] = ()) -> bool:

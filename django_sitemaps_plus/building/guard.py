@@ -15,6 +15,12 @@ from .page import BuiltPage
 #: Entries of a section below which the guard lets everything pass.
 MIN_ENTRIES = 100
 
+#: Why a section is held until it has been judged.
+WAITING = (
+    "pages that would lose most of their entries wait until the rest is rendered. Run "
+    "build_sitemaps again if no build is at work"
+)
+
 _DAY = timedelta(hours=24)
 
 

@@ -76,6 +76,9 @@ def _items(site: Site, number: int, *, live: bool) -> Iterator[IndexItem]:
             if pages is None:
                 pages = _unplanned(site, section) if live and not number else []
             for page, lastmod in pages:
+                if lastmod is not None and timezone.is_naive(lastmod):  # USE_TZ = False
+                    zone = timezone.get_default_timezone()
+                    lastmod = timezone.make_aware(lastmod, zone)
                 yield IndexItem(site.origin + url((section, page)), lastmod)
 
 

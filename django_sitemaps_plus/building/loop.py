@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Collection
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 
@@ -18,6 +19,8 @@ from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.signals import page_built
+from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.sources.route import compile_route
 from django_sitemaps_plus.storage import deferred_flush
 
 from .claims import claim, is_anybody_busy, release
@@ -95,7 +98,8 @@ class Work:
             try:
                 self._build(pages)
             except BaseException:
-                release(pages, counts=False)
+                with suppress(Error):  # the lease gives them up then
+                    release(pages, counts=False)
                 raise
 
     def _build(self, pages: list[Page]) -> None:
@@ -128,8 +132,8 @@ class Work:
 
     def _split(self, page: Page) -> None:
         try:
-            for piece in split(page, self.site):
-                self._count(page, piece)
+            for piece, built in split(page, self.site):
+                self._count(piece, built)
         except SourceError as error:
             self._fail(page, error)
 
@@ -152,17 +156,22 @@ class Work:
         if self.told is not None:
             self.told(page.section.name)
         if built.is_new:
-            _send(page, built)
+            _send(page, built, self.site)
 
     def _of(self, page: Page) -> Counts:
         return self.counts.setdefault(page.section.name, Counts())
 
 
-def _send(page: Page, built: BuiltPage) -> None:
-    if page.section.name != INDEX and page_built.has_listeners():
-        page_built.send_robust(
-            sender=Page,
-            section=page.section.name,
-            number=page.number,
-            entries=built.entries,
-        )
+def _send(page: Page, built: BuiltPage, site: Site) -> None:
+    if page.section.name == INDEX or not page_built.has_listeners():
+        return
+    with rendering(site):
+        url = compile_route("sitemaps_plus:page", ("section", "number"))
+        path = url((page.section.name, page.number))
+    page_built.send_robust(
+        sender=Page,
+        section=page.section.name,
+        number=page.number,
+        entries=built.entries,
+        url=site.origin + path,
+    )

@@ -6,15 +6,16 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import Protocol
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.core.dates import parse_w3c
-from django_sitemaps_plus.models import INDEX, Hold, Page, Publication
+from django_sitemaps_plus.models import INDEX, Hold, Page, Publication, Section, State
 
-from .guard import hold_reason
+from .guard import WAITING, hold_reason
 from .page import BuiltPage
 from .publications import is_wanted
 
@@ -36,6 +37,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
     now = timezone.now()
     held = [result for result in results if hold_reason(*result)]
     with transaction.atomic():
+        _hold_sections(held)
         for result in held:
             _hold(*result)
         free = [result for result in results if result not in held]
@@ -101,6 +103,9 @@ Flip = tuple[Page, Sequence[HasObject], Sequence[HasObject]]
 def publish(flips: Iterable[Flip]) -> None:
     """Note what a transaction flips: for the index, and for who is told of changes.
 
+    A page of a plan that is to come serves nobody yet. What that plan changes is noted
+    once, when it takes the place of the old one.
+
     Args:
         flips: a page that stands for the rest, the pages before, and what took
             their place.
@@ -118,13 +123,21 @@ def publish(flips: Iterable[Flip]) -> None:
                     announce=page.announce,
                 )
                 for page, old, new in flips
-                if page.section.name != INDEX
+                if page.section.name != INDEX and page.state != State.COMING
             ]
         )
     site = flips[0][0].section.site
     # Last, since every builder waits here for every other.
     if any(page.section.name != INDEX for page, _, _ in flips):
         Page.objects.of(site, INDEX).update(wanted=F("wanted") + 1)
+
+
+def _hold_sections(held: Sequence[Result]) -> None:
+    # In the same transaction, so that a build killed before it judges the section is
+    # followed by one that knows of its pages. Sections are locked before pages.
+    if held:
+        ids = {page.section_id for page, _ in held}
+        Section.objects.filter(pk__in=ids, held="").update(held=WAITING)
 
 
 def _hold(page: Page, built: BuiltPage) -> None:
@@ -145,9 +158,15 @@ def _lastmod(row: Page, newest: str, now: datetime) -> datetime | None:
     the change was noticed. The first time nobody knows when a page without dates
     changed, so nothing is said. It never falls, and is never in the future.
     """
-    moment = min(parse_w3c(newest), now) if newest else None
+    moment = min(_as_stored(parse_w3c(newest)), now) if newest else None
     if row.lastmod is None and not row.plain_hash:
         return moment
     if moment is not None and (row.lastmod is None or moment > row.lastmod):
         return moment
     return now
+
+
+def _as_stored(moment: datetime) -> datetime:
+    if settings.USE_TZ:
+        return moment
+    return timezone.make_naive(moment, timezone.get_default_timezone())

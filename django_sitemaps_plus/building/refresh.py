@@ -113,7 +113,7 @@ class _Refresh:
         sections = [section for section, _ in planned]
         self.since = min([now for _, now in planned], default=None)
         for section in sections:
-            self._prepare(section)
+            self._try_to_prepare(section)
         mark_lost()
         if self.options.full:
             Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
@@ -128,6 +128,17 @@ class _Refresh:
             missing=missing,
             seconds=time.monotonic() - began,
         )
+
+    def _try_to_prepare(self, section: Section) -> None:
+        """Prepare a section; one whose source fails keeps back no other."""
+        try:
+            self._prepare(section)
+        except Exception as error:  # a source is the user's code
+            if isinstance(error, Error) or isinstance(error.__cause__, Error):
+                raise
+            logger.exception("Section %s cannot be looked at", section.name)
+            counts = self.counts.setdefault(section.name, Counts())
+            counts.errors.append(f"{type(error).__name__}: {error}")
 
     def _prepare(self, section: Section) -> None:
         """Mark what has changed, and have a held section looked at anew."""

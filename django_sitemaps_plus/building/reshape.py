@@ -28,9 +28,9 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
 
 from .claims import claim_page, give_back
-from .page import BuiltPage, build_page
+from .page import build_page
 from .plans import first_plan
-from .publisher import pointer, publish
+from .publisher import Result, pointer, publish
 
 
 def add_pages(
@@ -84,10 +84,13 @@ def _add_indexes(index: Section, places: int) -> None:
     )
 
 
-def split(page: Page, site: Site) -> list[BuiltPage]:
+def split(page: Page, site: Site) -> list[Result]:
     """Cut a claimed page that has grown too full, and publish its pieces.
 
     The first piece keeps the number.
+
+    Returns:
+        The pages of the pieces; none where the claim was lost.
 
     Raises:
         SourceError: the source failed, or one row alone is too large.
@@ -117,7 +120,7 @@ def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
         step //= 2
 
 
-def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[BuiltPage]:
+def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
     pieces = [
         Page(section=page.section, number=page.number, low=r.low, high=r.high)
         for r in ranges
@@ -150,7 +153,7 @@ def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[BuiltPage]
         for other, piece in zip(others, built[1:], strict=True):
             Page.objects.filter(pk=other.pk).update(**pointer(other, piece, now))
         publish([(page, [page], built)])
-    return built
+    return list(zip([page, *others], built, strict=True))
 
 
 def merge_small(section: Section, site: Site) -> int:
@@ -261,6 +264,8 @@ def finish_replan(section: Section) -> bool:
         retired = section.pages.filter(pk__in=[page.pk for page in old])
         retired.update(state=State.RETIRED, retired_at=now)
         section.pages.filter(pk__in=kept).update(state=State.ACTIVE)
+        for page in coming:
+            page.state = State.ACTIVE
         if coming:
             publish([(coming[0], old, coming)])
     return True

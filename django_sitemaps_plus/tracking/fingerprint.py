@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date
 from types import CodeType
 from typing import Any
 
 from django.conf import settings
-from django.db.models import Model
+from django.core.exceptions import EmptyResultSet
+from django.db.models import Model, QuerySet
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.renderers import RENDERER_VERSION
@@ -20,6 +21,9 @@ from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
 from .marking import mark_all
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+# What dates in a query become where the database has no type for them.
+_DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
 
 # Attributes that say how pages are cut and built, not what is in them.
 _IGNORED = {"limit", "max_age", "on_error", "watch", "track_deletes", "announce_saves"}
@@ -67,7 +71,7 @@ def _parts(source: Source, site: Site) -> Iterator[str]:
     if not isinstance(given, type):
         yield from _members(getattr(given, "__dict__", {}))
     if isinstance(source, ModelSource):
-        yield from _query(source)
+        yield _query_words(source.queryset())
 
 
 def _members(members: Any) -> Iterator[str]:
@@ -83,18 +87,34 @@ def _words(value: Any) -> str:
         return _code_words(code)
     if isinstance(value, type) and issubclass(value, Model):
         return value._meta.label
+    if isinstance(value, QuerySet):
+        return _query_words(value)  # its repr() would read rows
+    if isinstance(value, set | frozenset):
+        return str(sorted(map(_words, value)))  # their order differs by process
+    if isinstance(value, tuple | list):
+        return str([_words(item) for item in value])
+    if isinstance(value, Mapping):
+        return str([(_words(key), _words(item)) for key, item in value.items()])
     return _ADDRESS.sub("", repr(value))
 
 
 def _code_words(code: CodeType) -> str:
     constants = [
-        _code_words(item) if isinstance(item, CodeType) else repr(item)
+        _code_words(item) if isinstance(item, CodeType) else _words(item)
         for item in code.co_consts
     ]
     return f"{code.co_code.hex()} {code.co_names} {constants}"
 
 
-def _query(source: ModelSource) -> Iterator[str]:
-    sql, params = source.queryset().query.sql_with_params()
-    yield sql
-    yield repr([None if isinstance(p, date) else p for p in params])
+def _query_words(queryset: QuerySet[Any]) -> str:
+    try:
+        sql, params = queryset.query.sql_with_params()
+    except EmptyResultSet:
+        return "no rows"
+    return f"{sql} {[None if _is_date(value) else value for value in params]}"
+
+
+def _is_date(value: Any) -> bool:
+    if isinstance(value, str):
+        return _DATE_TEXT.fullmatch(value) is not None
+    return isinstance(value, date)

@@ -97,8 +97,8 @@ class _Rows:
     def _present(self) -> Any:
         if not self.is_date:
             return self.now
-        is_aware = timezone.is_aware(self.now)
-        return timezone.localdate(self.now) if is_aware else self.now.date()
+        today = _as_aware(self.now).astimezone(timezone.get_default_timezone())
+        return today.date()
 
     def _until(self, moment: Any) -> QuerySet[Any]:
         name = self.field.name
@@ -189,12 +189,17 @@ def _as_moment(value: date) -> datetime:
 
 
 def _as_aware(moment: datetime) -> datetime:
-    return moment if timezone.is_aware(moment) else timezone.make_aware(moment)
+    if timezone.is_aware(moment):
+        return moment
+    return timezone.make_aware(moment, timezone.get_default_timezone())
 
 
 def _as_naive(moment: datetime) -> datetime:
     """Return a moment as the models of this project hold it."""
-    return moment if settings.USE_TZ else timezone.make_naive(moment)
+    if settings.USE_TZ:
+        return moment
+    # While pages are rendered the current time zone is another.
+    return timezone.make_naive(moment, timezone.get_default_timezone())
 
 
 def look_at_times(section: Section, source: Source) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection, connections
 
 #: Bytes that one write takes: small, so that files are torn at many places.
-PIECE = 96
+PIECE = 32
 
 #: What a child exits with that has done all of its work.
 DONE = 0

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models.functions import Now
 
 from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.building.refresh import Options
 from django_sitemaps_plus.core.plan import in_plan_order
 from django_sitemaps_plus.models import LEASE, Change, Page, State
 from django_sitemaps_plus.storage import read_object
@@ -20,6 +21,9 @@ LIMIT = 10
 
 #: Distance of the keys, so that rows can come in between.
 STEP = 100
+
+#: Builds as who knows that rows are meant to go.
+ALLOW = Options(allow_shrink=True)
 
 ORIGIN = "https://example.com"
 

@@ -90,7 +90,7 @@ class TestAuthors:
 
     def test_a_row_that_changes_its_author_is_recorded(self, publish, library):
         """update_fields may name the field or its column."""
-        one, books, two, _ = library
+        _, books, two, _ = library
         publish(Dated)
         books[0].author = two
         books[0].save(update_fields=["author"])
