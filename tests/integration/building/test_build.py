@@ -207,17 +207,22 @@ class TestSecondBuild:
         build()
         assert crawl() == {"/sitemap-products-1.xml": product_urls(range(2))}
 
-    def test_an_object_that_is_gone_is_stored_again(self, products, client):
+    @pytest.mark.parametrize(
+        "damage",
+        [lambda path: path.unlink(), lambda path: path.write_bytes(b"half")],
+        ids=["gone", "cut short"],
+    )
+    def test_an_object_that_is_lost_is_stored_again(self, products, client, damage):
         """Under another name, and no reader sees a difference."""
         build()
         age()
         before = seen(client, *PATHS)
         for page in (page_row("products", 2), page_row(INDEX, 0)):
-            path_of(page).unlink()
+            damage(path_of(page))
         (section,) = build().sections
         assert section.stored == 1
-        assert path_of(page_row("products", 2)).exists()
-        assert path_of(page_row(INDEX, 0)).exists()
+        for page in (page_row("products", 2), page_row(INDEX, 0)):
+            assert path_of(page).stat().st_size == page.gzip_size
         assert seen(client, *PATHS) == before
 
     def test_a_section_that_was_removed_leaves_the_index(
