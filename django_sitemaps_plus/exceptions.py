@@ -3,9 +3,9 @@
 ::
 
     SitemapsPlusError
-     +-- ConfigurationError      (also ImproperlyConfigured)
-     +-- AlreadyRegistered       (also ConfigurationError)
-     +-- NotRegistered           (also LookupError)
+     +-- ConfigurationError        (also ImproperlyConfigured)
+     |    +-- AlreadyRegistered    the name of a section is taken
+     +-- NotRegistered             (also LookupError)
      +-- BuildError
           +-- SourceError        a source could not be read
           |    +-- StalePlanError     its stored plan does not fit it any more

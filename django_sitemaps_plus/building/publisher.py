@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Protocol
 
 from django.conf import settings
@@ -85,8 +85,20 @@ def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:
         )
     }
     if built.is_new:
-        found |= {"published_at": now, "lastmod": _lastmod(page, built.newest, now)}
+        found["published_at"] = _publication_time(page, now)
+        found["lastmod"] = _lastmod(page, built.newest, now)
     return found
+
+
+def _publication_time(page: Page, now: datetime) -> datetime:
+    """Return the present time, or the second after the one of the last publication.
+
+    Clocks may be set back, and those of two machines differ: a second that a client
+    was told as Last-Modified must not be that of other bytes too, nor come after it.
+    """
+    if page.published_at is None:
+        return now
+    return max(now, page.published_at.replace(microsecond=0) + timedelta(seconds=1))
 
 
 class HasObject(Protocol):

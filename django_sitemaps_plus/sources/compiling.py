@@ -47,7 +47,8 @@ def compile_renderer(
         if name not in getters:
             getters[name] = _getter(name, value, columns)
     fast = None
-    if not columns.of_instances and lastmod_is_text:
+    # Without a column to name, the query selects all of them.
+    if columns.expressions and not columns.of_instances and lastmod_is_text:
         fast = _fast(declared, route, site.origin)
     return columns, RowRenderer(getters, site.origin, source.on_error == "raise", fast)
 

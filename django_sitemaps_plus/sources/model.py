@@ -14,15 +14,13 @@ from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 
-from .base import CHUNK_ROWS, Source, batches
+from .base import Source
 from .compiling import compile_renderer
 from .declarations import Columns, is_method
 from .keyset import KeySpace, first_keys, in_range, on_write_database, pages_by_key
+from .reading import instances, tuples
 from .rows import FIELDS, NAMESPACE_OF
 from .tally import Tally
-
-#: Tuples that one round trip to the database brings: many are cheap.
-ROWS_READ = 2_000
 
 
 class ModelSource(Source):
@@ -142,10 +140,10 @@ class ModelSource(Source):
         """
         queryset = in_range(self.queryset(), self.key, key_range)
         columns, renderer = compile_renderer(self, queryset.db, site)
-        rows = _select(queryset, columns)[: self.max_entries + 1]
-        rows = rows.iterator(CHUNK_ROWS if columns.of_instances else ROWS_READ)
+        query = _select(queryset, columns)[: self.max_entries + 1]
+        rows = instances(query) if columns.of_instances else tuples(query)
         render = partial(renderer.render, tally=tally)
-        return batches(_at_most(rows, self.max_entries), render)
+        return map(render, _at_most(rows, self.max_entries))
 
     def page_query(self, key_range: KeyRange, site: Site) -> QuerySet[Any]:
         """Return the query that reads a page, not yet run."""
@@ -166,8 +164,10 @@ def get_absolute_url(obj: Any) -> Any:
     return obj.get_absolute_url()
 
 
-def _at_most(rows: Iterable[Any], limit: int) -> Iterator[Any]:
-    for count, row in enumerate(rows):
-        if count >= limit:
+def _at_most(batches: Iterable[list[Any]], limit: int) -> Iterator[list[Any]]:
+    count = 0
+    for batch in batches:
+        count += len(batch)
+        if count > limit:
             raise LimitExceededError(limit, "entries")
-        yield row
+        yield batch

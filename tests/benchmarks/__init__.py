@@ -1,3 +1,3 @@
-"""What this app costs beside django.contrib.sitemaps: ``python -m tests.benchmarks``."""
+"""What this app costs beside django.contrib.sitemaps; run this package to see."""
 
 from __future__ import annotations

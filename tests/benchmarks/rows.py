@@ -9,13 +9,14 @@ from django.db import connection, transaction
 
 from tests.testapp.models import Product
 
-_WORDS = (
+_TEXT = (
     "amber basket birch blue bottle brass canvas cedar chair classic copper cotton "
     "cushion deep desk double enamel felt folding garden glass green grey hand heavy "
     "holder jacket kettle ladder lamp large leather light linen maple mirror narrow "
     "oak olive oval paper pillow pine plate quilt rack red rope round rubber shelf "
     "short silver slate small steel stone stool table tall tray walnut warm white wool"
-).split()
+)
+_WORDS = _TEXT.split()
 _BATCH = 5_000
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 _SECONDS = 60_000_000  # two years, about

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,12 +58,16 @@ def messages(caplog: pytest.LogCaptureFixture) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def other_database() -> Iterator[str]:
+def other_database(tmp_path: Path) -> Iterator[str]:
     """Give the alias of a second database, which has products of its own."""
     alias = "other"
     settings: dict[str, Any] = {
         "default": connections.settings["default"],
-        alias: {"ENGINE": "django.db.backends.sqlite3", "NAME": ":memory:"},
+        # A file, for Django never closes a database in memory.
+        alias: {
+            "ENGINE": "django.db.backends.sqlite3",
+            "NAME": str(tmp_path / "other.sqlite3"),
+        },
     }
     connections.settings[alias] = connections.configure_settings(settings)[alias]
     # Only what is connected already is open to a test that did not ask for it.

@@ -1,11 +1,11 @@
-"""Middleware that tries to influence what is rendered."""
+"""Middleware that tries to influence what is rendered, and a view that it does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
-from django.urls import set_script_prefix
+from django.urls import reverse, set_script_prefix
 from django.utils import timezone, translation
 
 Handler = Callable[[HttpRequest], HttpResponse]
@@ -31,3 +31,10 @@ def other_surroundings(get_response: Handler) -> Handler:
         return get_response(request)
 
     return middleware
+
+
+def surroundings(request: HttpRequest) -> HttpResponse:
+    """Say language, time zone and the URL of a product."""
+    url = reverse("product-detail", kwargs={"slug": "x"})
+    zone = timezone.get_current_timezone_name()
+    return HttpResponse(f"{translation.get_language()} {zone} {url}")

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from django.urls import include, path
 
+from tests.integration.middleware import surroundings
 from tests.urls import view
 
 urlpatterns = [
     path("other/<slug:slug>/", view, name="product-detail"),
     path("", include("django_sitemaps_plus.urls")),
+    path("surroundings/", surroundings),
 ]

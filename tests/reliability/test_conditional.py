@@ -155,3 +155,22 @@ def test_the_client_has_the_bytes_of_the_server(sections, monkeypatch, figures):
     )
     assert bad[:5] == []
     assert not_modified > HISTORIES * STEPS // 20
+
+
+@pytest.mark.parametrize("seconds", [-5, -0.4])
+def test_a_clock_that_is_set_back_makes_no_false_304(sections, monkeypatch, seconds):
+    """Who asks by date alone gets what was published after the clock was set back."""
+    sections.register("products", PlainSource)
+    clock = Clock(random.Random(0))
+    monkeypatch.setattr(timezone, "now", clock.now)
+    clock.time += timedelta(seconds=0.2)
+    add_quietly([0])
+    refresh()
+    clock.time += timedelta(seconds=0.9)
+    since = Client().get(PATHS[1])["Last-Modified"]
+    clock.time += timedelta(seconds=seconds)
+    rename([0], "newer")
+    refresh()
+    clock.time += timedelta(seconds=30)
+    response = Client().get(PATHS[1], headers={"If-Modified-Since": since})
+    assert response.status_code == 200

@@ -173,7 +173,9 @@ def built(sections: Any) -> dict[str, bytes]:
     """Have 200 products and 5 others published; return the documents."""
     add_quietly(range(0, GOOD * STEP, STEP))
     sections.register("products", PlainSource)
-    sections.register("others", type("Others", (PlainSource,), {"get_queryset": others}))
+    sections.register(
+        "others", type("Others", (PlainSource,), {"get_queryset": others})
+    )
     refresh()
     return crawl()
 
@@ -199,7 +201,9 @@ class TestShrinkGuard:
     def test_a_section_that_collapses_is_held(self, built):
         """The command fails and says what to do; all of the section stays."""
         collapse()
-        with pytest.raises(CommandError, match="build_sitemaps products --allow-shrink"):
+        with pytest.raises(
+            CommandError, match="build_sitemaps products --allow-shrink"
+        ):
             call_command("build_sitemaps", verbosity=0)
         assert Section.objects.get(name="products").held != ""
         gone = {path for path in built if path not in crawl()}

@@ -23,7 +23,17 @@ from tests.testapp.models import Product
 
 from .checkpoints import CHECKPOINTS, checkpoint, provoke, reset
 from .published import published_urls
-from .shop import ALLOW, IS_SOAK, STEP, PlainSource, add, add_quietly, rename, table, unfinished
+from .shop import (
+    ALLOW,
+    IS_SOAK,
+    STEP,
+    PlainSource,
+    add,
+    add_quietly,
+    rename,
+    table,
+    unfinished,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -70,9 +80,7 @@ def test_changes_during_a_build_are_published(name, sections, figures):
         assert met, f"no build gets to {name!r}"
         refresh((), ALLOW)
         lost += published_urls() != table() or unfinished() != []
-    figures(
-        f"changes at {name!r}", seed=seed, points=ROUNDS, kills=0, lost=lost, bad=0
-    )
+    figures(f"changes at {name!r}", seed=seed, points=ROUNDS, kills=0, lost=lost, bad=0)
     assert lost == 0
 
 

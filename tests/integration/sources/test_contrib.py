@@ -175,6 +175,18 @@ class TestPaging:
         sections.register("instance", zoo.generic())
         assert [source.limit for _, source in sections.items()] == [10_000] * 2
 
+    def test_nor_by_a_class_with_pages_of_its_own(self):
+        """Its paginator gets our limit, as its pages are ours."""
+
+        class Many(zoo.OfNames):
+            def items(self):
+                return [f"/{number}/" for number in range(10_001)]
+
+            def get_urls(self, *args, **kwargs):
+                return super().get_urls(*args, **kwargs)
+
+        assert len(plan_of(Many)) == 2
+
     def test_a_limit_of_its_own_is_kept(self, sections):
         """On the class, on an ancestor or on the instance; even where it is 50,000."""
         told = zoo.generic()

@@ -171,6 +171,7 @@ class TestCache:
             b"\x80\x04",
             "[2, false, [null]]",
             "x" * 40,
+            "0" * 16 + '[2, false, [null, "1"]]',
             [2, False, [None]],
             {"step": 2},
             0,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.core.signals import request_started
 from django.db import close_old_connections
+from django.test import Client
 from django.urls import clear_script_prefix, get_script_prefix, get_urlconf
 from django.utils import timezone, translation
 
@@ -20,6 +21,7 @@ from tests.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
+LOCALE = "django.middleware.locale.LocaleMiddleware"
 MINE = "tests.integration.middleware"
 PATHS = ("/sitemap.xml", "/sitemap-declared-1.xml", "/sitemap-methods-1.xml")
 
@@ -67,6 +69,22 @@ def keep_connections() -> Iterator[None]:
     request_started.connect(close_old_connections)
 
 
+@pytest.fixture
+def among(settings: Any) -> Callable[[str], Client]:
+    """Return what gives a client of a project with one more middleware."""
+
+    def among(middleware: str) -> Client:
+        settings.MIDDLEWARE = [*settings.MIDDLEWARE, middleware]
+        return Client()  # one that was used has the old middleware
+
+    return among
+
+
+def surroundings(client: Client, **options: Any) -> list[str]:
+    """Return what an ordinary view has around it, to know that it is influenced."""
+    return client.get("/surroundings/", **options).content.decode().split()
+
+
 def served(client: Any) -> dict[str, bytes]:
     return {path: client.get(path).content for path in PATHS}
 
@@ -96,26 +114,22 @@ class TestRequests:
         timezone.deactivate()
         clear_script_prefix()
 
-    @pytest.mark.parametrize("language", ["fr", "en", "xx", "de;q=0,*"])
-    def test_accept_language(self, client, settings, expected, language):
+    @pytest.mark.parametrize("language", ["fr", "en", "en;q=0.1,fr"])
+    def test_accept_language(self, among, expected, language):
         """LocaleMiddleware activates what the client prefers."""
-        settings.MIDDLEWARE = [
-            *settings.MIDDLEWARE,
-            "django.middleware.locale.LocaleMiddleware",
-        ]
+        client = among(LOCALE)
         headers = {"Accept-Language": language}
+        assert surroundings(client, headers=headers)[0] == language[-2:]
         for path in PATHS:
             response = client.get(path, headers=headers)
             assert response.content == expected[path]
             assert response.status_code == 200
 
-    def test_language_cookie(self, client, settings, expected):
+    def test_language_cookie(self, among, expected, settings):
         """The same by cookie."""
-        settings.MIDDLEWARE = [
-            *settings.MIDDLEWARE,
-            "django.middleware.locale.LocaleMiddleware",
-        ]
+        client = among(LOCALE)
         client.cookies[settings.LANGUAGE_COOKIE_NAME] = "fr"
+        assert surroundings(client)[0] == "fr"
         assert served(client) == expected
 
     def test_script_name(self, rf, expected, keep_connections):
@@ -127,16 +141,16 @@ class TestRequests:
             assert get_script_prefix() == "/mounted/"
             assert b"".join(response) == expected[path]
 
-    def test_urlconf_of_the_request(self, client, settings, expected):
+    def test_urlconf_of_the_request(self, among, expected):
         """Middleware may choose another URLconf; sitemaps keep to ROOT_URLCONF."""
-        settings.MIDDLEWARE = [*settings.MIDDLEWARE, f"{MINE}.other_urlconf"]
+        client = among(f"{MINE}.other_urlconf")
+        assert surroundings(client)[2] == "/other/x/"
         assert served(client) == expected
 
-    def test_language_time_zone_and_prefix_left_active(
-        self, client, settings, expected
-    ):
+    def test_language_time_zone_and_prefix_left_active(self, among, expected):
         """Whatever middleware has activated."""
-        settings.MIDDLEWARE = [*settings.MIDDLEWARE, f"{MINE}.other_surroundings"]
+        client = among(f"{MINE}.other_surroundings")
+        assert surroundings(client) == ["fr", "Asia/Tokyo", "/elsewhere/fr/products/x/"]
         assert served(client) == expected
 
     def test_what_was_active_is_active_again(self, client, settings, rf):

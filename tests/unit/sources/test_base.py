@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 
 import pytest
 
@@ -144,8 +145,6 @@ class TestEntries:
 
         class Dated(Source):
             def entries(self, origin):
-                from datetime import date
-
                 for day in (5, 20, 7):
                     yield Entry(f"{origin}/{day}", lastmod=date(2026, 11, day))
                 yield Entry(f"{origin}/none")

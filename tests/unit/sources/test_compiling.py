@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -107,7 +108,7 @@ class TestFastLines:
 
     def test_constants_are_written_in_their_final_form(self):
         """Also by the fast way."""
-        _, renderer = compiled(changefreq="daily", priority="0.50")
+        _, renderer = compiled(changefreq="daily", priority=Decimal("0.50"))
         assert renderer.fast([("shoe",)], Tally("s")) == (
             "<url><loc>https://shop.example/products/shoe/</loc>"
             "<changefreq>daily</changefreq><priority>0.5</priority></url>\n"

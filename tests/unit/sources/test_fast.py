@@ -30,7 +30,7 @@ FAST = {
     *("two", "swapped", "bare-str", "non-ascii", "quotes", "marks", "words", "twice"),
     *("included", "deep", "shop:home", "shop:item", "stall:item", "other:item"),
     *("other:home", "two:item", "outer:inner:item", "outer:shop:item", "flat:item"),
-    "one:item",
+    *("one:item", "both"),
 }
 
 #: Date-times that a database or a careless column may hand over.
@@ -89,6 +89,12 @@ class TestRoutes:
         with surroundings(ZOO):
             fast = Route(name, **dict.fromkeys(arguments, "f")).compile().fast
         assert (fast is not None) == (name in FAST)
+
+    @pytest.mark.parametrize("name", ["percent", "percents"])
+    def test_a_percent_sign_in_the_pattern_has_no_fast_form(self, name):
+        """Django cannot write such a pattern, so neither may we."""
+        with surroundings(ZOO):
+            assert Route(name, a="f").compile().fast is None
 
     @pytest.mark.parametrize("prefix", ["/o%d/", "/%/"])
     def test_a_percent_sign_in_the_prefix_has_no_fast_form(self, prefix):
@@ -163,7 +169,7 @@ def kind(route: Route, name: str) -> type:
     """Return the kind of value that an argument of the zoo's patterns takes."""
     if route.name == "twice":
         return str if len(route.arguments) == 2 and name == "a" else int
-    if route.name in ("int", "included", "deep") and name == "a":
+    if route.name in ("int", "both", "included", "deep") and name == "a":
         return int
     if route.name == "uuid":
         return UUID
@@ -219,12 +225,18 @@ class TestLength:
     def test_a_url_of_2_047_characters_is_the_longest(self, origin):
         """One character more, and the other way skips the row."""
         with surroundings(ZOO):
-            pair = Pair(Route("two", a="f", b="f"), origin, has_lastmod=False)
-        room = MAX_URL_LENGTH - len(f"{origin}/two///")
-        assert pair.fast.room == room
+            pair = Pair(Route("slug", a="f"), origin, has_lastmod=False)
+        room = MAX_URL_LENGTH - len(f"{origin}/slug//")
+        assert pair.compare([("y",), ("x" * room,)])
+        assert not pair.compare([("y",), ("x" * (room + 1),)])
+
+    def test_all_arguments_of_a_url_count(self):
+        """Together they must fit."""
+        with surroundings(ZOO):
+            pair = Pair(Route("two", a="f", b="f"), ORIGIN, has_lastmod=False)
+        room = MAX_URL_LENGTH - len(f"{ORIGIN}/two///")
         assert pair.compare([("x" * (room - 40), 5)])
-        assert not pair.compare([("x" * (room + 1), 5)])
-        assert not pair.compare([("y", 5), ("x" * (room + 1), 5)])
+        assert not pair.compare([("x" * room, 5)])
 
     @pytest.mark.parametrize("digits", [20, 50, 3_000, 5_000])
     def test_a_number_longer_than_any_key_is_declined(self, digits):

@@ -1,0 +1,129 @@
+"""The example project as a site of its own: a database, files and a real server."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.error import HTTPError
+
+ROOT = Path(__file__).parents[2]
+
+#: Seconds after which something has hung: ten times what it takes.
+HANG = 600 if "SOAK" in os.environ else 150
+
+
+@dataclass
+class Answer:
+    """What the server said."""
+
+    status: int
+    headers: dict[str, str]
+    content: bytes
+
+
+class Site:
+    """One example project on a port of its own."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        # Bound here and handed to the server, so nobody else can take the port.
+        self.socket = socket.create_server(("127.0.0.1", 0))
+        self.base_url = f"http://127.0.0.1:{self.socket.getsockname()[1]}"
+        self.environment = {
+            **os.environ,
+            "ACCEPTANCE_MEDIA_ROOT": str(directory / "media"),
+            "BASE_URL": self.base_url,
+            "DATABASE_URL": f"sqlite:///{directory / 'db.sqlite3'}",
+            "DEBUG": "false",
+            "DJANGO_SETTINGS_MODULE": "tests.acceptance.settings",
+            "NO_PROXY": "*",
+        }
+
+    def run(self, *arguments: str) -> str:
+        """Run Python in the surroundings of the site; return what it printed."""
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            cwd=ROOT,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=HANG,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr[-4_000:]
+        return done.stdout
+
+    def manage(self, *arguments: str) -> str:
+        """Run a management command."""
+        return self.run("manage.py", *arguments)
+
+    def table(self) -> dict[str, str | None]:
+        """Return URL and date of every row that should be listed."""
+        found: dict[str, str | None] = json.loads(
+            self.run("-m", "tests.acceptance.table")
+        )
+        return found
+
+    def found_by(self, client: str) -> dict[str, str | None]:
+        """Return URL and date of every entry that a client finds."""
+        found: dict[str, str | None] = json.loads(
+            self.run("-m", "tests.acceptance.clients", client, self.base_url)
+        )
+        return found
+
+    def get(self, url: str, method: str = "GET", **headers: str) -> Answer:
+        """Ask the server."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        url = url if url.startswith("http") else self.base_url + url
+        request = urllib.request.Request(url, headers=named, method=method)  # noqa: S310
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        try:
+            with opener.open(request, timeout=HANG) as response:
+                status, head, content = (
+                    response.status,
+                    response.headers,
+                    response.read(),
+                )
+        except HTTPError as error:
+            status, head, content = error.code, error.headers, error.read()
+        return Answer(status, dict(head.items()), content)
+
+    @contextmanager
+    def served(self) -> Iterator[Site]:
+        """Serve it with gunicorn for the time of a ``with`` block."""
+        descriptor = self.socket.fileno()
+        configuration = Path(__file__).with_name("server.py")
+        options = ["--bind", f"fd://{descriptor}", "--config", str(configuration)]
+        with subprocess.Popen(
+            [sys.executable, "-m", "gunicorn", *options, "example_project.wsgi"],
+            cwd=ROOT,
+            env=self.environment,
+            pass_fds=[descriptor],
+        ) as server:
+            try:
+                self._await(server)
+                yield self
+            finally:
+                server.terminate()
+                server.wait(HANG)
+
+    def close(self) -> None:
+        """Give the port back."""
+        self.socket.close()
+
+    def _await(self, server: subprocess.Popen[Any]) -> None:
+        deadline = time.monotonic() + HANG
+        while self.get("/about/").status != 200:
+            assert server.poll() is None, "the server has ended"
+            assert time.monotonic() < deadline, "the server does not answer"
+            time.sleep(0.05)

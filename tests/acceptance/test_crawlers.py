@@ -1,0 +1,177 @@
+"""What real sitemap clients find on the example project is what its tables hold."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import random
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.acceptance.clients import CLIENTS
+from tests.acceptance.site import Answer, Site
+from tests.integration.documents import read_index, read_urlset
+
+Found = dict[str, str | None]
+
+CITIES, CITIES_IN_ALL, COUNTRIES = 34_006, 234_908, 252
+
+#: With SOAK set, all cities as well.
+SIZES = ["default", "all"] if "SOAK" in os.environ else ["default"]
+
+
+@dataclass
+class Story:
+    """One site from its first hour: served live, then built, then edited.
+
+    Attributes:
+        table: what its tables hold.
+        found: by client and state (``live``, ``built``): what it found.
+        answers: by state and path: each page and the index.
+        edited: which paths had changed after one city was edited and a build.
+    """
+
+    is_all: bool
+    site: Site
+    table: Found = field(default_factory=dict)
+    found: dict[tuple[str, str], Found] = field(default_factory=dict)
+    answers: dict[str, dict[str, Answer]] = field(default_factory=dict)
+    edited: set[str] = field(default_factory=set)
+
+
+@pytest.fixture(scope="module", params=SIZES)
+def story(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
+    """Tell the story once; the tests look at it."""
+    site = Site(tmp_path_factory.mktemp(request.param))
+    site.manage("migrate", "--verbosity", "0")
+    arguments = ["--all"] if request.param == "all" else []
+    site.manage("load_atlas", "--verbosity", "0", *arguments)
+    story = Story(request.param == "all", site, table=site.table())
+    with site.served():
+        look(story, "live")
+        site.manage("build_sitemaps")
+        look(story, "built")
+        story.edited = edit(story)
+        yield story
+    site.close()
+
+
+def look(story: Story, state: str) -> None:
+    for client in CLIENTS:
+        story.found[client, state] = story.site.found_by(client)
+    index = story.site.get("/sitemap.xml")
+    pages = {url: story.site.get(url) for url in read_index(index.content)}
+    story.answers[state] = {"/sitemap.xml": index, **pages}
+
+
+def edit(story: Story) -> set[str]:
+    with sqlite3.connect(story.site.directory / "db.sqlite3") as connection:
+        connection.execute(
+            "UPDATE atlas_city SET slug = slug || '-renamed' WHERE geoname_id = "
+            "(SELECT max(geoname_id) FROM atlas_city)"
+        )
+    connection.close()
+    story.site.manage("build_sitemaps", "--verbosity", "0")
+    changed = set()
+    for path, before in story.answers["built"].items():
+        answer = story.site.get(path, If_None_Match=before.headers["ETag"])
+        if answer.status != 304:
+            changed.add(path)
+    return changed
+
+
+@pytest.mark.parametrize("state", ["live", "built"])
+class TestCrawlers:
+    @pytest.mark.parametrize("client", CLIENTS)
+    def test_a_client_finds_the_table(self, story, state, client):
+        """Every URL, with its date, and none that is not there."""
+        found, table = story.found[client, state], story.table
+        assert found.keys() - table.keys() == set()
+        assert table.keys() - found.keys() == set()
+        assert found == table
+
+    def test_every_document_is_valid(self, story, state):
+        """Index and pages, by their schemas; each URL is listed once."""
+        answers = dict(story.answers[state])
+        index = answers.pop("/sitemap.xml")
+        listed = [
+            entry.loc
+            for answer in answers.values()
+            for entry in read_urlset(answer.content)
+        ]
+        assert {answer.status for answer in (index, *answers.values())} == {200}
+        assert list(read_index(index.content)) == list(answers)
+        assert len(listed) == len(set(listed)) == len(story.table)
+
+    def test_pages_hold_what_they_should(self, story, state):
+        """Ten thousand entries a page, as long as nobody says otherwise."""
+        pages = -(-(CITIES_IN_ALL if story.is_all else CITIES) // 10_000)
+        assert len(story.answers[state]) == pages + 3
+
+
+class TestTable:
+    def test_the_table_is_complete(self, story):
+        """Each city, each country, and the two pages of their own."""
+        cities = CITIES_IN_ALL if story.is_all else CITIES
+        path = story.site.directory / "db.sqlite3"
+        connection = sqlite3.connect(path)
+        counted = [
+            connection.execute(f"SELECT count(*) FROM atlas_{name}").fetchone()[0]  # noqa: S608
+            for name in ("city", "country")
+        ]
+        connection.close()
+        assert counted == [cities, COUNTRIES]
+        assert len(story.table) == cities + COUNTRIES + 2
+
+
+class TestServing:
+    def test_published_bytes_are_the_live_ones(self, story):
+        """Pages do not change by being built; only the index learns dates."""
+        live, built = story.answers["live"], story.answers["built"]
+        assert live.keys() == built.keys()
+        for path in live.keys() - {"/sitemap.xml"}:
+            assert built[path].content == live[path].content
+            assert built[path].headers["ETag"] == live[path].headers["ETag"]
+
+    def test_listed_pages_exist(self, story):
+        """Some of each kind, names in other scripts among them, answer 200."""
+        urls = sorted(story.found["scrapy", "built"])
+        chosen = random.Random(20261121).sample(urls, 25)
+        chosen += [url for url in urls if "%" in url][:5]
+        renamed = {url for url in chosen if story.site.get(url).status != 200}
+        assert len(chosen) >= 25
+        assert len(renamed) <= 1  # the city that was edited after the crawl
+
+    def test_objects_are_what_is_served(self, story):
+        """Each file in storage holds the bytes of a published page."""
+        root = Path(story.site.environment["ACCEPTANCE_MEDIA_ROOT"])
+        stored = {gzip.decompress(p.read_bytes()) for p in root.rglob("*.xml.gz")}
+        assert {answer.content for answer in story.answers["built"].values()} <= stored
+
+    def test_an_edit_costs_a_crawler_two_files(self, story):
+        """The page of the city and the index; all others are 304."""
+        (page,) = story.edited - {"/sitemap.xml"}
+        assert story.edited == {"/sitemap.xml", page}
+        assert "/sitemap-cities-" in page
+
+    def test_gzip_over_the_wire(self, story):
+        """Encoded for who accepts it, with the right length; HEAD has no body."""
+        path = "/sitemap-countries-1.xml"
+        plain = story.site.get(path)
+        packed = story.site.get(path, Accept_Encoding="gzip")
+        head = story.site.get(path, method="HEAD", Accept_Encoding="gzip")
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(packed.content) == plain.content
+        assert head.content == b""
+        assert head.headers["Content-Length"] == str(len(packed.content))
+        assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
+
+    def test_what_does_not_exist_is_404(self, story):
+        """A page past the last one, and a section that nobody registered."""
+        for path in ("/sitemap-cities-99.xml", "/sitemap-towns-1.xml"):
+            assert story.site.get(path).status == 404

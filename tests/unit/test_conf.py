@@ -1,0 +1,188 @@
+"""The one setting, and the site that it describes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+from django.test import RequestFactory, modify_settings, override_settings
+
+from django_sitemaps_plus.conf import (
+    AppSettings,
+    Site,
+    get_settings,
+    get_site,
+    parse_base_url,
+)
+from django_sitemaps_plus.exceptions import ConfigurationError
+
+
+@pytest.fixture
+def sites() -> Any:
+    """Install django.contrib.sites; return its model, which must not be queried."""
+    with modify_settings(INSTALLED_APPS={"append": "django.contrib.sites"}):
+        from django.contrib.sites.models import Site as DjangoSite
+
+        yield DjangoSite
+
+
+class TestGetSettings:
+    def test_everything_has_a_default_that_works(self, settings):
+        """No setting at all is fine."""
+        settings.SITEMAPS_PLUS = {}
+        del settings.SITEMAPS_PLUS  # which alone would tell nobody
+        assert get_settings() == AppSettings()
+        assert get_settings().unknown == ()
+
+    def test_a_key_is_the_name_of_its_field_in_upper_case(self, settings):
+        """And nothing else is a key."""
+        settings.SITEMAPS_PLUS = {"BASE_URL": "https://a.example", "PLAN_TTL": 5}
+        assert get_settings().base_url == "https://a.example"
+        assert get_settings().plan_ttl == 5
+        assert get_settings().cache_max_age == AppSettings().cache_max_age
+        assert {"BASE_URL", "STORAGE", "LIVE_MAX_ROWS"} <= set(AppSettings.keys())
+        assert "UNKNOWN" not in set(AppSettings.keys())
+
+    @pytest.mark.parametrize("key", ["BASEURL", "base_url", "UNKNOWN", "", 5])
+    def test_an_unknown_key_is_kept_for_the_check(self, settings, key):
+        """Reading the setting never raises."""
+        settings.SITEMAPS_PLUS = {key: "x", "CACHE": "other"}
+        assert get_settings().unknown == (key,)
+        assert get_settings().cache == "other"
+
+    @pytest.mark.parametrize("value", [None, "https://a.example", ["BASE_URL"], 5])
+    def test_what_is_no_dict_is_told_from_an_empty_one(self, settings, value):
+        """A check says so; until then the defaults hold."""
+        settings.SITEMAPS_PLUS = value
+        assert get_settings().unknown != ()
+        assert get_settings().base_url is None
+
+    def test_it_is_read_once(self, settings):
+        """Until it is changed."""
+        assert get_settings() is get_settings()
+
+    def test_tests_may_override_it(self):
+        """And afterwards it is as before."""
+        before = get_settings()
+        with override_settings(SITEMAPS_PLUS={"CACHE": "other"}):
+            assert get_settings().cache == "other"
+        assert get_settings() == before
+
+    def test_another_setting_does_not_matter(self):
+        """Its values are kept."""
+        before = get_settings()
+        with override_settings(DEBUG=True):
+            assert get_settings() is before
+
+
+class TestParseBaseUrl:
+    @pytest.mark.parametrize(
+        ("base_url", "origin", "prefix"),
+        [
+            ("https://shop.example", "https://shop.example", "/"),
+            ("https://shop.example/", "https://shop.example", "/"),
+            ("http://localhost:8000", "http://localhost:8000", "/"),
+            ("HTTPS://Shop.EXAMPLE", "https://shop.example", "/"),
+            ("https://b\u00fccher.example", "https://xn--bcher-kva.example", "/"),
+            ("https://[::1]:8000/", "https://[::1]:8000", "/"),
+            ("https://shop.example/app", "https://shop.example", "/app/"),
+            ("https://shop.example/a/b/", "https://shop.example", "/a/b/"),
+            ("https://shop.example//", "https://shop.example", "/"),
+            ("https://shop.example/caf%C3%A9", "https://shop.example", "/caf\u00e9/"),
+            ("https://shop.example/caf\u00e9", "https://shop.example", "/caf\u00e9/"),
+        ],
+    )
+    def test_an_address_is_an_origin_and_a_script_prefix(
+        self, base_url, origin, prefix
+    ):
+        """The origin encoded, the prefix decoded as a request's is."""
+        assert parse_base_url(base_url) == Site("default", origin, prefix)
+
+    @pytest.mark.parametrize(
+        "base_url",
+        [
+            *("", "shop.example", "/app", "//shop.example", "ftp://shop.example", 5),
+            *("https://", "https://user:secret@shop.example", b"https://shop.example"),
+        ],
+    )
+    def test_what_is_no_address_is_a_configuration_error(self, base_url):
+        """With the value, and what to give."""
+        with pytest.raises(ConfigurationError, match=r"BASE_URL .* is no address"):
+            parse_base_url(base_url)
+
+    @pytest.mark.parametrize("end", ["?a=1", "#top", "/app?x", "/app#x"])
+    def test_a_query_or_fragment_is_refused(self, end):
+        """No path could be put behind it."""
+        with pytest.raises(ConfigurationError, match="Leave it out"):
+            parse_base_url(f"https://shop.example{end}")
+
+    def test_force_script_name_wins_over_the_path(self, settings):
+        """It is what the rest of the project uses."""
+        settings.FORCE_SCRIPT_NAME = "/forced"
+        assert parse_base_url("https://shop.example/app").script_prefix == "/forced/"
+
+
+class TestGetSite:
+    def test_base_url_names_it(self, settings):
+        """Whatever the request says, under DEBUG too."""
+        settings.SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
+        settings.DEBUG = True
+        request = RequestFactory().get("/", headers={"host": "evil.example"})
+        assert get_site(request) == Site("default", "https://shop.example")
+
+    def test_without_an_origin_there_is_no_site(self, settings):
+        """The error says what to set."""
+        settings.SITEMAPS_PLUS = {}
+        request = RequestFactory().get("/", headers={"host": "evil.example"})
+        for given in (None, request):
+            with pytest.raises(ConfigurationError, match="BASE_URL"):
+                get_site(given)
+
+    def test_under_debug_the_request_names_it(self, settings):
+        """So that a new project works at once."""
+        settings.SITEMAPS_PLUS = {}
+        settings.DEBUG = True
+        request = RequestFactory().get("/", headers={"host": "localhost:8000"})
+        assert get_site(request).origin == "http://localhost:8000"
+        with pytest.raises(ConfigurationError):
+            get_site()
+
+    def test_an_error_is_one_of_djangos_configuration_errors(self, settings):
+        """Who knows nothing of us can catch it."""
+        settings.SITEMAPS_PLUS = {}
+        with pytest.raises(ImproperlyConfigured):
+            get_site()
+
+
+class TestContribSites:
+    def test_its_current_site_names_the_origin(self, settings, sites, monkeypatch):
+        """With https, since it knows no scheme."""
+        current = sites(domain="blog.example")
+        monkeypatch.setattr(sites.objects, "get_current", lambda: current)
+        settings.SITEMAPS_PLUS = {}
+        assert get_site().origin == "https://blog.example"
+        settings.SITEMAPS_PLUS = {"SCHEME": "http"}
+        assert get_site().origin == "http://blog.example"
+
+    def test_base_url_wins(self, settings, sites, monkeypatch):
+        """The database is not asked."""
+        monkeypatch.delattr(type(sites.objects), "get_current")
+        settings.SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
+        assert get_site().origin == "https://shop.example"
+
+    def test_without_a_current_site_the_error_says_what_to_set(
+        self, settings, sites, monkeypatch
+    ):
+        """SITE_ID names none, or is missing."""
+        settings.SITEMAPS_PLUS = {}
+
+        def fail(error: Exception) -> Any:
+            raise error
+
+        for error in (sites.DoesNotExist(), ImproperlyConfigured("no SITE_ID")):
+            monkeypatch.setattr(
+                sites.objects, "get_current", lambda error=error: fail(error)
+            )
+            with pytest.raises(ConfigurationError, match="SITE_ID"):
+                get_site()

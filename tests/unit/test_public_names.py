@@ -1,0 +1,103 @@
+"""What users import, and when they may."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+import django_sitemaps_plus
+from django_sitemaps_plus import core
+
+#: Modules that may be imported by name; what they say is in them must be.
+WITH_ALL = (
+    "django_sitemaps_plus",
+    "django_sitemaps_plus.sources",
+    "django_sitemaps_plus.core.entries",
+    "django_sitemaps_plus.core.renderers",
+)
+
+
+def run(code: str) -> str:
+    """Return what a fresh interpreter without settings prints."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code],
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+class TestNames:
+    def test_the_root_has_the_pinned_ones(self):
+        """Those that the documentation promises."""
+        assert {
+            *("register", "registry", "Source", "ModelSource", "ViewSource", "Route"),
+            *("Entry", "Image", "Video", "News", "Alternate"),
+        } <= set(django_sitemaps_plus.__all__)
+
+    @pytest.mark.parametrize("name", WITH_ALL)
+    def test_all_equals_what_is_importable(self, name):
+        """Each name is there, once, and no public class or function is missing."""
+        module = importlib.import_module(name)
+        assert len(set(module.__all__)) == len(module.__all__)
+        for public in module.__all__:
+            getattr(module, public)
+
+    def test_the_root_exports_every_public_name_it_holds(self):
+        """What is not meant for users is a module or begins with an underscore."""
+        names = {
+            name
+            for name, value in vars(django_sitemaps_plus).items()
+            if not name.startswith("_")
+            and not isinstance(value, type(sys))
+            and name != "annotations"
+        }
+        assert names == set(django_sitemaps_plus.__all__)
+
+    def test_they_are_sorted(self):
+        """So that a reader finds them."""
+        names = django_sitemaps_plus.__all__
+        assert names == sorted(names)
+
+
+class TestImport:
+    def test_the_root_is_importable_before_django_is_set_up(self):
+        """A settings module may import from it."""
+        assert run(
+            "import django_sitemaps_plus as p\n"
+            "for name in p.__all__: getattr(p, name)\n"
+            "import sys; print('django_sitemaps_plus.models' in sys.modules)"
+        ) == ("False")
+
+    def test_sources_can_be_declared_before_django_is_set_up(self):
+        """As long as nothing is asked of them."""
+        assert run(
+            "from django_sitemaps_plus import *\n"
+            "@register('pages')\n"
+            "class Pages(ViewSource):\n"
+            "    views = ['home']\n"
+            "print(*registry)"
+        ) == ("pages")
+
+    def test_the_core_needs_no_django(self):
+        """It can be used alone, and tested by tables."""
+        package = core.__name__
+        found = run(
+            "import sys, types\n"
+            # The package's own __init__ imports Django.
+            "root = types.ModuleType('django_sitemaps_plus')\n"
+            f"root.__path__ = {list(django_sitemaps_plus.__path__)!r}\n"
+            "sys.modules['django_sitemaps_plus'] = root\n"
+            "import pkgutil, importlib, django_sitemaps_plus.core as core\n"
+            f"for found in pkgutil.walk_packages(core.__path__, '{package}.'):\n"
+            "    importlib.import_module(found.name)\n"
+            "print(len([m for m in sys.modules if m.startswith('django.')]),"
+            " 'django_sitemaps_plus.core.renderers.urlset' in sys.modules)"
+        )
+        assert found == "0 True"

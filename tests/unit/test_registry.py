@@ -1,0 +1,209 @@
+"""Which source serves which section."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from django.apps import apps
+from django.contrib.sitemaps import Sitemap
+from django.core.exceptions import ImproperlyConfigured
+
+from django_sitemaps_plus import Source, ViewSource, register, registry
+from django_sitemaps_plus.exceptions import (
+    AlreadyRegistered,
+    ConfigurationError,
+    NotRegistered,
+)
+from django_sitemaps_plus.registry import SourceRegistry, autodiscover
+from django_sitemaps_plus.sources import SitemapSource
+
+
+class Pages(ViewSource):
+    """A source."""
+
+
+class Blog(Sitemap):
+    """One of contrib's."""
+
+
+@pytest.fixture
+def sources() -> SourceRegistry:
+    """Return a registry of our own."""
+    return SourceRegistry()
+
+
+class TestRegister:
+    def test_a_class_is_made_an_instance(self, sources):
+        """One serves every request and build."""
+        sources.register("pages", Pages)
+        assert type(sources.get("pages")) is Pages
+        assert sources.get("pages") is sources.get("pages")
+
+    def test_an_instance_is_taken_as_it_is(self, sources):
+        """It may have been made with arguments."""
+        source = Pages()
+        sources.register("pages", source)
+        assert sources.get("pages") is source
+
+    def test_as_a_call_it_returns_what_it_was_given(self, sources):
+        """Not the instance."""
+        assert sources.register("pages", Pages) is Pages
+        source = Pages()
+        assert sources.register("more", source) is source
+
+    def test_as_a_decorator_it_returns_the_class(self, sources):
+        """Which can be subclassed and called as before."""
+
+        @sources.register("pages")
+        class Decorated(ViewSource):
+            pass
+
+        assert isinstance(Decorated, type)
+        assert type(sources.get("pages")) is Decorated
+
+    @pytest.mark.parametrize("sitemap", [Blog, Blog()])
+    def test_contribs_sitemaps_are_taken(self, sources, sitemap):
+        """Classes and instances."""
+        assert sources.register("blog", sitemap) is sitemap
+        source = sources.get("blog")
+        assert isinstance(source, SitemapSource)
+        assert source.given is sitemap
+
+    @pytest.mark.parametrize("name", ["a", "blog-posts", "0_9", "-", "x" * 64])
+    def test_a_name_of_url_characters_is_taken(self, sources, name):
+        """1 to 64 of them."""
+        sources.register(name, Pages)
+        assert name in sources
+
+    @pytest.mark.parametrize(
+        "name",
+        ["", "x" * 65, "Blog", "a b", "a/b", "a.b", "b\u00fccher", "a\n", "\u0661", 5],
+    )
+    def test_another_name_is_refused(self, sources, name):
+        """It becomes part of URLs and of file names."""
+        with pytest.raises(ConfigurationError, match="cannot name a section"):
+            sources.register(name, Pages)
+        with pytest.raises(ConfigurationError, match="cannot name a section"):
+            sources.register(name)(Pages)
+        assert len(sources) == 0
+
+    @pytest.mark.parametrize("given", [object(), dict, "pages", 5, lambda: None])
+    def test_what_is_no_source_is_refused(self, sources, given):
+        """With what would be one."""
+        with pytest.raises(ConfigurationError, match=r"'pages': .* is no source"):
+            sources.register("pages", given)
+        assert "pages" not in sources
+
+    @pytest.mark.parametrize(
+        ("first", "where"),
+        [
+            (Pages, f"{__name__}.Pages"),
+            (Blog, f"{__name__}.Blog"),
+            (Blog(), f"{__name__}.Blog"),
+        ],
+    )
+    def test_a_second_one_of_the_same_name_is_refused(self, sources, first, where):
+        """The error names the first, which stays."""
+        sources.register("pages", first)
+        kept = sources.get("pages")
+        with pytest.raises(AlreadyRegistered, match="'pages' is registered") as caught:
+            sources.register("pages", Pages)
+        assert f"by {where}. " in str(caught.value)
+        assert sources.get("pages") is kept
+
+    def test_its_errors_are_configuration_errors(self):
+        """Django prints them without a traceback."""
+        assert issubclass(AlreadyRegistered, ImproperlyConfigured)
+
+    def test_the_short_form_fills_the_projects_registry(self, sections):
+        """``register`` is ``registry.register``."""
+        register("pages", Pages)
+        assert "pages" in registry
+        assert sections is registry
+
+
+class TestSections:
+    def test_they_keep_the_order_of_registration(self, sources):
+        """The index lists them in it."""
+        for name in ("b", "a", "c"):
+            sources.register(name, Pages)
+        assert list(sources) == ["b", "a", "c"]
+        assert [name for name, _ in sources.items()] == ["b", "a", "c"]
+        assert all(isinstance(source, Source) for _, source in sources.items())
+        assert len(sources) == 3
+
+    def test_one_may_be_forgotten_while_they_are_listed(self, sources):
+        """A loop sees them as they were."""
+        for name in ("a", "b"):
+            sources.register(name, Pages)
+        for name in sources:
+            sources.unregister(name)
+        assert len(sources) == 0
+
+    def test_one_that_is_missing_is_an_error(self, sources):
+        """Which names those that are there."""
+        with pytest.raises(NotRegistered, match="Registered are: none"):
+            sources.get("blog")
+        sources.register("pages", Pages)
+        sources.register("blog", Blog)
+        with pytest.raises(NotRegistered, match="Registered are: pages, blog"):
+            sources.get("blogs")
+        with pytest.raises(NotRegistered, match="'blogs'"):
+            sources.unregister("blogs")
+        with pytest.raises(LookupError):
+            sources.get("blogs")
+
+    def test_one_that_was_forgotten_may_come_again(self, sources):
+        """Under the same name."""
+        sources.register("pages", Pages)
+        sources.unregister("pages")
+        sources.register("pages", Blog)
+        assert "pages" in sources
+
+
+class TestAutodiscover:
+    @pytest.fixture
+    def install(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """Return what installs an app with a module ``sitemaps``."""
+        installed = []
+        monkeypatch.syspath_prepend(str(tmp_path))
+        monkeypatch.setattr(apps, "get_app_configs", lambda: installed)
+
+        def install(name: str, code: str | None) -> None:
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "__init__.py").write_text("")
+            if code is not None:
+                (tmp_path / name / "sitemaps.py").write_text(code)
+            module = SimpleNamespace(__name__=name, __path__=[str(tmp_path / name)])
+            installed.append(SimpleNamespace(name=name, module=module))
+            for known in (name, f"{name}.sitemaps"):
+                monkeypatch.delitem(sys.modules, known, raising=False)
+
+        return install
+
+    def test_the_module_sitemaps_of_each_app_is_imported(self, sections, install):
+        """Which registers its sections; an app without one is passed over."""
+        code = "from {0} import register, ViewSource\nregister('{1}', ViewSource)\n"
+        install("discovered_blog", code.format("django_sitemaps_plus", "blog"))
+        install("discovered_nothing", None)
+        install("discovered_shop", code.format("django_sitemaps_plus", "shop"))
+        autodiscover()
+        assert list(sections) == ["blog", "shop"]
+
+    def test_a_module_that_fails_leaves_no_half_of_its_sections(
+        self, sections, install
+    ):
+        """And its error is not swallowed."""
+        install(
+            "discovered_broken",
+            "from django_sitemaps_plus import register, ViewSource\n"
+            "register('half', ViewSource)\n"
+            "import nothing_of_this_name\n",
+        )
+        sections.register("before", Pages)
+        with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
+            autodiscover()
+        assert list(sections) == ["before"]
