@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from django.dispatch import Signal
 
-#: A page was published. Arguments: ``section`` (its name), ``number``, ``entries``,
-#: ``url``.
+#: A page was published. Arguments: ``section`` (its name), ``number``, ``entries``.
 page_built = Signal()
 
 #: A build has ended. Argument: ``report``, a ``BuildReport``.

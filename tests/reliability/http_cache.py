@@ -40,7 +40,7 @@ class HttpCache:
         self.not_modified = 0
 
     def get(self, path: str, encoding: str) -> bytes | None:
-        """Return the document as the client has it in the end; None where it is gone."""
+        """Return the document that the client ends up with; None where it is gone."""
         headers, mine = self._conditions(path, encoding)
         response = self.client.get(path, headers=headers)
         if response.status_code == 304:

@@ -1,4 +1,4 @@
-"""T2: killed at any step, a build leaves a complete set, and the next one needs no help.
+"""T2: killed at any step, a build leaves a complete set; the next needs no help.
 
 The steps are every call that changes a file and every statement and commit of the
 database; each is tried in turn until the build gets through.
