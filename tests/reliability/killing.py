@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import signal
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -96,10 +97,18 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def fork() -> int:
+    """Fork, with no connection that the child would share."""
+    connections.close_all()
+    with warnings.catch_warnings():
+        # Python warns of other threads; here they only wait for the test runner.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
 def in_child(work: Callable[[], object]) -> int:
     """Do something in a forked process; return its status as os.wait() does."""
-    connections.close_all()
-    pid = os.fork()
+    pid = fork()
     if not pid:
         status = 1
         try:

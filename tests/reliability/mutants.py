@@ -56,7 +56,8 @@ MUTANTS = (
         "boolean dirty flag: a dirty page is not marked again",
         "tracking/marking.py",
         "        pages = Page.objects.filter(pk__in=located.pages)\n",
-        "        pages = Page.objects.filter(pk__in=located.pages, wanted=F('built'))\n",
+        "        pages = Page.objects.filter(pk__in=located.pages, wanted=F('built')"
+        ")\n",
         f"{_DURING}[stored]",
     ),
     Mutant(
@@ -95,8 +96,8 @@ MUTANTS = (
     Mutant(
         "a page is claimed though another has it",
         "building/claims.py",
-        "        taken = free.filter(pk__in=[page.pk for page in pages]).update(\n",
-        "        taken = Page.objects.filter(pk__in=[page.pk for page in pages]).update(\n",
+        "        taken = free.filter(",
+        "        taken = Page.objects.filter(",
         f"{_FENCING}::test_two_builders_never_take_the_same_page",
     ),
     Mutant(

@@ -14,7 +14,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from django.db import connection, connections
+from django.db import connection
 
 from django_sitemaps_plus.building import claims, loop, reshape
 from django_sitemaps_plus.building.page import build_page
@@ -24,6 +24,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
 
 from .checkpoints import CHECKPOINTS, checkpoint, provoke, reset
+from .killing import fork
 from .published import published_urls
 from .shop import (
     ALLOW,
@@ -88,9 +89,8 @@ class Builder:
 
 def stopped_at(name: str) -> Builder:
     """Start a builder, and return once it has stopped."""
-    connections.close_all()
     reader, writer = os.pipe()
-    pid = os.fork()
+    pid = fork()
     if not pid:
         _build_and_exit(name, writer)
     os.close(writer)

@@ -85,12 +85,13 @@ class TestStorage:
     def test_a_save_that_fails_publishes_nothing_of_its_batch(
         self, before, client, monkeypatch, mended, number
     ):
-        """Pages stored before the n-th of a batch are not published without it."""
+        """Nor is any page of the batch still claimed."""
         with monkeypatch.context() as patch:
             fail_save(patch, number)
             with pytest.raises(StoreError, match="No space left on device"):
                 build()
             assert state(client) == before
+            assert not Page.objects.exclude(token="").exists()
         mended()
 
     def test_batches_before_the_failure_are_published(

@@ -17,7 +17,7 @@ from django.core.management.base import OutputWrapper
 
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.management import progress
-from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models import INDEX, Change, Page, Section
 from tests.integration.published import age, objects, rows, seen
 from tests.integration.shop import limited, make_products
 from tests.testapp.models import Product
@@ -151,11 +151,12 @@ class TestDryRun:
         assert objects() == {}
 
     def test_a_later_one_changes_nothing(self, client):
-        """Though there is something new to publish."""
+        """Though there is something new to publish, and changes to be read."""
         run()
         age()
-        before = everything(client)
         Product.objects.all().delete()
+        before = everything(client)
+        assert Change.objects.exists()
         report = json.loads(run("--dry-run", "--json")[0])
         assert report["is_dry_run"] is True
         assert report["sections"][0]["entries"] == 0
@@ -163,8 +164,10 @@ class TestDryRun:
 
 
 def everything(client: Any) -> tuple[Any, ...]:
-    versions = list(Section.objects.order_by("pk").values_list("version", flat=True))
-    return rows(), versions, objects(), seen(client, *PATHS)
+    tables = [
+        list(table.objects.order_by("pk").values()) for table in (Section, Change)
+    ]
+    return rows(), tables, objects(), seen(client, *PATHS)
 
 
 class TestArguments:
