@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from django.db import DatabaseError
+from django.db import Error
 from django.db.models import QuerySet
 
 from django_sitemaps_plus.conf import Site
@@ -52,7 +52,7 @@ def render_site_index(site: Site, *, live: bool) -> tuple[Document | None, int]:
 def _items(site: Site, *, live: bool) -> Iterator[IndexItem]:
     try:
         built = _built_pages(site)
-    except DatabaseError:
+    except Error:
         if not live:
             raise
         built = {}  # not migrated yet, or our tables are out of reach
