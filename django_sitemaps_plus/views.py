@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import DatabaseError, transaction
+from django.db import Error, transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
@@ -24,7 +24,7 @@ from .conf import Site, get_settings, get_site
 from .core.compression import Document, inflate
 from .core.limits import LimitExceededError
 from .core.plan import KeyRange
-from .exceptions import BuildError, StalePlanError, StoreError
+from .exceptions import BuildError, SitemapsPlusError, StalePlanError, StoreError
 from .models import INDEX, Page, Section, State
 from .registry import registry
 from .storage import read_object
@@ -56,6 +56,8 @@ def index(
     """
     site = get_site(request)
     row = _first(Page.objects.of(site.name, INDEX).filter(number=int(number)))
+    if row is None and number != "0":
+        raise Http404("No such index")
 
     def live() -> Document | None:
         return render_site_index(site, int(number), live=True)[0]
@@ -103,7 +105,7 @@ def _highest_number(site: Site, section: str) -> int | None:
     rows = Section.objects.filter(site=site.name, name=section, next_number__gt=1)
     try:
         found = rows.values_list("next_number", flat=True).first()
-    except DatabaseError:
+    except Error:
         return None  # as in _first()
     return None if found is None else found - 1
 
@@ -119,7 +121,7 @@ def _rendered(section: str, row: Page, site: Site) -> Document | None:
 def _first(rows: QuerySet[Page]) -> Page | None:
     try:
         return rows.first()
-    except DatabaseError:
+    except Error:
         # Not migrated yet, or our tables are out of reach: the sources may not be.
         logger.exception("Page rows cannot be read", extra={"action": "rows_failed"})
         return None
@@ -144,7 +146,7 @@ def _answer(
         document = live()
     except _Gone:
         return HttpResponse("This page is gone.\n", "text/plain", 410)
-    except (BuildError, DatabaseError):
+    except (SitemapsPlusError, Error):
         logger.exception("A sitemap cannot be made", extra={"action": "live_failed"})
         return _unavailable()
     if document is None:

@@ -13,7 +13,7 @@ from datetime import datetime
 from django.db.models import F
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import LEASE, Page
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.
@@ -90,5 +90,12 @@ def release(pages: Collection[Page], error: str = "", *, counts: bool = True) ->
 
 def is_anybody_busy(sections: Collection[int], without: Collection[int] = ()) -> bool:
     """Return whether somebody else is at work on dirty pages of these sections."""
-    dirty = Page.objects.dirty().filter(section__in=sections).exclude(token="")
-    return dirty.exclude(pk__in=without).exists()
+    alive = Page.objects.dirty().filter(claimed_at__gte=Now() - LEASE)
+    busy = alive.filter(section__in=sections).exclude(token="")
+    return busy.exclude(pk__in=without).exists()
+
+
+def renew(pages: Collection[Page]) -> None:
+    """Begin the lease of claims anew, before another page of the batch is rendered."""
+    for token in {page.token for page in pages}:
+        Page.objects.filter(token=token).update(claimed_at=Now())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from django.db import DatabaseError
+from django.db import Error
 from django.db.models import Q
 from django.utils import timezone
 
@@ -64,7 +64,7 @@ def render_site_index(
 def _items(site: Site, number: int, *, live: bool) -> Iterator[IndexItem]:
     try:
         planned = _planned(site, number)
-    except DatabaseError:
+    except Error:
         if not live:
             raise
         planned = {}  # not migrated yet, or our tables are out of reach

@@ -43,26 +43,32 @@ def shared(section: str, number: int, site: Site, render: Render) -> Document | 
     document = _parse(recall(key))
     if document is not None:
         return document
-    if not first_to(f"{key}:busy", 30):
-        document = _wait(key)
-        return render() if document is None else document
+    is_mine = first_to(f"{key}:busy", 30)
+    if not is_mine:
+        document, is_mine = _wait(key)
+        if document is not None:
+            return document
     try:
         document = render()
         if document is not None and len(document.gzip) < MAX_BYTES:
             remember(key, _format(document), seconds)
         return document
     finally:
-        forget(f"{key}:busy")
+        if is_mine:
+            forget(f"{key}:busy")
 
 
-def _wait(key: str) -> Document | None:
+def _wait(key: str) -> tuple[Document | None, bool]:
+    """Return what another has rendered, and whether it is our turn to do so."""
     end = time.monotonic() + MAX_WAIT
     while time.monotonic() < end:
         document = _parse(recall(key))
-        if document is not None or first_to(f"{key}:busy", 30):
-            return document  # there it is, or its renderer has given up
+        if document is not None:
+            return document, False
+        if first_to(f"{key}:busy", 30):
+            return None, True  # its renderer has given up
         time.sleep(_POLL)
-    return None
+    return None, False
 
 
 def _key(section: str, number: int, site: Site) -> str:

@@ -23,7 +23,7 @@ from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.sources.route import compile_route
 from django_sitemaps_plus.storage import deferred_flush
 
-from .claims import claim, is_anybody_busy, release
+from .claims import claim, is_anybody_busy, release, renew
 from .index import build_index_page
 from .page import BuiltPage, build_page
 from .publisher import Result, flip
@@ -34,6 +34,9 @@ logger = logging.getLogger(__name__)
 
 #: Between two looks at pages that somebody else is at work on.
 POLL_SECONDS = 0.05
+
+#: After which a builder that is still at work on a batch says so.
+RENEW_SECONDS = 10.0
 
 
 @dataclass(slots=True)
@@ -104,15 +107,23 @@ class Work:
 
     def _build(self, pages: list[Page]) -> None:
         results: list[Result] = []
+        renewed = time.monotonic()
         with deferred_flush():
             for page in pages:
                 began = time.monotonic()
+                if began - renewed > RENEW_SECONDS:
+                    renew(pages)
+                    renewed = began
                 built = self._try(page)
                 self._of(page).seconds += time.monotonic() - began
                 if built is not None:
                     results.append((page, built))
-        for page, built in flip(results):
+        flipped = flip(results)
+        for page, built in flipped:
             self._count(page, built)
+        # Somebody else was faster with these; they may be dirty still.
+        lost = [page for page, built in results if (page, built) not in flipped]
+        release(lost, counts=False)
 
     def _try(self, page: Page) -> BuiltPage | None:
         """Build one page; None where that has been dealt with otherwise."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
+from contextlib import suppress
 
 from django.db.models import F
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.storage import delete_object, read_object
+from django_sitemaps_plus.storage import delete_object, open_object, read_object
 
 from .cached import forget, recall, remember
 
@@ -49,10 +50,16 @@ def _is_lost(page: Page) -> bool:
     if not page.object:
         return False
     try:
+        open_object(page.object)
+    except StoreError as error:
+        logger.error("%s is stored again, if it is gone: %s", page, error)
+        return True
+    try:
         read_object(page.object, page.gzip_hash)
     except StoreError as error:
         logger.error("%s is stored again: %s", page, error)
-        delete_object(page.object)  # else its name would pass for a good one
+        with suppress(StoreError):
+            delete_object(page.object)  # else its name would pass for a good one
         return True
     return False
 

@@ -41,6 +41,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
         for result in held:
             _hold(*result)
         free = [result for result in results if result not in held]
+        _read_announce([page for page, _ in free])
         done = [result for result in free if point(*result, now)]
         publish([(page, [page], [built]) for page, built in done if built.is_new])
     return done
@@ -55,6 +56,7 @@ def point(page: Page, built: BuiltPage, now: datetime) -> bool:
         Whether it was set.
     """
     mine = Page.objects.filter(pk=page.pk, token=page.token, built__lt=page.wanted)
+    mine = mine.filter(low=page.low, high=page.high)
     return bool(
         mine.update(
             **pointer(page, built, now),
@@ -65,8 +67,17 @@ def point(page: Page, built: BuiltPage, now: datetime) -> bool:
             error="",
             hold=Hold.NONE,
             checked_at=Now(),
+            announce=True,  # whoever marks it next may say otherwise
         )
     )
+
+
+def _read_announce(pages: Sequence[Page]) -> None:
+    """Read once more whether pages are to be announced: a change may have come in."""
+    rows = Page.objects.filter(pk__in=[page.pk for page in pages])
+    known = dict(rows.values_list("pk", "announce"))
+    for page in pages:
+        page.announce = known.get(page.pk, page.announce)
 
 
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
+from typing import TypeVar
 
 from django.db import Error
 from django.db.models import F, Max, Q
@@ -34,6 +36,8 @@ from .report import BuildReport, SectionReport, section_report
 from .reshape import begin_replan, finish_replan, merge_small
 
 logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 #: Pages that an audit marks at once, before it looks at the clock.
 AUDIT_PAGES = 64
@@ -109,11 +113,11 @@ class _Refresh:
 
     def run(self) -> BuildReport:
         began = time.monotonic()
-        planned = [plan_section(name, self.site) for name in self.names]
+        planned = [found for name in self.names if (found := self._plan(name))]
         sections = [section for section, _ in planned]
         self.since = min([now for _, now in planned], default=None)
         for section in sections:
-            self._try_to_prepare(section)
+            self._guarded(section.name, partial(self._prepare, section))
         mark_lost()
         if self.options.full:
             Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
@@ -123,22 +127,26 @@ class _Refresh:
         index = self._index(missing)
         publications.tell()
         return BuildReport(
-            sections=[self._report(section) for section in sections],
+            sections=self._reports(sections),
             index_pages=index,
             missing=missing,
             seconds=time.monotonic() - began,
         )
 
-    def _try_to_prepare(self, section: Section) -> None:
-        """Prepare a section; one whose source fails keeps back no other."""
+    def _plan(self, name: str) -> tuple[Section, datetime] | None:
+        return self._guarded(name, lambda: plan_section(name, self.site))
+
+    def _guarded(self, name: str, step: Callable[[], T]) -> T | None:
+        """Do something for a section; one whose source fails keeps back no other."""
         try:
-            self._prepare(section)
+            return step()
         except Exception as error:  # a source is the user's code
             if isinstance(error, Error) or isinstance(error.__cause__, Error):
                 raise
-            logger.exception("Section %s cannot be looked at", section.name)
-            counts = self.counts.setdefault(section.name, Counts())
+            logger.exception("Section %s cannot be built", name)
+            counts = self.counts.setdefault(name, Counts())
             counts.errors.append(f"{type(error).__name__}: {error}")
+            return None
 
     def _prepare(self, section: Section) -> None:
         """Mark what has changed, and have a held section looked at anew."""
@@ -162,7 +170,11 @@ class _Refresh:
     def _build(self, sections: list[Section]) -> None:
         for _ in range(MAX_ROUNDS):
             touched = self._work(sections)
-            again = [self._settle(s) for s in sections if s.name in touched or s.held]
+            again = [
+                self._guarded(s.name, partial(self._settle, s))
+                for s in sections
+                if s.name in touched or s.held
+            ]
             if not any(again):
                 return
         self._work(sections)  # what merges of the last round have left dirty
@@ -194,7 +206,7 @@ class _Refresh:
         if section.held or section.pages.filter(hold=Hold.HELD).exists():
             section.held = judge(section, allow_shrink=self.options.allow_shrink)
             again |= not section.held
-        if counts.shrank:
+        if counts.shrank and not coming.exists():
             again |= merge_small(section, self.site) > 0
         note_peak(section)
         return again
@@ -225,8 +237,16 @@ class _Refresh:
             pages = list(rows.only("entries"))
         return sum(page.entries for page in pages)
 
-    def _report(self, section: Section) -> SectionReport:
-        return section_report(section, self.counts.get(section.name, Counts()))
+    def _reports(self, sections: list[Section]) -> list[SectionReport]:
+        rows = {section.name: section for section in sections}
+        unplanned = [name for name in self.names if name not in rows]
+        return [
+            *[section_report(s, self.counts.get(s.name, Counts())) for s in sections],
+            *[
+                SectionReport(section=name, errors=self.counts[name].errors)
+                for name in unplanned
+            ],
+        ]
 
 
 @dataclass(slots=True)

@@ -26,6 +26,7 @@ from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.storage import deferred_flush
 
 from .claims import claim_page, give_back
 from .page import build_page
@@ -125,7 +126,8 @@ def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
         Page(section=page.section, number=page.number, low=r.low, high=r.high)
         for r in ranges
     ]
-    built = [build_page(piece, site) for piece in pieces]
+    with deferred_flush():  # of their own, since they are pointed to before the batch
+        built = [build_page(piece, site) for piece in pieces]
     now = timezone.now()
     with transaction.atomic():
         _raise_plan_version(page.section)

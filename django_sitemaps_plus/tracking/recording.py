@@ -13,7 +13,7 @@ from django.db.models import Model, QuerySet
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources.keyset import by_key, first_keys
+from django_sitemaps_plus.sources.keyset import by_key, first_keys, on_write_database
 
 from .watching import Watched, concrete
 
@@ -175,6 +175,9 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
     Returns:
         How many changes were recorded: one a row, or one for each range of many.
     """
+    if not get_settings().track:
+        return 0
+    queryset = on_write_database(queryset, None)
     total = 0
     for name, source in registry.items():
         space = source.key_space()

@@ -21,6 +21,7 @@ def describe_machine() -> dict[str, str]:
         "Python": platform.python_version(),
         "Django": version("Django"),
         "compression": f"isal {isal}" if (isal := _version("isal")) else "zlib",
+        "busy before": f"load average {os.getloadavg()[0]:.1f}",
     }
 
 

@@ -18,10 +18,14 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, required=True)
     parser.add_argument("--rounds", type=int)
-    parser.add_argument("--subjects", nargs="+", required=True)
+    parser.add_argument("subjects", nargs="*", help="default: all")
     given = parser.parse_args()
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.benchmarks.settings"
     django.setup()
+    from .subjects import SETTINGS
+
+    if unknown := set(given.subjects) - set(SETTINGS):
+        parser.error(f"no subject {min(unknown)!r}: there are {', '.join(SETTINGS)}")
     with _database():
         json.dump(_measure(given.subjects, given.rows, given.rounds), sys.stdout)
 
@@ -44,17 +48,19 @@ def _measure(names: list[str], rows: int, rounds: int | None) -> dict[str, objec
     from .rows import add_products
     from .subjects import SETTINGS
 
+    chosen = {name: SETTINGS[name] for name in names or SETTINGS}
+    machine = describe_machine()
     _say(f"{describe_database()}: adding {rows:,} rows")
     add_products(rows)
     results = []
-    for name in names:
-        with SETTINGS[name](rows) as subjects:
+    for setting in chosen.values():
+        with setting(rows) as subjects:
             for subject in subjects:
                 _say(subject.title)
                 results.append(asdict(run(subject, rounds)))
     return {
         "database": describe_database(),
-        "machine": describe_machine(),
+        "machine": machine,
         "results": results,
     }
 

@@ -8,6 +8,7 @@ from pkgutil import resolve_name
 from typing import Any
 from unittest import mock
 
+from django_sitemaps_plus.building.page import build_page
 from django_sitemaps_plus.building.refresh import Options, refresh
 from tests.testapp.models import Product
 
@@ -21,7 +22,6 @@ _PLACES = {
     "rendered": ("page.store_page", "before"),
     "stored": ("loop.build_page", "after"),
     "before flip": ("loop.flip", "before"),
-    "inside split": ("reshape.build_page", "after"),
     "inside merge": ("reshape.build_page", "after"),
     "index": ("loop.build_index_page", "after"),
 }
@@ -48,6 +48,8 @@ def checkpoint(name: str, reached: Reached) -> Iterator[None]:
     once = _once(reached)
     if name == "rows read":
         place, wrapper = "page._within", _after_first(once)
+    elif name == "inside split":
+        place, wrapper = "reshape._split_at", _after_pieces(once)
     else:
         place, side = _PLACES[name]
         wrapper = _before(once) if side == "before" else _after(once)
@@ -86,6 +88,27 @@ def _after(reached: Reached) -> Callable[[Any], Any]:
             if result:
                 reached()
             return result
+
+        return call
+
+    return wrapper
+
+
+def _after_pieces(reached: Reached) -> Callable[[Any], Any]:
+    """Reach it when the last piece is built, and nothing is flipped yet."""
+
+    def wrapper(real: Any) -> Any:
+        def call(page: Any, ranges: Any, site: Any) -> Any:
+            pieces: list[Any] = []
+
+            def build(*args: Any) -> Any:
+                pieces.append(build_page(*args))
+                if len(pieces) == len(ranges):
+                    reached()
+                return pieces[-1]
+
+            with mock.patch("django_sitemaps_plus.building.reshape.build_page", build):
+                return real(page, ranges, site)
 
         return call
 

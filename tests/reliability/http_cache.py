@@ -38,6 +38,8 @@ class HttpCache:
         self.chance = chance
         self.stored: dict[str, list[Stored]] = {}
         self.not_modified = 0
+        self.bodies: dict[tuple[str, str], bytes] = {}  # by path and ETag
+        self.ambiguous = 0  # ETags that were given to two sequences of bytes
 
     def get(self, path: str, encoding: str) -> bytes | None:
         """Return the document that the client ends up with; None where it is gone."""
@@ -94,6 +96,8 @@ class HttpCache:
             response.get("Content-Encoding", ""),
             response.content,
         )
+        if self.bodies.setdefault((path, new.etag), new.body) != new.body:
+            self.ambiguous += 1
         old = self.stored.get(path, [])
         varies = "Accept-Encoding" in response.get("Vary", "")
         kept = [it for it in old if varies and it.encoding != encoding]

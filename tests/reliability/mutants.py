@@ -81,9 +81,8 @@ MUTANTS = (
         "release without token",
         "building/claims.py",
         "        mine = Page.objects.filter(pk=page.pk, token=page.token)\n"
-        '        attempts = F("attempts")',
-        "        mine = Page.objects.filter(pk=page.pk)\n"
-        '        attempts = F("attempts")',
+        "        if counts:\n",
+        "        mine = Page.objects.filter(pk=page.pk)\n        if counts:\n",
         f"{_FENCING}::test_giving_up_leaves_the_claim_of_another",
     ),
     Mutant(

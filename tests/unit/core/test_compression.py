@@ -132,21 +132,22 @@ class TestInflate:
 
     def test_a_bomb_is_never_unpacked_whole(self, monkeypatch):
         """A small file that holds a gigabyte costs no more than the limit."""
-        asked = []
+        unpacked = []
 
         class Spy:
             def __init__(self, window):
                 self.stream = real(window)
 
             def decompress(self, data, max_length):
-                asked.append(max_length)
-                return self.stream.decompress(data, max_length)
+                plain = self.stream.decompress(data, max_length)
+                unpacked.append(len(plain))
+                return plain
 
         real = zlib.decompressobj
         monkeypatch.setattr(zlib, "decompressobj", Spy)
         with pytest.raises(ValueError, match="more than 1,000 bytes"):
             inflate(gzip.compress(bytes(10_000_000)), max_bytes=1_000)
-        assert asked == [1_001]
+        assert sum(unpacked) == 1_001
 
     @pytest.mark.parametrize("length", [0, 1, 9, 10, 15, -8, -4, -1])
     def test_a_file_that_is_cut_short_is_refused(self, length):
