@@ -67,7 +67,8 @@ def point(page: Page, built: BuiltPage, now: datetime) -> bool:
             error="",
             hold=Hold.NONE,
             checked_at=Now(),
-            announce=True,  # whoever marks it next may say otherwise
+            # Whoever marks it next may say otherwise. A new plan is told as a whole.
+            announce=page.state != State.COMING,
         )
     )
 

@@ -265,7 +265,8 @@ def finish_replan(section: Section) -> bool:
         old = list(active.exclude(pk__in=kept).select_related("section"))
         retired = section.pages.filter(pk__in=[page.pk for page in old])
         retired.update(state=State.RETIRED, retired_at=now)
-        section.pages.filter(pk__in=kept).update(state=State.ACTIVE)
+        new = section.pages.filter(pk__in=[page.pk for page in coming])
+        new.update(state=State.ACTIVE, announce=True)
         for page in coming:
             page.state = State.ACTIVE
         if coming:

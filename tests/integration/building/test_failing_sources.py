@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
 from tests.integration.builds import build
+from tests.integration.documents import read_index
 from tests.integration.published import age, objects, page_row, seen
 from tests.integration.shop import limited, make_products, product_urls
 from tests.testapp.models import Product
@@ -32,19 +33,26 @@ def edit(number: int, **fields: Any) -> None:
 
 
 class TestPlans:
-    def test_a_source_that_cannot_be_planned_stops_the_build(self, sections, client):
-        """It is named, and what was published before stays."""
+    def test_a_source_that_cannot_be_planned_keeps_back_no_other(
+        self, sections, client
+    ):
+        """It is named, and the sections before and after it are built."""
         make_products(25)
         sections.register("products", limited(10))
         build()
-        age()
-        before = seen(client, *PATHS)
         edit(1, slug="renamed")
         sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
-        with pytest.raises(SourceError, match=r"section 'broken'.*ZeroDivisionError"):
-            build()
-        assert seen(client, *PATHS) == before
-        assert build(["products"]).sections[0].stored == 1
+        sections.register("others", limited(30))
+        report = build()
+        assert len(report.problems) == 1
+        assert re.match(r"broken: .*ZeroDivisionError", report.problems[0])
+        stored = {section.section: section.stored for section in report.sections}
+        assert stored == {"products": 1, "broken": 0, "others": 1}
+        index = read_index(client.get("/sitemap.xml").content)
+        assert {url.partition("-")[2][:-6] for url in index} == {"products", "others"}
+        assert b"renamed" in client.get(PATHS[0]).content
+        with pytest.raises(CommandError, match=r"broken: .*ZeroDivisionError"):
+            call_command("build_sitemaps", verbosity=0)
 
     def test_on_error_raise_publishes_nothing_of_a_page(self, sections, client):
         """The command exits with the cause, and the page cannot be had."""
