@@ -14,13 +14,15 @@ EXTRAS := dev,docs,example,bench,fast,cli
 # By variable and not by -X dev, so that the workers of xdist have it too.
 PYTEST := PYTHONDEVMODE=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
-.PHONY: help demo serve test test-sqlite test-postgresql test-mysql bench lint docs clean
+.PHONY: help demo serve test test-sqlite test-postgresql test-mysql bench mutants lint docs \
+  clean
 
 help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
 	@echo "make serve  serve the example project at http://localhost:8000"
 	@echo "make test   run all tests"
 	@echo "make bench  measure against django.contrib.sitemaps"
+	@echo "make mutants  plant known mistakes, see that the tests catch each"
 	@echo "make lint   format, style, types, layers"
 	@echo "make docs   build the documentation"
 	@echo "make clean  remove all that was made, the environment and the data too"
@@ -72,6 +74,9 @@ endif
 
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks $(BENCH_ARGS)
+
+mutants: $(STAMP)
+	$(BIN)/python -m tests.reliability.mutants $(MUTANTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -15,11 +15,19 @@ class SimpleSitemapsPlusConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Register the checks."""
+        """Register the checks and the sections, then connect their models."""
+        from . import receivers
         from .checks import CHECKS
+        from .registry import registry
 
         for check in CHECKS:
             register_check(check, "sitemaps_plus")
+        self._discover()
+        receivers.connect()
+        registry.listeners.append(receivers.connect)
+
+    def _discover(self) -> None:
+        """Import what registers sections; here nothing."""
 
 
 class SitemapsPlusConfig(SimpleSitemapsPlusConfig):
@@ -27,9 +35,7 @@ class SitemapsPlusConfig(SimpleSitemapsPlusConfig):
 
     default = True
 
-    def ready(self) -> None:
-        """Register the checks and the sections."""
-        super().ready()
+    def _discover(self) -> None:
         from .registry import autodiscover
 
         autodiscover()

@@ -43,6 +43,13 @@ class AppSettings:
     cache_max_age: int = 600  # seconds that a crawler may keep an answer unasked
     plan_ttl: int = 3_600  # seconds that a live plan is kept
     live_max_rows: int = 2_000_000  # rows up to which a section is served unbuilt
+    live_ttl: int = 60  # seconds that a page rendered on request is kept; 0 for never
+    track: bool = True  # whether saves are recorded as changes
+    replica_lag_seconds: int = 30  # age of a change before a replica is read for it
+    shrink_guard: float = 0.5  # share of a section's entries that may go at once
+    max_bad_rows: float = 0.1  # share of rows that need not be listed, from 100 on
+    audit_every: int = 86_400  # seconds after which a page is compared unasked
+    audit_seconds: int = 10  # that a refresh spends on comparing
     # Keys that we do not know; None where the setting is no dict at all.
     unknown: tuple[str, ...] | None = field(default=(), repr=False)
 

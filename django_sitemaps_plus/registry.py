@@ -26,6 +26,8 @@ class SourceRegistry:
         # All state is in here: Django's autodiscovery restores this one attribute
         # when a module fails to import.
         self._registry: dict[str, Source] = {}
+        #: Called, without arguments, whenever a section has come or gone.
+        self.listeners: list[Callable[[], None]] = []
 
     @overload
     def register(self, name: str) -> Callable[[S], S]: ...
@@ -57,6 +59,7 @@ class SourceRegistry:
                 "that one first."
             )
         self._registry[name] = _as_source(name, source)
+        self.changed()
         return source
 
     def unregister(self, name: str) -> None:
@@ -67,6 +70,12 @@ class SourceRegistry:
         """
         self.get(name)
         del self._registry[name]
+        self.changed()
+
+    def changed(self) -> None:
+        """Tell the listeners that sections have come or gone."""
+        for listener in self.listeners:
+            listener()
 
     def get(self, name: str) -> Source:
         """Return the source of a section.

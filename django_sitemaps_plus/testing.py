@@ -23,6 +23,7 @@ def temporary_source(name: str, source: Any) -> Iterator[SourceRegistry]:
     finally:
         registry._registry.clear()
         registry._registry.update(before)
+        registry.changed()
 
 
 @contextmanager
@@ -30,8 +31,10 @@ def temporary_registry() -> Iterator[SourceRegistry]:
     """Empty the registry for the time of a ``with`` block; then all is as before."""
     before = dict(registry._registry)
     registry._registry.clear()
+    registry.changed()
     try:
         yield registry
     finally:
         registry._registry.clear()
         registry._registry.update(before)
+        registry.changed()

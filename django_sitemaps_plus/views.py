@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import DatabaseError, transaction
+from django.db import Error, transaction
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
@@ -15,15 +15,17 @@ from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import http_date
 from django.views.decorators.http import require_safe
 
-from .building.index import index_rows, render_site_index
+from .building.index import render_site_index
+from .building.live import shared
+from .building.lost import note_lost
 from .building.page import render_page
 from .building.plans import render_live
 from .conf import Site, get_settings, get_site
 from .core.compression import Document, inflate
 from .core.limits import LimitExceededError
 from .core.plan import KeyRange
-from .exceptions import BuildError, StalePlanError, StoreError
-from .models import Page
+from .exceptions import BuildError, SitemapsPlusError, StalePlanError, StoreError
+from .models import INDEX, Page, Section, State
 from .registry import registry
 from .storage import read_object
 
@@ -38,21 +40,30 @@ _MAX_HEADER = 4_096
 
 @require_safe
 @transaction.non_atomic_requests
-def index(request: HttpRequest, as_file: bool = False) -> HttpResponse:
+def index(
+    request: HttpRequest, number: str = "0", as_file: bool = False
+) -> HttpResponse:
     """Answer with the list of the site's pages.
+
+    While pages are being published, the list is made from their rows, so it never lags
+    behind them.
 
     Args:
         request: any GET or HEAD; nothing in it changes what is answered, but its
             conditions and the codings that it accepts.
+        number: 2 and on for the lists after the first.
         as_file: answer with the gzip file, not with a gzip-encoded document.
     """
     site = get_site(request)
-    row = _first(index_rows(site))
+    row = _first(Page.objects.of(site.name, INDEX).filter(number=int(number)))
+    if row is None and number != "0":
+        raise Http404("No such index")
 
     def live() -> Document | None:
-        return render_site_index(site, live=True)[0]
+        return render_site_index(site, int(number), live=True)[0]
 
-    return _answer(request, row, live, as_file)
+    is_current = row is not None and row.built == row.wanted
+    return _answer(request, row if is_current else None, live, as_file)
 
 
 @require_safe
@@ -60,22 +71,43 @@ def index(request: HttpRequest, as_file: bool = False) -> HttpResponse:
 def page(
     request: HttpRequest, section: str, number: str, as_file: bool = False
 ) -> HttpResponse:
-    """Answer with one page of a section; 404 where it does not exist or is empty."""
-    if section not in registry:
-        raise Http404(f"No section {section!r}")
+    """Answer with one page of a section.
+
+    404 where it does not exist yet or has no entries, 410 where it once existed.
+    """
     site = get_site(request)
     pages = Page.objects.of(site.name, section)
-    row = _first(pages.filter(number=int(number)))
+    row = _first(pages.filter(number=int(number)).exclude(state=State.COMING))
+    if section not in registry and row is None:
+        raise Http404(f"No section {section!r}")
 
-    def live() -> Document | None:
+    def render() -> Document | None:
         if row is not None:
             return _rendered(section, row, site)
-        if _first(pages) is not None:
-            return None  # the section has a plan, and this page is not in it
-        rendered = render_live(section, int(number), site)
-        return rendered.document if rendered else None
+        highest = _highest_number(site, section)
+        if highest is None:
+            rendered = render_live(section, int(number), site)
+            return rendered.document if rendered else None
+        raise _Gone if int(number) <= highest else Http404("No such page")
+
+    def live() -> Document | None:
+        return shared(section, int(number), site, render)
 
     return _answer(request, row, live, as_file)
+
+
+class _Gone(Exception):
+    """A page that was merged into another, or that a new plan has not."""
+
+
+def _highest_number(site: Site, section: str) -> int | None:
+    """Return the highest page number ever used; None where there is no plan."""
+    rows = Section.objects.filter(site=site.name, name=section, next_number__gt=1)
+    try:
+        found = rows.values_list("next_number", flat=True).first()
+    except Error:
+        return None  # as in _first()
+    return None if found is None else found - 1
 
 
 def _rendered(section: str, row: Page, site: Site) -> Document | None:
@@ -89,7 +121,7 @@ def _rendered(section: str, row: Page, site: Site) -> Document | None:
 def _first(rows: QuerySet[Page]) -> Page | None:
     try:
         return rows.first()
-    except DatabaseError:
+    except Error:
         # Not migrated yet, or our tables are out of reach: the sources may not be.
         logger.exception("Page rows cannot be read", extra={"action": "rows_failed"})
         return None
@@ -102,16 +134,19 @@ def _answer(
     as_file: bool,
 ) -> HttpResponse:
     """Answer from the published object, else with what is rendered now."""
-    if row is not None and not row.object:
+    if row is not None and row.built and not row.object:
         raise Http404("No entries")
     try:
-        if row is not None:
+        if row is not None and row.object:
             try:
                 return _respond(request, _Content.of_page(row), as_file)
             except StoreError as error:
                 logger.error("%s", error, extra={"action": "object_lost"})
+                note_lost(row)
         document = live()
-    except (BuildError, DatabaseError):
+    except _Gone:
+        return HttpResponse("This page is gone.\n", "text/plain", 410)
+    except (SitemapsPlusError, Error):
         logger.exception("A sitemap cannot be made", extra={"action": "live_failed"})
         return _unavailable()
     if document is None:

@@ -12,6 +12,7 @@ from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.plan import KeyRange
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
+from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, rendering
 from django_sitemaps_plus.storage import object_exists, store_object
@@ -62,57 +63,55 @@ def _within(limit: int, chunks: Iterator[str], tally: Tally) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PageJob:
-    """What a worker needs to know to build a page."""
-
-    section: str
-    number: int
-    key_range: KeyRange
-    site: Site
-    known_hash: str = ""  # of the plain bytes that are published already
-    known_object: str = ""  # where they are
-    known_size: int = 0  # and how many, gzipped
-    is_stored: bool = True  # False: render only
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltPage:
-    """What a worker reports of a page that it built."""
+    """A page as it was just rendered, and where its bytes are.
 
-    number: int
-    key_range: KeyRange
-    object: str | None = None  # name in storage; None where none had to be stored
+    Attributes:
+        object: name in storage, ``""`` for a page without entries.
+        is_new: whether the bytes differ from those that are published.
+        is_stored: whether a new object was stored.
+        newest: the latest lastmod of its entries as W3C text, or ``""``.
+    """
+
+    object: str = ""
+    is_new: bool = False
+    is_stored: bool = False
     entries: int = 0
     skipped: int = 0
     dropped: int = 0
     problems: list[str] = field(default_factory=list)
-    newest: str = ""  # latest lastmod of its entries as W3C text
+    newest: str = ""
     plain_size: int = 0
     gzip_size: int = 0
     plain_hash: str = ""
     gzip_hash: str = ""
 
 
-def build_page(job: PageJob) -> BuiltPage:
-    """Render a page, and store it as a new object where its bytes have changed.
+def build_page(page: Page, site: Site, *, is_stored: bool = True) -> BuiltPage:
+    """Render a page of a section, and store it where its bytes have changed.
+
+    Args:
+        page: its row, or one that is to be; nothing is written to it.
+        site: the site.
+        is_stored: False to render only.
 
     Raises:
         LimitExceededError, SourceError, StoreError: as the steps do.
     """
-    rendered = render_page(job.section, job.key_range, job.site)
-    return store_page(job, rendered.document, rendered.tally)
+    rendered = render_page(page.section.name, KeyRange(page.low, page.high), site)
+    return store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
 
 
-def store_page(job: PageJob, document: Document | None, tally: Tally) -> BuiltPage:
+def store_page(
+    page: Page, document: Document | None, tally: Tally, *, is_stored: bool = True
+) -> BuiltPage:
     """Store a document as a new object, unless its bytes are published already.
 
     Raises:
         StoreError: the storage failed.
     """
-    page = partial(
+    built = partial(
         BuiltPage,
-        number=job.number,
-        key_range=job.key_range,
         entries=tally.entries,
         skipped=tally.skipped,
         dropped=tally.dropped,
@@ -120,20 +119,25 @@ def store_page(job: PageJob, document: Document | None, tally: Tally) -> BuiltPa
         newest=tally.newest,
     )
     if document is None:
-        return page()
-    stored = None
-    if job.is_stored and not _is_published(job, document):
-        stored = store_object(job.section, job.number, document)
-    return page(
-        object=stored,
+        return built(is_new=bool(page.plain_hash))
+    is_new = document.plain_hash != page.plain_hash
+    if not is_new and (not is_stored or object_exists(page.object, page.gzip_size)):
+        return built(
+            object=page.object,
+            plain_size=page.plain_size,
+            gzip_size=page.gzip_size,
+            plain_hash=page.plain_hash,
+            gzip_hash=page.gzip_hash,
+        )
+    name = "-"
+    if is_stored:
+        name = store_object(page.section.name, page.number, document)
+    return built(
+        object=name,
+        is_new=is_new,
+        is_stored=is_stored,
         plain_size=document.plain_size,
         gzip_size=len(document.gzip),
         plain_hash=document.plain_hash,
         gzip_hash=document.gzip_hash,
     )
-
-
-def _is_published(job: PageJob, document: Document) -> bool:
-    if document.plain_hash != job.known_hash:
-        return False
-    return object_exists(job.known_object, job.known_size)

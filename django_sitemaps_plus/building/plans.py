@@ -6,9 +6,6 @@ import hashlib
 import json
 import logging
 from dataclasses import dataclass, field, replace
-from typing import Any
-
-from django.core.cache import caches
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -21,6 +18,7 @@ from django_sitemaps_plus.exceptions import (
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
 
+from .cached import recall, remember
 from .page import RenderedPage, render_page
 
 logger = logging.getLogger(__name__)
@@ -156,44 +154,19 @@ def _key(section: str, site: Site) -> str:
     source = registry.get(section)
     parts = (site, repr(source), source.limit, get_settings().live_max_rows)
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-    return f"sitemaps_plus:plan:{section}:{digest}"
+    return f"plan:{section}:{digest}"
 
 
 def _remember(section: str, site: Site, plan: Plan) -> None:
     cuts = [key_range.low for key_range in plan.ranges]
     text = json.dumps([plan.step, plan.is_empty, cuts])
-    checked = f"{_checksum(text)}{text}"
-    configured = get_settings()
-    try:
-        caches[configured.cache].set(_key(section, site), checked, configured.plan_ttl)
-    except Exception as error:  # noqa: BLE001 - whatever its client raises
-        _warn(error)
+    remember(_key(section, site), text.encode(), get_settings().plan_ttl)
 
 
 def _recall(section: str, site: Site) -> Plan | None:
-    try:
-        return _parse(caches[get_settings().cache].get(_key(section, site)))
-    except Exception as error:  # noqa: BLE001 - the same
-        _warn(error)
+    data = recall(_key(section, site))
+    if data is None:
         return None
-
-
-def _parse(text: Any) -> Plan | None:
-    if not isinstance(text, str) or text[:16] != _checksum(text[16:]):
-        return None  # nothing there, or not what we put there
-    step, is_empty, lows = json.loads(text[16:])
+    step, is_empty, lows = json.loads(data)
     ranges = key_ranges(lows[1:]) if lows else []
     return Plan(ranges, step, is_empty, is_fresh=False)
-
-
-def _checksum(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _warn(error: Exception) -> None:
-    logger.warning(
-        "The cache failed, so a live plan is made for one request: %s: %s",
-        type(error).__name__,
-        error,
-        extra={"action": "cache_failed"},
-    )

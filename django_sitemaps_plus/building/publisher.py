@@ -1,95 +1,178 @@
-"""Setting the pointers: what is built becomes what is served."""
+"""Flips: what was built becomes what is served, in one short transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import F
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.core.dates import parse_w3c
-from django_sitemaps_plus.exceptions import SupersededError
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import INDEX, Hold, Page, Publication, Section, State
 
+from .guard import WAITING, hold_reason
 from .page import BuiltPage
+from .publications import is_wanted
 
-#: Fields of a page row that a flip may write.
-_FIELDS = [
-    "low",
-    "high",
-    "object",
-    "entries",
-    "skipped",
-    "dropped",
-    "plain_size",
-    "gzip_size",
-    "plain_hash",
-    "gzip_hash",
-    "lastmod",
-    "published_at",
-]
+Result = tuple[Page, BuiltPage]
 
 
-def flip(section: Section, built: Iterable[BuiltPage]) -> int:
-    """Point the pages of a section to what was built, all at once.
+def flip(results: Sequence[Result]) -> list[Result]:
+    """Point pages to what was built for them.
+
+    A page whose claim has been taken over, or that a newer build has flipped, is left
+    as it is; so is one that the guard holds.
 
     Args:
-        section: the row as it was read before the build; its version is the fence.
-        built: every page of the section.
+        results: pages as they were claimed, with what was built.
 
     Returns:
-        How many pages have changed.
-
-    Raises:
-        SupersededError: another build of the section has published since.
+        Those that are now published.
     """
     now = timezone.now()
+    held = [result for result in results if hold_reason(*result)]
     with transaction.atomic():
-        mine = Section.objects.filter(pk=section.pk, version=section.version)
-        if not mine.update(version=F("version") + 1):
-            raise SupersededError(f"{section}: another build has published meanwhile")
-        return _write(section, {page.number: page for page in built}, now)
+        _hold_sections(held)
+        for result in held:
+            _hold(*result)
+        free = [result for result in results if result not in held]
+        _read_announce([page for page, _ in free])
+        done = [result for result in free if point(*result, now)]
+        publish([(page, [page], [built]) for page, built in done if built.is_new])
+    return done
 
 
-def _write(section: Section, built: dict[int, BuiltPage], now: datetime) -> int:
-    rows = {page.number: page for page in section.pages.all()}
-    new = [
-        Page(section=section, number=number) for number in built.keys() - rows.keys()
-    ]
-    changed = []
-    for row in rows.values():
-        if row.number in built and _point(row, built[row.number], now):
-            changed.append(row)
-    for row in new:
-        _point(row, built[row.number], now)
-    gone = section.pages.filter(number__in=rows.keys() - built.keys())
-    removed, _ = gone.delete()
-    Page.objects.bulk_update(changed, _FIELDS, batch_size=200)
-    Page.objects.bulk_create(new, batch_size=500)
-    return len(changed) + len(new) + removed
+def point(page: Page, built: BuiltPage, now: datetime) -> bool:
+    """Set the pointer of one page, inside a transaction of the caller's.
 
+    The token is the fence: whoever lost the claim changes nothing.
 
-def _point(row: Page, page: BuiltPage, now: datetime) -> bool:
-    """Put what was built into a row; return whether anything is new in it."""
-    before = [getattr(row, name) for name in _FIELDS]
-    if page.plain_hash != row.plain_hash:
-        row.lastmod = _lastmod(row, page.newest, now)
-        row.published_at = now
-        row.object = ""
-        for name in ("plain_size", "gzip_size", "plain_hash", "gzip_hash"):
-            setattr(row, name, getattr(page, name))
-    if page.object:
-        row.object, row.gzip_hash, row.gzip_size = (
-            page.object,
-            page.gzip_hash,
-            page.gzip_size,
+    Returns:
+        Whether it was set.
+    """
+    mine = Page.objects.filter(pk=page.pk, token=page.token, built__lt=page.wanted)
+    mine = mine.filter(low=page.low, high=page.high)
+    return bool(
+        mine.update(
+            **pointer(page, built, now),
+            built=page.wanted,
+            token="",
+            claimed_at=None,
+            attempts=0,
+            error="",
+            hold=Hold.NONE,
+            checked_at=Now(),
+            # Whoever marks it next may say otherwise. A new plan is told as a whole.
+            announce=page.state != State.COMING,
         )
-    row.low, row.high = page.key_range.low, page.key_range.high
-    for name in ("entries", "skipped", "dropped"):
-        setattr(row, name, getattr(page, name))
-    return before != [getattr(row, name) for name in _FIELDS]
+    )
+
+
+def _read_announce(pages: Sequence[Page]) -> None:
+    """Read once more whether pages are to be announced: a change may have come in."""
+    rows = Page.objects.filter(pk__in=[page.pk for page in pages])
+    known = dict(rows.values_list("pk", "announce"))
+    for page in pages:
+        page.announce = known.get(page.pk, page.announce)
+
+
+def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:
+    """Return the fields that say what a page serves."""
+    found: dict[str, object] = {
+        name: getattr(built, name)
+        for name in (
+            "object",
+            "entries",
+            "skipped",
+            "dropped",
+            "plain_size",
+            "gzip_size",
+            "plain_hash",
+            "gzip_hash",
+        )
+    }
+    if built.is_new:
+        found["published_at"] = _publication_time(page, now)
+        found["lastmod"] = _lastmod(page, built.newest, now)
+    return found
+
+
+def _publication_time(page: Page, now: datetime) -> datetime:
+    """Return the present time, or the second after the one of the last publication.
+
+    Clocks may be set back, and those of two machines differ: a second that a client
+    was told as Last-Modified must not be that of other bytes too, nor come after it.
+    """
+    if page.published_at is None:
+        return now
+    return max(now, page.published_at.replace(microsecond=0) + timedelta(seconds=1))
+
+
+class HasObject(Protocol):
+    """A page, or what was built for one."""
+
+    @property
+    def object(self) -> str:
+        """Name in storage, or ""."""
+
+
+Flip = tuple[Page, Sequence[HasObject], Sequence[HasObject]]
+
+
+def publish(flips: Iterable[Flip]) -> None:
+    """Note what a transaction flips: for the index, and for who is told of changes.
+
+    A page of a plan that is to come serves nobody yet. What that plan changes is noted
+    once, when it takes the place of the old one.
+
+    Args:
+        flips: a page that stands for the rest, the pages before, and what took
+            their place.
+    """
+    flips = list(flips)
+    if not flips:
+        return
+    if is_wanted():
+        Publication.objects.bulk_create(
+            [
+                Publication(
+                    section=page.section,
+                    old=[before.object for before in old if before.object],
+                    new=[after.object for after in new if after.object],
+                    announce=page.announce,
+                )
+                for page, old, new in flips
+                if page.section.name != INDEX and page.state != State.COMING
+            ]
+        )
+    site = flips[0][0].section.site
+    # Last, since every builder waits here for every other.
+    if any(page.section.name != INDEX for page, _, _ in flips):
+        Page.objects.of(site, INDEX).update(wanted=F("wanted") + 1)
+
+
+def _hold_sections(held: Sequence[Result]) -> None:
+    # In the same transaction, so that a build killed before it judges the section is
+    # followed by one that knows of its pages. Sections are locked before pages.
+    if held:
+        ids = {page.section_id for page, _ in held}
+        Section.objects.filter(pk__in=ids, held="").update(held=WAITING)
+
+
+def _hold(page: Page, built: BuiltPage) -> None:
+    Page.objects.filter(pk=page.pk, token=page.token).update(
+        hold=Hold.HELD,
+        held_entries=built.entries,
+        held_skipped=built.skipped,
+        token="",
+        claimed_at=None,
+        attempts=0,
+    )
 
 
 def _lastmod(row: Page, newest: str, now: datetime) -> datetime | None:
@@ -99,9 +182,15 @@ def _lastmod(row: Page, newest: str, now: datetime) -> datetime | None:
     the change was noticed. The first time nobody knows when a page without dates
     changed, so nothing is said. It never falls, and is never in the future.
     """
-    moment = min(parse_w3c(newest), now) if newest else None
+    moment = min(_as_stored(parse_w3c(newest)), now) if newest else None
     if row.lastmod is None and not row.plain_hash:
         return moment
     if moment is not None and (row.lastmod is None or moment > row.lastmod):
         return moment
     return now
+
+
+def _as_stored(moment: datetime) -> datetime:
+    if settings.USE_TZ:
+        return moment
+    return timezone.make_naive(moment, timezone.get_default_timezone())

@@ -30,7 +30,12 @@ from django_sitemaps_plus.sources import (
     ViewSource,
     rendering,
 )
-from django_sitemaps_plus.sources.declarations import is_path, path_field
+from django_sitemaps_plus.sources.declarations import (
+    is_indexed,
+    is_path,
+    is_unique,
+    path_field,
+)
 from django_sitemaps_plus.sources.keyset import key_field
 from django_sitemaps_plus.sources.rows import FIELDS
 
@@ -105,11 +110,11 @@ def _key(name: str, source: ModelSource) -> Iterator[CheckMessage]:
     if hasattr(field, "field_names") or not isinstance(field, Field):
         yield error(15, f"{label} has several columns.", hint, source)
         return
-    if not _is_unique(field):
+    if not is_unique(field):
         yield error(16, f"{label} is not unique.", hint, source)
     if field.null:
         yield error(17, f"{label} may be null.", hint, source)
-    if not _is_indexed(field):
+    if not is_indexed(field):
         yield error(18, f"{label} has no index.", hint, source)
     field = key_field(source.model, key)
     if not isinstance(field, _KEY_TYPES):
@@ -204,7 +209,7 @@ def _lastmod(name: str, source: ModelSource) -> Iterator[CheckMessage]:
         field = path_field(source.model, source.lastmod)
     except FieldDoesNotExist:
         return
-    if isinstance(field, DateField) and not _is_indexed(field):
+    if isinstance(field, DateField) and not is_indexed(field):
         yield warning(
             3,
             f"Section {name!r}: lastmod {source.lastmod!r} has no index, so changes "
@@ -212,17 +217,3 @@ def _lastmod(name: str, source: ModelSource) -> Iterator[CheckMessage]:
             "Add db_index=True, or an index that begins with it.",
             source,
         )
-
-
-def _is_unique(field: Field[Any, Any]) -> bool:
-    constraints = field.model._meta.total_unique_constraints
-    return field.unique or (field.name,) in [tuple(c.fields) for c in constraints]
-
-
-def _is_indexed(field: Any) -> bool:
-    if field.db_index or _is_unique(field):
-        return True
-    firsts = [index.fields[:1] for index in field.model._meta.indexes]
-    firsts += [list(c.fields[:1]) for c in field.model._meta.total_unique_constraints]
-    firsts += [list(names[:1]) for names in field.model._meta.unique_together]
-    return [field.name] in firsts or [f"-{field.name}"] in firsts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Protocol, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,10 +21,84 @@ class KeyRange:
     high: str | None = None
 
 
-def key_ranges(cuts: Iterable[str]) -> list[KeyRange]:
-    """Return the ranges between ascending cuts: first from, last to infinity.
+#: The range that owns every key.
+EVERYTHING = KeyRange()
 
-    No cut gives the one range that owns every key.
+
+class HasRange(Protocol):
+    """Anything with the bounds of a key range."""
+
+    @property
+    def low(self) -> str | None:
+        """The first key of the range."""
+
+    @property
+    def high(self) -> str | None:
+        """The first key behind it."""
+
+
+R = TypeVar("R", bound=HasRange)
+
+
+def key_ranges(
+    cuts: Iterable[str], low: str | None = None, high: str | None = None
+) -> list[KeyRange]:
+    """Return the ranges between ascending cuts, from ``low`` to ``high``.
+
+    No cut gives the one range that owns every key between them.
     """
-    bounds = [None, *cuts, None]
-    return [KeyRange(low, high) for low, high in itertools.pairwise(bounds)]
+    return [KeyRange(*bounds) for bounds in pairwise([low, *cuts, high])]
+
+
+def in_plan_order(pages: Iterable[R]) -> list[R]:
+    """Return pages so that each begins where the one before ends.
+
+    No comparison of keys is needed, whatever their order is.
+
+    Raises:
+        ValueError: the pages do not part the whole key space.
+    """
+    pages = list(pages)
+    by_low = {page.low: page for page in pages}
+    ordered: list[R] = []
+    low: str | None = None
+    while (page := by_low.pop(low, None)) is not None:
+        ordered.append(page)
+        low = page.high
+    if low is not None or len(ordered) != len(pages):
+        raise ValueError("the pages of the plan do not part the key space")
+    return ordered
+
+
+def locate_integers(lows: Sequence[str | None], keys: Iterable[int]) -> list[int]:
+    """Return for each key the number of the range that owns it.
+
+    Args:
+        lows: lower bounds in plan order; the first is None.
+        keys: in any order.
+    """
+    bounds = [int(low) for low in lows[1:] if low is not None]
+    return [bisect_right(bounds, key) for key in keys]
+
+
+def is_overfull(entries: int, limit: int) -> bool:
+    """Return whether a page has outgrown its limit so far that it is to be split."""
+    return entries > limit + limit // 10
+
+
+def split_step(rows: int, limit: int, *, is_last: bool) -> int:
+    """Return how many rows each piece of an overfull page gets.
+
+    The last page is cut at its end, so that keys which grow fill pages to the limit.
+    Others are cut into an even number of equal pieces, each well over the half at
+    which neighbours merge and well under the limit.
+    """
+    if is_last:
+        return limit
+    pieces = 2 * -(-rows // (2 * limit))
+    return -(-rows // pieces)
+
+
+def may_merge(entries: int, neighbour: int, limit: int) -> bool:
+    """Return whether two neighbours hold so little that one page will do."""
+    return entries + neighbour < limit // 2

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
@@ -18,37 +18,37 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
-def run(function: Callable[[J], R], jobs: Sequence[J], workers: int = 1) -> Iterator[R]:
-    """Yield the result of each job as it comes; the order is that of completion.
+def share(
+    function: Callable[[J], R], here: J, elsewhere: J, workers: int = 1
+) -> list[R]:
+    """Let several processes of this machine do the same work; this one is among them.
 
     Args:
-        function: defined at the top of a module; jobs and results can be pickled.
-        jobs: what it is called with.
-        workers: processes; with 1 all is done here.
+        function: defined in a module; jobs and results can be pickled.
+        here: what it is called with in this process.
+        elsewhere: what it is called with in each of the others.
+        workers: processes in all.
+
+    Returns:
+        All results, this process's own first.
 
     Raises:
         BuildError: a worker process died.
-        Exception: what the first failing job raises; jobs that have not begun are
-            given up.
+        Exception: what the work raises, here or elsewhere.
     """
-    workers = min(workers, len(jobs))
     if workers <= 1:
-        yield from map(function, jobs)
-        return
+        return [function(here)]
     # A connection must not be shared with a child; each opens its own.
     connections.close_all()
-    with ProcessPoolExecutor(workers, _context(), initializer=_set_up) as pool:
-        futures = [pool.submit(function, job) for job in jobs]
+    with ProcessPoolExecutor(workers - 1, _context(), initializer=_set_up) as pool:
+        futures = [pool.submit(function, elsewhere) for _ in range(workers - 1)]
+        own = function(here)
         try:
-            for future in as_completed(futures):
-                yield future.result()
+            return [own, *(future.result() for future in futures)]
         except BrokenProcessPool as error:
             raise BuildError(
                 "a worker process died, perhaps for want of memory; try fewer workers"
             ) from error
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
 
 
 def _context() -> multiprocessing.context.BaseContext:

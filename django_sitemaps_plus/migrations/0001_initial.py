@@ -1,8 +1,9 @@
-"""Sections and pages."""
+"""Sections, pages, changes and publications."""
 
 from __future__ import annotations
 
 import django.db.models.deletion
+import django.db.models.functions.datetime
 from django.db import migrations, models
 
 
@@ -12,6 +13,48 @@ class Migration(migrations.Migration):
     dependencies = []
 
     operations = [
+        migrations.CreateModel(
+            name="Change",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("section", models.CharField(max_length=64)),
+                (
+                    "kind",
+                    models.CharField(
+                        choices=[
+                            ("key", "key"),
+                            ("range", "range"),
+                            ("related", "related"),
+                            ("audit", "audit"),
+                        ],
+                        max_length=8,
+                    ),
+                ),
+                ("low", models.TextField(blank=True)),
+                ("high", models.TextField(blank=True)),
+                (
+                    "at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now()
+                    ),
+                ),
+            ],
+            options={
+                "indexes": [
+                    models.Index(
+                        fields=["section", "id"], name="sitemaps_plus_change_order"
+                    )
+                ],
+            },
+        ),
         migrations.CreateModel(
             name="Section",
             fields=[
@@ -26,7 +69,17 @@ class Migration(migrations.Migration):
                 ),
                 ("site", models.CharField(max_length=64)),
                 ("name", models.CharField(blank=True, max_length=64)),
-                ("version", models.PositiveBigIntegerField(default=0)),
+                ("plan_version", models.PositiveBigIntegerField(default=0)),
+                ("next_number", models.PositiveIntegerField(default=1)),
+                ("fingerprint", models.CharField(blank=True, max_length=64)),
+                ("watermark", models.DateTimeField(null=True)),
+                ("seen", models.TextField(blank=True)),
+                ("looked_at", models.DateTimeField(null=True)),
+                ("peak", models.PositiveBigIntegerField(default=0)),
+                ("earlier_peak", models.PositiveBigIntegerField(default=0)),
+                ("peak_since", models.DateTimeField(null=True)),
+                ("held", models.TextField(blank=True)),
+                ("missing_since", models.DateTimeField(null=True)),
             ],
             options={
                 "constraints": [
@@ -35,6 +88,36 @@ class Migration(migrations.Migration):
                     )
                 ],
             },
+        ),
+        migrations.CreateModel(
+            name="Publication",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("old", models.JSONField(default=list)),
+                ("new", models.JSONField(default=list)),
+                ("announce", models.BooleanField(default=True)),
+                (
+                    "at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now()
+                    ),
+                ),
+                (
+                    "section",
+                    models.ForeignKey(
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="sitemaps_plus.section",
+                    ),
+                ),
+            ],
         ),
         migrations.CreateModel(
             name="Page",
@@ -49,8 +132,45 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("number", models.PositiveIntegerField()),
+                ("place", models.PositiveIntegerField(default=0)),
                 ("low", models.TextField(null=True)),
                 ("high", models.TextField(null=True)),
+                (
+                    "state",
+                    models.CharField(
+                        choices=[
+                            ("active", "active"),
+                            ("coming", "coming"),
+                            ("retired", "retired"),
+                        ],
+                        default="active",
+                        max_length=8,
+                    ),
+                ),
+                ("retired_at", models.DateTimeField(null=True)),
+                ("wanted", models.PositiveBigIntegerField(default=1)),
+                ("built", models.PositiveBigIntegerField(default=0)),
+                ("token", models.CharField(blank=True, max_length=32)),
+                ("claimed_at", models.DateTimeField(null=True)),
+                ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("error", models.TextField(blank=True)),
+                (
+                    "hold",
+                    models.CharField(
+                        blank=True,
+                        choices=[
+                            ("", "none"),
+                            ("held", "held"),
+                            ("released", "released"),
+                        ],
+                        default="",
+                        max_length=8,
+                    ),
+                ),
+                ("held_entries", models.PositiveIntegerField(default=0)),
+                ("held_skipped", models.PositiveIntegerField(default=0)),
+                ("announce", models.BooleanField(default=True)),
+                ("checked_at", models.DateTimeField(null=True)),
                 ("object", models.CharField(blank=True, max_length=255)),
                 ("entries", models.PositiveIntegerField(default=0)),
                 ("skipped", models.PositiveIntegerField(default=0)),
@@ -71,6 +191,12 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "indexes": [
+                    models.Index(
+                        fields=["section", "wanted", "built"],
+                        name="sitemaps_plus_dirty",
+                    )
+                ],
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("section", "number"), name="sitemaps_plus_page_number"

@@ -12,16 +12,17 @@ from typing import Any
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap
 from django.core.paginator import EmptyPage
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 from django_sitemaps_plus.exceptions import StalePlanError
 
 from .base import CHUNK_ROWS, Source, at_positions, batches, position, positions
-from .keyset import first_keys, in_range, on_write_database, pages_by_key
+from .keyset import KeySpace, first_keys, in_range, on_write_database, pages_by_key
 from .rows import Getter, RowRenderer
 from .tally import Tally
 
@@ -87,16 +88,38 @@ class SitemapSource(Source):
         """Entries above which a page is too full."""
         return MAX_ENTRIES if self.has_own_paging else super().max_entries
 
-    def first_keys(self, step: int, site: Site) -> Iterator[str]:
+    @property
+    def tracked_model(self) -> type[Model] | None:
+        """The model of a ``GenericSitemap``; of others nobody knows before items()."""
+        queryset = getattr(self.given, "queryset", None)
+        return queryset.model if isinstance(queryset, QuerySet) else None
+
+    def key_space(self) -> KeySpace | None:
+        """Return what orders its keys, where ``items()`` is a plain queryset."""
+        items: Any = None if self.has_own_paging else self.make().items()
+        if not pages_by_key(items):
+            return None
+        return KeySpace(items.model, "pk", on_write_database(items, None).db)
+
+    def first_keys(
+        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
+    ) -> Iterator[str]:
         """Yield the key, position or page at which each page begins, as text."""
         sitemap = self.make()
         if self.has_own_paging:
             paginator = sitemap.paginator
-            return map(str, range(paginator.num_pages if paginator.count else 0))
+            pages = range(paginator.num_pages if paginator.count else 0)
+            return map(str, pages[position(key_range.low or "0") :])
         items = sitemap.items()
         if pages_by_key(items):
-            return first_keys(on_write_database(items, None), "pk", step)
-        return positions(items, step)
+            rows = in_range(on_write_database(items, None), "pk", key_range)
+            return first_keys(rows, "pk", step)
+        return positions(items, step, key_range)
+
+    def count(self, key_range: KeyRange, site: Site) -> int:
+        """Return how many rows a range has."""
+        rows = self._rows(self.make(), key_range, site, limit=None)
+        return sum(1 for _ in rows)
 
     def is_larger_than(self, rows: int, site: Site) -> bool:
         """Return whether there are more items."""
@@ -117,16 +140,18 @@ class SitemapSource(Source):
         else:
             getters = _getters(sitemap, site)
             renderer = RowRenderer(getters, _origin(sitemap, site), raises)
-        rows = self._rows(sitemap, key_range, site)
+        rows = self._rows(sitemap, key_range, site, self.max_entries + 1)
         return batches(rows, partial(renderer.render, tally=tally))
 
-    def _rows(self, sitemap: Any, key_range: KeyRange, site: Site) -> Iterable[Any]:
+    def _rows(
+        self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None
+    ) -> Iterable[Any]:
         if self.has_own_paging:
             return _own_page(sitemap, key_range, site)
         items = sitemap.items()
         if pages_by_key(items):
             items = in_range(on_write_database(items, None), "pk", key_range)
-            items = items[: self.max_entries + 1].iterator(CHUNK_ROWS)
+            items = items[:limit].iterator(CHUNK_ROWS)
         else:
             items = at_positions(items, key_range)
         return _in_languages(sitemap, items) if sitemap.i18n else items

@@ -6,15 +6,18 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from typing import Any, ClassVar, Literal
 
+from django.db.models import Model
+
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entries import Entry
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
 from django_sitemaps_plus.exceptions import StalePlanError
 
+from .keyset import KeySpace
 from .tally import Tally
 
 #: Lines that are rendered, hashed and compressed at once: small enough for the
@@ -35,10 +38,15 @@ class Source:
         limit: entries a page should hold, at most 50,000.
         on_error: ``"skip"`` leaves out what cannot be listed and counts it;
             ``"raise"`` lets the error stop the page.
+        max_age: seconds after which a refresh renders its pages again unasked; None
+            for never, where changes are noticed otherwise.
+        using: alias of the database to read; None for the one that is written to.
     """
 
     limit: int = 10_000
     on_error: Literal["skip", "raise"] = "skip"
+    max_age: int | None = 3_600
+    using: str | None = None
 
     #: Kinds of extension element that entries may have; see ``NAMESPACES``.
     extensions: ClassVar[Collection[str]] = tuple(NAMESPACES)
@@ -61,9 +69,24 @@ class Source:
         """Entries above which a page is too full; growth up to it needs no new plan."""
         return min(self.limit + self.limit // 10, MAX_ENTRIES)
 
-    def first_keys(self, step: int, site: Site) -> Iterator[str]:
-        """Yield the key of each ``step``-th row, from the first, as text."""
-        yield from positions(self.entries(site.origin), step)
+    @property
+    def tracked_model(self) -> type[Model] | None:
+        """The model whose saves concern its rows; None where there is none."""
+        return None
+
+    def key_space(self) -> KeySpace | None:
+        """Return what orders its keys; None where pages are positions."""
+        return None
+
+    def first_keys(
+        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
+    ) -> Iterator[str]:
+        """Yield the key of each ``step``-th row of a range, from the first, as text."""
+        yield from positions(self.entries(site.origin), step, key_range)
+
+    def count(self, key_range: KeyRange, site: Site) -> int:
+        """Return how many rows a range has."""
+        return sum(1 for _ in at_positions(self.entries(site.origin), key_range))
 
     def is_larger_than(self, rows: int, site: Site) -> bool:
         """Return whether it has more rows, without reading many more than that."""
@@ -119,10 +142,14 @@ def position(bound: str) -> int:
     return int(bound)
 
 
-def positions(rows: Iterable[Any], step: int) -> Iterator[str]:
-    for position, _ in enumerate(rows):
-        if position % step == 0:
-            yield str(position)
+def positions(
+    rows: Iterable[Any], step: int, key_range: KeyRange = EVERYTHING
+) -> Iterator[str]:
+    """Yield the position of each ``step``-th row of a range, as text."""
+    first = position(key_range.low or "0")
+    for number, _ in enumerate(at_positions(rows, key_range)):
+        if number % step == 0:
+            yield str(first + number)
 
 
 def batches(rows: Iterable[Any], make: Callable[[list[Any]], str]) -> Iterator[str]:

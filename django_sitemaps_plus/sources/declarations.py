@@ -106,3 +106,19 @@ def route_getter(route: CompiledRoute, columns: Sequence[Getter]) -> Getter:
         return route(values)
 
     return path
+
+
+def is_unique(field: Field[Any, Any]) -> bool:
+    """Return whether no two rows may have the same value."""
+    constraints = field.model._meta.total_unique_constraints
+    return field.unique or (field.name,) in [tuple(c.fields) for c in constraints]
+
+
+def is_indexed(field: Any) -> bool:
+    """Return whether some index begins with the field."""
+    if field.db_index or is_unique(field):
+        return True
+    firsts = [index.fields[:1] for index in field.model._meta.indexes]
+    firsts += [list(c.fields[:1]) for c in field.model._meta.total_unique_constraints]
+    firsts += [list(names[:1]) for names in field.model._meta.unique_together]
+    return [field.name] in firsts or [f"-{field.name}"] in firsts

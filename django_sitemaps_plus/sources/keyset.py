@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 from django.core.exceptions import FieldDoesNotExist, ValidationError
-from django.db import router
-from django.db.models import Field, Model, QuerySet
+from django.db import connections, router
+from django.db.models import Field, IntegerField, Model, QuerySet
 from django.db.models.query import ModelIterable
 
 from django_sitemaps_plus.core.plan import KeyRange
@@ -86,7 +87,7 @@ def by_key(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
 
 
 def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
-    """Yield the key of each ``step``-th row, from the first, as text.
+    """Yield the key of each ``step``-th row of a queryset, from the first, as text.
 
     Each is one query that skips along the key's index from the one before, so none
     takes longer for standing further back.
@@ -109,3 +110,94 @@ def _value(model: type[Model], key: str, text: str) -> Any:
             f"{text!r} is no {key} of {model._meta.label}: the type of the key has "
             "changed since the plan was made"
         ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class KeySpace:
+    """The keys of a model in the order of its database.
+
+    Attributes:
+        model: the model.
+        key: name of its key.
+        alias: of the database.
+    """
+
+    model: type[Model]
+    key: str
+    alias: str
+
+    @property
+    def field(self) -> Field[Any, Any]:
+        """The field that holds the key."""
+        return key_field(self.model, self.key)
+
+    def value(self, text: str) -> Any:
+        """Return the key of its text.
+
+        Raises:
+            StalePlanError: it is none.
+        """
+        return _value(self.model, self.key, text)
+
+    def sort_in(self, bounds: Sequence[str], keys: Sequence[Any]) -> list[int]:
+        """Return for each key the position of the last bound that is not above it.
+
+        Bounds and keys are sorted together in one query. Its empty first half lends
+        them the type and collation of the key's column, and ``kind`` puts a bound
+        before an equal key.
+
+        Args:
+            bounds: texts of keys, ascending.
+            keys: values, in any order.
+
+        Returns:
+            Positions; -1 for a key below all bounds.
+        """
+        found, at = [-1] * len(keys), -1
+        for kind, number in self._sorted(bounds, keys):
+            if kind:
+                found[number] = at
+            else:
+                at = number
+        return found
+
+    def ascends(self, bounds: Sequence[str]) -> bool:
+        """Return whether the database still sorts bounds as they were when planned."""
+        if isinstance(self.field, IntegerField):
+            values = [int(bound) for bound in bounds]
+            return values == sorted(values)
+        positions = [number for _, number in self._sorted(bounds, [])]
+        return positions == list(range(len(bounds)))
+
+    def _sorted(
+        self, bounds: Sequence[str], keys: Sequence[Any]
+    ) -> list[tuple[int, int]]:
+        connection = connections[self.alias]
+        field, quote = self.field, connection.ops.quote_name
+        values = [self.value(bound) for bound in bounds] + list(keys)
+        places = [(0, i) for i in range(len(bounds))] + [
+            (1, i) for i in range(len(keys))
+        ]
+        if not values:
+            return []
+        row = "ROW(%s, {}, {})" if _needs_row(connection) else "(%s, {}, {})"
+        column = quote(self._column())
+        table = quote(field.model._meta.db_table)
+        rows = ", ".join([row.format(*place) for place in places])
+        empty = f"SELECT {column} AS k, 0 AS kind, 0 AS n FROM {table} WHERE 1 = 0"  # noqa: S608 - our own names
+        sql = (
+            f"SELECT kind, n FROM ({empty} UNION ALL VALUES {rows}) s ORDER BY k, kind"  # noqa: S608 - the same
+        )
+        prepared = [field.get_db_prep_value(value, connection) for value in values]
+        with connection.cursor() as cursor:
+            cursor.execute(sql, prepared)
+            found: list[tuple[int, int]] = cursor.fetchall()
+        return found
+
+    def _column(self) -> str:
+        return str(self.field.column)
+
+
+def _needs_row(connection: Any) -> bool:
+    # MySQL writes VALUES ROW(...), MariaDB and everybody else VALUES (...).
+    return connection.vendor == "mysql" and not connection.mysql_is_mariadb

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from django.db.models import Model, QuerySet
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import Source
 from .compiling import compile_renderer
 from .declarations import Columns, is_method
-from .keyset import first_keys, in_range, on_write_database, pages_by_key
+from .keyset import KeySpace, first_keys, in_range, on_write_database, pages_by_key
 from .reading import instances, tuples
 from .rows import FIELDS, NAMESPACE_OF
 from .tally import Tally
@@ -38,11 +39,25 @@ class ModelSource(Source):
             ranges of it. Integers, UUIDs and strings will do.
         using: alias of the database to read; by default the one that the router
             names for writing the model.
+        starts, ends: field paths of the times at which a row enters and leaves the
+            queryset, so that a refresh looks at its page then.
+        watch: other models whose saves concern rows, each with the path that leads
+            from it to them (``{Author: "book"}``). Relations that declared paths
+            cross are watched by themselves.
+        announce_saves: whether each recorded save is told to search engines, even if
+            the entry stays the same.
+        track_deletes: whether deletions are noticed by signals, at the price of
+            Django's fast delete.
     """
 
     model: type[Model]
     key: str = "pk"
-    using: str | None = None
+    max_age: int | None = None
+    starts: str | None = None
+    ends: str | None = None
+    watch: Mapping[type[Model], str] = MappingProxyType({})
+    announce_saves: bool = False
+    track_deletes: bool = True
 
     location: Any = None
     lastmod: Any = None
@@ -92,9 +107,25 @@ class ModelSource(Source):
             )
         return on_write_database(queryset, self.using)
 
-    def first_keys(self, step: int, site: Site) -> Iterator[str]:
-        """Yield the key of each ``step``-th row, from the first, as text."""
-        return first_keys(self.queryset(), self.key, step)
+    @property
+    def tracked_model(self) -> type[Model] | None:
+        """The model whose saves concern its rows."""
+        return self.model
+
+    def key_space(self) -> KeySpace | None:
+        """Return what orders its keys."""
+        return KeySpace(self.model, self.key, self.queryset().db)
+
+    def first_keys(
+        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
+    ) -> Iterator[str]:
+        """Yield the key of each ``step``-th row of a range, from the first, as text."""
+        rows = in_range(self.queryset(), self.key, key_range)
+        return first_keys(rows, self.key, step)
+
+    def count(self, key_range: KeyRange, site: Site) -> int:
+        """Return how many rows a range has."""
+        return in_range(self.queryset(), self.key, key_range).order_by().count()
 
     def is_larger_than(self, rows: int, site: Site) -> bool:
         """Return whether it has more rows, by one bounded query."""

@@ -9,7 +9,7 @@ from typing import Any
 from django.urls import reverse
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 
 from .base import Source, at_positions, batches, positions
 from .declarations import constant
@@ -46,9 +46,15 @@ class ItemSource(Source):
         """Kinds of extension element that entries may have."""
         return [kind for name, kind in NAMESPACE_OF.items() if getattr(self, name)]
 
-    def first_keys(self, step: int, site: Site) -> Iterator[str]:
-        """Yield the position of each ``step``-th item."""
-        return positions(self.items(), step)
+    def first_keys(
+        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
+    ) -> Iterator[str]:
+        """Yield the position of each ``step``-th item of a range."""
+        return positions(self.items(), step, key_range)
+
+    def count(self, key_range: KeyRange, site: Site) -> int:
+        """Return how many items a range has."""
+        return sum(1 for _ in at_positions(self.items(), key_range))
 
     def is_larger_than(self, rows: int, site: Site) -> bool:
         """Return whether there are more items."""

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from .filesystem import AtomicFileSystemStorage
-from .objects import get_storage, object_exists, read_object, store_object
+from .filesystem import AtomicFileSystemStorage, deferred_flush
+from .objects import (
+    delete_object,
+    get_storage,
+    object_exists,
+    open_object,
+    read_object,
+    store_object,
+)
 
 __all__ = [
     "AtomicFileSystemStorage",
+    "deferred_flush",
+    "delete_object",
     "get_storage",
     "object_exists",
+    "open_object",
     "read_object",
     "store_object",
 ]

@@ -4,12 +4,33 @@ from __future__ import annotations
 
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
+
+# Directories to be flushed when a batch ends; None outside of one.
+_waiting: ContextVar[set[Path] | None] = ContextVar("waiting", default=None)
+
+
+@contextmanager
+def deferred_flush() -> Iterator[None]:
+    """Flush each directory once for all files saved in a ``with`` block.
+
+    Only when the block has ended without an error do the names of its files survive
+    a power cut; nothing may point to them before.
+    """
+    token = _waiting.set(set())
+    try:
+        yield
+        for directory in _waiting.get() or ():
+            _sync_directory(directory)
+    finally:
+        _waiting.reset(token)
 
 
 class AtomicFileSystemStorage(FileSystemStorage):
@@ -37,8 +58,15 @@ class AtomicFileSystemStorage(FileSystemStorage):
             with suppress(OSError):
                 os.unlink(temporary)
             raise
-        _sync_directory(target.parent)
+        self._flush(target.parent)
         return name.replace("\\", "/")
+
+    def _flush(self, directory: Path) -> None:
+        waiting = _waiting.get()
+        if waiting is None:
+            _sync_directory(directory)
+        else:
+            waiting.add(directory)
 
     def _mode(self) -> int:
         # mkstemp() makes files that only their owner may read; a web server is another.
@@ -53,7 +81,7 @@ class AtomicFileSystemStorage(FileSystemStorage):
         for path in missing:
             if self.directory_permissions_mode is not None:
                 path.chmod(self.directory_permissions_mode)
-            _sync_directory(path.parent)
+            self._flush(path.parent)
 
 
 def _sync_directory(path: Path) -> None:

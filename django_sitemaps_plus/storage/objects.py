@@ -74,17 +74,39 @@ def object_exists(name: str, size: int) -> bool:
         raise StoreError(f"{name} could not be found: {_words(error)}") from error
 
 
-def read_object(name: str, gzip_hash: str) -> bytes:
-    """Return the gzip bytes of an object.
+def delete_object(name: str) -> None:
+    """Delete an object; one that is not there is no fault.
 
     Raises:
-        StoreError: it is not there, cannot be read, or is not what was stored.
+        StoreError: the storage failed.
+    """
+    try:
+        get_storage().delete(name)
+    except Exception as error:  # as in store_object()
+        raise StoreError(f"{name} could not be deleted: {_words(error)}") from error
+
+
+def open_object(name: str) -> bytes:
+    """Return the gzip bytes of an object, unchecked.
+
+    Raises:
+        StoreError: it is not there, or cannot be read.
     """
     try:
         with get_storage().open(name) as file:
             data: bytes = file.read()
     except Exception as error:  # as in store_object()
         raise StoreError(f"{name} could not be read: {_words(error)}") from error
+    return data
+
+
+def read_object(name: str, gzip_hash: str) -> bytes:
+    """Return the gzip bytes of an object.
+
+    Raises:
+        StoreError: it is not there, cannot be read, or is not what was stored.
+    """
+    data = open_object(name)
     if hashlib.sha256(data).hexdigest() != gzip_hash:
         raise StoreError(f"{name} is damaged: it is not what was stored")
     return data

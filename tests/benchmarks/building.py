@@ -12,11 +12,11 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.core.compression import _compressor
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.storage import get_storage
+from tests.integration.builds import build
 from tests.testapp.models import Product
 
 _HIDDEN = "hidden"

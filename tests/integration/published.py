@@ -13,6 +13,21 @@ from django_sitemaps_plus.models import Page, Section
 
 from .shop import START
 
+#: Columns of a page that only builders look at.
+INNER = {
+    "wanted",
+    "built",
+    "token",
+    "claimed_at",
+    "attempts",
+    "error",
+    "hold",
+    "held_entries",
+    "held_skipped",
+    "announce",
+    "checked_at",
+}
+
 #: What a reader can see of a page.
 SEEN = ("ETag", "Last-Modified", "Content-Length")
 
@@ -22,6 +37,11 @@ def rows() -> list[dict[str, Any]]:
     pages = Page.objects.order_by("section__name", "number").values()
     sections = Section.objects.order_by("name").values("pk", "site", "name")
     return [*pages, *sections]
+
+
+def served() -> list[dict[str, Any]]:
+    """Return the page rows without what only builders look at."""
+    return [{k: v for k, v in row.items() if k not in INNER} for row in rows()]
 
 
 def objects() -> dict[str, bytes]:

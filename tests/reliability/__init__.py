@@ -1,3 +1,1 @@
-"""Tests of promises under faults: kills, full disks, races."""
-
-from __future__ import annotations
+"""Tests of what must hold whatever happens; each prints its figures."""

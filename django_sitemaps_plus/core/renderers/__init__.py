@@ -5,4 +5,14 @@ from __future__ import annotations
 from .index import IndexItem, render_index
 from .urlset import entry_line, render_urlset, url_line
 
-__all__ = ["IndexItem", "entry_line", "render_index", "render_urlset", "url_line"]
+__all__ = [
+    "RENDERER_VERSION",
+    "IndexItem",
+    "entry_line",
+    "render_index",
+    "render_urlset",
+    "url_line",
+]
+
+#: Raised whenever the same entries come to be written in other bytes.
+RENDERER_VERSION = 1

@@ -10,7 +10,9 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from django_sitemaps_plus.building.build import BuildReport, build
+from django_sitemaps_plus.building.dry_run import dry_run as render_only
+from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.management.progress import show_progress
 from django_sitemaps_plus.management.tables import table
@@ -26,12 +28,27 @@ def workers(text: str) -> int:
 class Command(BaseCommand):
     """Builds, shows how far it is, and ends with a table."""
 
-    help = "Render every page of the sections, store what has changed, publish it."
+    help = "Bring the pages of the sections up to date and publish what has changed."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
         parser.add_argument(
             "sections", nargs="*", metavar="SECTION", help="default: all that exist"
+        )
+        parser.add_argument(
+            "--full",
+            action="store_true",
+            help="render every page, not only those known to have changed",
+        )
+        parser.add_argument(
+            "--replan",
+            action="store_true",
+            help="cut the sections into pages anew, as a changed limit asks for",
+        )
+        parser.add_argument(
+            "--allow-shrink",
+            action="store_true",
+            help="publish even if most entries of a section have gone",
         )
         parser.add_argument(
             "--workers",
@@ -50,6 +67,9 @@ class Command(BaseCommand):
         self,
         *,
         sections: list[str],
+        full: bool,
+        replan: bool,
+        allow_shrink: bool,
         workers: int,
         dry_run: bool,
         json: bool,
@@ -64,9 +84,14 @@ class Command(BaseCommand):
         quiet = json or verbosity == 0
         try:
             with show_progress(self.stdout, quiet=quiet) as progress:
-                report = build(
-                    sections, workers=workers, dry_run=dry_run, progress=progress
+                asked = Options(
+                    full=full,
+                    replan=replan,
+                    allow_shrink=allow_shrink,
+                    workers=workers,
+                    progress=progress,
                 )
+                report = render_only(sections) if dry_run else refresh(sections, asked)
         except (SitemapsPlusError, ImproperlyConfigured) as error:
             raise CommandError(
                 f"Nothing more was published: {str(error).rstrip('.')}. "
@@ -76,6 +101,8 @@ class Command(BaseCommand):
             self.stdout.write(_as_json(report))
         elif not quiet:
             self._print(report, verbosity)
+        if report.problems:
+            raise CommandError("\n".join(report.problems))
 
     def _print(self, report: BuildReport, verbosity: int) -> None:
         self.stdout.write(table(_HEAD, _rows(report)))
@@ -93,7 +120,16 @@ class Command(BaseCommand):
         self.stdout.write(_closing(report))
 
 
-_HEAD = ("section", "pages", "entries", "bytes", "gzipped", "new files", "seconds")
+_HEAD = (
+    "section",
+    "pages",
+    "entries",
+    "bytes",
+    "gzipped",
+    "rendered",
+    "stored",
+    "seconds",
+)
 
 
 def _rows(report: BuildReport) -> list[tuple[str, ...]]:
@@ -104,6 +140,7 @@ def _rows(report: BuildReport) -> list[tuple[str, ...]]:
             f"{section.entries:,}",
             f"{section.plain_size:,}",
             f"{section.gzip_size:,}",
+            f"{section.rendered:,}",
             f"{section.stored:,}",
             f"{section.seconds:.2f}",
         )

@@ -1,140 +1,233 @@
-"""Two builds at once: one publishes, the other says so, and nothing is mixed."""
+"""Builds at once: a flip needs its claim, so an older result never replaces a newer."""
 
 from __future__ import annotations
 
+import io
+import itertools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
 
-from django_sitemaps_plus.building import build as module
-from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.exceptions import SupersededError
-from django_sitemaps_plus.models import Page
-from tests.integration.published import page_row, rows, seen
+from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.building.page import BuiltPage
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import LEASE, Page, Section
+from django_sitemaps_plus.storage import read_object
+from tests.integration.building.overtaking import (
+    end_leases,
+    marks,
+    pages_of_products,
+    rename,
+)
+from tests.integration.builds import build
 from tests.integration.shop import limited, make_products
 from tests.testapp.models import Product
 
-PATHS = ("/sitemap.xml", *[f"/sitemap-products-{number}.xml" for number in (1, 2, 3)])
-
 #: Seconds after which a thread that waits has hung.
-HANG = 30
+HANG = 60
 
 
-def rename(suffix: str) -> None:
-    """Change a row of each of three pages."""
-    for number, product in enumerate(Product.objects.order_by("pk")):
-        if number % 10 == 0:
-            slug = f"product-{number:05}-{suffix}"
-            Product.objects.filter(pk=product.pk).update(slug=slug)
+@pytest.fixture
+def published(sections: Any) -> None:
+    """Publish three pages, then change them."""
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    rename("a")
+
+
+def after_page(monkeypatch: Any, number: int, action: Callable[[], object]) -> None:
+    """Do something once, when the n-th page of a build was rendered and stored."""
+    real, calls = loop.build_page, itertools.count(1)
+
+    def build_page(*arguments: Any) -> BuiltPage:
+        built = real(*arguments)
+        if next(calls) == number:
+            action()
+        return built
+
+    monkeypatch.setattr(loop, "build_page", build_page)
 
 
 @pytest.mark.django_db
-class TestSuperseded:
-    """A slow build that another one overtakes."""
+class TestOvertaken:
+    """A builder that sleeps past its lease while another one publishes."""
 
-    @pytest.fixture(autouse=True)
-    def products(self, sections):
-        """Publish three pages, then change them."""
-        make_products(25)
-        sections.register("products", limited(10))
-        build()
-        rename("a")
+    @pytest.mark.parametrize("number", [1, 2, 3])
+    def test_the_older_one_flips_nothing(self, published, client, monkeypatch, number):
+        """Its claims are gone, so what it rendered before it woke is left aside."""
+        newer = []
 
-    def overtake(self, done_pages: int) -> Any:
-        """Return a progress that builds the rest of the world meanwhile."""
+        def overtake() -> None:
+            end_leases()
+            rename("b")
+            assert build().sections[0].stored == 3
+            newer.extend(pages_of_products())
 
-        def progress(section: str, done: int, total: int) -> None:
-            if done == done_pages:
-                rename("b")
-                build()
+        after_page(monkeypatch, number, overtake)
+        (section,) = build().sections
+        assert (section.rendered, section.stored) == (0, 0)
+        assert pages_of_products() == newer
+        assert marks(client) == ["b", "b", "b"]
+        assert build().sections[0].stored == 0
 
-        return progress
+    def test_pages_that_nobody_took_over_are_flipped(
+        self, published, client, monkeypatch
+    ):
+        """Each page is fenced by itself; a batch is not lost for one of them."""
 
-    @pytest.mark.parametrize("done_pages", [1, 2, 3])
-    def test_the_slow_one_publishes_nothing(self, client, done_pages):
-        """The version of the section has moved, so its flip fails."""
-        with pytest.raises(SupersededError, match="products"):
-            build(progress=self.overtake(done_pages))
-        found = seen(client, *PATHS)
-        assert [content.count(b"-b/") for _, content, *_ in found.values()] == [
-            0,
-            1,
-            1,
-            1,
-        ]
-        assert not any(b"-a/" in content for _, content, *_ in found.values())
-        before = rows()
-        build()
-        assert rows() == before
+        def take_over_one() -> None:
+            Page.objects.filter(number=2).update(claimed_at=Now() - 2 * LEASE)
+            Product.objects.filter(slug="product-00010-a").update(
+                slug="product-00010-b"
+            )
+            section = Section.objects.get(name="products")
+            with monkeypatch.context() as patch:
+                # It would wait for the first builder, which waits for it.
+                patch.setattr(loop, "is_anybody_busy", lambda *arguments: False)
+                done = loop.Work(get_site(), [section.pk]).run()
+            assert done["products"].stored == 1
 
-    def test_the_command_says_so(self, monkeypatch):
-        """It was asked to publish and did not."""
-        monkeypatch.setattr(
-            "django_sitemaps_plus.management.commands.build_sitemaps.build",
-            lambda *args, **options: build(
-                *args, **{**options, "progress": self.overtake(2)}
-            ),
-        )
-        with pytest.raises(CommandError, match="another build has published meanwhile"):
-            call_command("build_sitemaps", verbosity=0)
+        after_page(monkeypatch, 3, take_over_one)
+        assert build().sections[0].rendered == 2
+        assert marks(client) == ["a", "b", "a"]
 
-    def test_a_dry_run_overtakes_nobody(self):
-        """It publishes nothing, so the other goes on."""
-        build(progress=lambda *_: build(dry_run=True))
-        assert page_row("products", 3).entries == 5
+    def test_the_command_succeeds(self, published, client, monkeypatch):
+        """What it was asked for is published, if by another."""
+
+        def overtake() -> None:
+            end_leases()
+            rename("b")
+            build()
+
+        after_page(monkeypatch, 2, overtake)
+        out = io.StringIO()
+        call_command("build_sitemaps", full=True, stdout=out)
+        assert "Index of 3 pages published" in out.getvalue()
+        assert marks(client) == ["b", "b", "b"]
+
+    def test_a_dry_run_overtakes_nobody(self, published, client, monkeypatch):
+        """It claims nothing, so the other goes on."""
+        after_page(monkeypatch, 2, lambda: build(dry_run=True))
+        assert build().sections[0].stored == 3
+        assert marks(client) == ["a", "a", "a"]
+
+    def test_a_change_meanwhile_leaves_the_page_dirty(
+        self, published, client, monkeypatch
+    ):
+        """The version that was read before the rows is what gets built."""
+
+        def change() -> None:
+            rename("b")
+            Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
+
+        after_page(monkeypatch, 3, change)
+        (section,) = build().sections
+        assert section.rendered == 6
+        assert marks(client) == ["b", "b", "b"]
+        assert not Page.objects.dirty().exists()
 
 
 @pytest.mark.django_db(transaction=True)
 class TestThreads:
-    """Builds that reach their flips at the same moment."""
+    """Builders on connections of their own."""
 
-    def test_exactly_one_of_two_publishes(self, sections, client, monkeypatch):
-        """All pages of a section are those of the winner."""
-        make_products(25)
-        sections.register("products", limited(10))
-        build()
-        rename("a")
-        barrier = threading.Barrier(2, timeout=HANG)
-        offered: dict[int, set[str]] = {}
-        real = module.flip
+    def test_a_sleeper_wakes_after_the_newer_flip(self, published, client, monkeypatch):
+        """It holds its results until another has published, then changes nothing."""
+        asleep, wake = threading.Event(), threading.Event()
+        real, reports = loop.flip, []
 
-        def flip(section: Any, built: Any) -> int:
-            offered[threading.get_ident()] = {page.object for page in built}
-            barrier.wait()
-            return real(section, built)
+        def sleepy(results: Any) -> Any:
+            if threading.current_thread() is not threading.main_thread():
+                asleep.set()
+                assert wake.wait(HANG)
+            return real(results)
 
-        monkeypatch.setattr(module, "flip", flip)
-        outcomes = run_in_threads(2)
-        published = set(
-            Page.objects.filter(section__name="products").values_list(
-                "object", flat=True
-            )
-        )
-        assert sorted(outcomes) == ["SupersededError", "published"]
-        assert published in offered.values()
-        found = seen(client, *PATHS[1:])
-        assert [content.count(b"-a/") for _, content, *_ in found.values()] == [1] * 3
+        monkeypatch.setattr(loop, "flip", sleepy)
+        thread = in_thread(lambda: reports.append(build().sections[0]))
+        assert asleep.wait(HANG)
+        end_leases()
+        rename("b")
+        assert build().sections[0].stored == 3
+        newer = pages_of_products()
+        wake.set()
+        thread.join(HANG)
+        assert [(report.rendered, report.stored) for report in reports] == [(0, 0)]
+        assert pages_of_products() == newer
+        assert marks(client) == ["b", "b", "b"]
+
+    def test_two_at_once_publish_the_whole(self, published, client, crawl):
+        """Whoever wins which page, all of them are new, readable and clean."""
+        for number in range(5):
+            rename(f"r{number}")
+            barrier, reports = threading.Barrier(2, timeout=HANG), []
+
+            def work(barrier: Any = barrier, reports: Any = reports) -> None:
+                barrier.wait()
+                reports.append(build())
+
+            threads = [in_thread(work) for _ in range(2)]
+            for thread in threads:
+                thread.join(HANG)
+            assert [report.problems for report in reports] == [[], []]
+            assert sum(report.sections[0].rendered for report in reports) >= 3
+            assert marks(client) == [f"r{number}"] * 3
+            check_pages()
+        assert sum(map(len, crawl().values())) == 25
+
+    def test_one_waits_for_the_pages_of_the_other(self, published, client, monkeypatch):
+        """A build returns when what it was asked for is published, by whomever."""
+        asleep, polled = threading.Event(), threading.Event()
+        real, reports = loop.flip, []
+
+        def slow(results: Any) -> Any:
+            asleep.set()
+            assert polled.wait(HANG)
+            return real(results)
+
+        def is_anybody_busy(*arguments: Any) -> bool:
+            found = busy(*arguments)
+            if found:
+                polled.set()
+            return found
+
+        busy = loop.is_anybody_busy
+        monkeypatch.setattr(loop, "flip", slow)
+        monkeypatch.setattr(loop, "is_anybody_busy", is_anybody_busy)
+        Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
+        ids = [Section.objects.get(name="products").pk]
+        thread = in_thread(lambda: reports.append(loop.Work(get_site(), ids).run()))
+        assert asleep.wait(HANG)
+        assert loop.Work(get_site(), ids).run() == {}
+        assert marks(client) == ["a", "a", "a"]
+        thread.join(HANG)
+        assert [counts["products"].rendered for counts in reports] == [3]
+        assert refresh().problems == []
 
 
-def run_in_threads(count: int) -> list[str]:
-    outcomes: list[str] = []
+def in_thread(work: Callable[[], object]) -> threading.Thread:
+    """Start a thread that closes its connection; daemonic, so that it hangs nobody."""
 
-    def work() -> None:
+    def run() -> None:
         try:
-            build()
-            outcomes.append("published")
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is the outcome
-            outcomes.append(type(error).__name__)
+            work()
         finally:
             connection.close()
 
-    threads = [threading.Thread(target=work) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(HANG)
-        assert not thread.is_alive()
-    return outcomes
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+def check_pages() -> None:
+    """See that every page is clean, unclaimed and has the object that its row says."""
+    for page in Page.objects.all():
+        assert (page.built, page.token) == (page.wanted, "")
+        read_object(page.object, page.gzip_hash)

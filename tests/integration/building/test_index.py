@@ -9,11 +9,9 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building import index
-from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.building import index, reshape
+from tests.integration.builds import build
 from tests.integration.documents import read_index
-from tests.integration.published import age, seen
 from tests.integration.shop import START, limited, make_products
 from tests.testapp.models import Product
 
@@ -123,17 +121,20 @@ class TestIndex:
         published = read_index(client.get("/sitemap.xml").content)
         assert list(published) == list(live)
 
-    def test_more_pages_than_an_index_may_list_is_an_error(
+    def test_more_pages_than_an_index_may_list_go_into_others(
         self, sections, client, monkeypatch
     ):
-        """With what to do about it; the index that was published stays."""
+        """In the order in which they were made, and there they stay."""
+        for module in (index, reshape):
+            monkeypatch.setattr(module, "MAX_ENTRIES", 2)
         make_products(3)
-        sections.register("products", limited(3))
+        sections.register("products", limited(1))
+        sections.register("more", limited(2))
         build()
-        age()
-        before = seen(client, "/sitemap.xml")
-        sections.register("more", limited(1))
-        monkeypatch.setattr(index, "MAX_ENTRIES", 3)
-        with pytest.raises(BuildError, match=r"4 pages: .*Raise the limit"):
-            build()
-        assert seen(client, "/sitemap.xml") == before
+        found = [
+            list(read_index(client.get(path).content))
+            for path in ("/sitemap.xml", "/sitemaps-2.xml", "/sitemaps-3.xml")
+        ]
+        assert [len(urls) for urls in found] == [2, 2, 1]
+        assert len({url for urls in found for url in urls}) == 5
+        assert client.get("/sitemaps-4.xml").status_code == 404

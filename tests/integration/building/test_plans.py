@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.page import render_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.compression import DocumentWriter
@@ -14,6 +13,7 @@ from django_sitemaps_plus.core.plan import KeyRange
 from django_sitemaps_plus.exceptions import NotRegistered
 from django_sitemaps_plus.models import Page, Section
 from tests.integration.building.test_build import Pages
+from tests.integration.builds import build
 from tests.integration.shop import limited, make_products, product_urls
 from tests.testapp.models import Product
 

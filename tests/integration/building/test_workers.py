@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.exceptions import SourceError
-from django_sitemaps_plus.models import Page, Section
-from tests.integration.faults import fail_save
-from tests.integration.published import age, rows, seen
-from tests.integration.shop import limited, make_products
+from django_sitemaps_plus import models
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from tests.integration.builds import build
+from tests.integration.published import age, page_row, seen, served
+from tests.integration.shop import limited, make_products, product_urls
 from tests.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PATHS = ("/sitemap.xml", *[f"/sitemap-products-{n}.xml" for n in range(1, 6)])
+
+#: Seconds after which a process that waits for another has hung.
+HANG = 60
+
+
+class Other:
+    """Another process of the same build, and what it is to do on its first page."""
+
+    def __init__(self) -> None:
+        self.parent = os.getpid()
+        self.works = multiprocessing.get_context("fork").Event()
+
+    def is_here(self) -> bool:
+        """Return whether this is the other one; else wait until it is at work."""
+        if os.getpid() != self.parent:
+            self.works.set()
+            return True
+        assert self.works.wait(HANG), "no other process has a page"
+        return False
 
 
 def hashes() -> list[tuple[Any, ...]]:
@@ -39,6 +60,23 @@ def products(sections: Any) -> None:
     sections.register("products", limited(10, priority="popularity"))
 
 
+@pytest.fixture
+def twenty_pages(sections: Any) -> None:
+    """Publish more pages than one process takes at once, then change each."""
+    make_products(20)
+    sections.register("products", limited(1))
+    build()
+    age()
+    for product in Product.objects.all():
+        Product.objects.filter(pk=product.pk).update(slug=f"{product.slug}-x")
+
+
+def urls(crawled: dict[str, list[str]]) -> list[str]:
+    """Return every URL that a crawler finds, sorted, without the marks of changes."""
+    found = [url for locations in crawled.values() for url in locations]
+    return sorted(url.replace("-x/", "/") for url in found)
+
+
 class TestWorkers:
     def test_two_workers_give_the_bytes_of_one(self, products):
         """The same objects, counts and dates, in the same order."""
@@ -50,32 +88,33 @@ class TestWorkers:
         for one, two in zip(alone.sections, together.sections, strict=True):
             assert (one.entries, one.skipped, one.dropped) == (44, 1, 1)
             assert (two.entries, two.skipped, two.dropped) == (44, 1, 1)
-            assert two.stored == one.stored == 5
+            assert two.stored == one.stored == two.rendered == one.rendered == 5
 
-    def test_they_are_other_processes(self, sections):
-        """No row is rendered in the process that was asked."""
-        make_products(4)
-        parent = os.getpid()
+    def test_they_share_the_pages(self, sections, crawl):
+        """Who was asked renders some, another process the rest, nobody any twice."""
+        made = make_products(20)
+        other = Other()
 
         def location(self: Any, row: Product) -> str:
-            if os.getpid() == parent:
-                raise ValueError("rendered by who should wait")
-            return f"/{row.slug}/"
+            return f"/{'other' if other.is_here() else 'here'}/{row.slug}/"
 
-        sections.register("products", limited(2, location=location))
-        assert build(workers=2).sections[0].entries == 4
-        assert build(workers=1).sections[0].entries == 0
+        sections.register("products", limited(1, location=location))
+        (section,) = build(workers=2).sections
+        assert (section.rendered, section.stored, section.entries) == (20, 20, 20)
+        found = [url.split("/")[3:5] for (url,) in crawl().values()]
+        assert {who for who, _ in found} == {"here", "other"}
+        assert sorted(slug for _, slug in found) == [product.slug for product in made]
 
     def test_nothing_changed_is_nothing_stored(self, products, client):
         """A second build with workers stores no object either."""
         build()
         age()
-        before = rows(), seen(client, *PATHS)
+        before = served(), seen(client, *PATHS)
         assert build(workers=3).sections[0].stored == 0
-        assert (rows(), seen(client, *PATHS)) == before
+        assert (served(), seen(client, *PATHS)) == before
 
-    def test_an_overflow_in_a_worker_makes_a_new_plan(self, sections, crawl):
-        """What a worker cannot do comes back to the one who waits."""
+    def test_a_page_that_overflows_is_split(self, sections, crawl):
+        """Whichever process it falls to."""
         make_products(30)
         sections.register("products", limited(10, key="slug"))
         build(workers=2)
@@ -85,39 +124,68 @@ class TestWorkers:
 
 
 class TestFailures:
-    def test_a_storage_that_fails_in_a_worker(self, products, client, monkeypatch):
-        """The command says so, and nothing is published."""
+    def test_a_storage_that_fails_in_a_worker(
+        self, twenty_pages, crawl, client, monkeypatch
+    ):
+        """The command says so; each page is a new one or an old one."""
+        other = Other()
+        real = AtomicFileSystemStorage._save
+
+        def save(self: Any, name: str, content: Any) -> str:
+            if other.is_here():
+                raise OSError(28, "No space left on device")
+            return real(self, name, content)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(AtomicFileSystemStorage, "_save", save)
+            with pytest.raises(CommandError, match="No space left on device"):
+                call_command("build_sitemaps", full=True, workers=2, verbosity=0)
+        assert urls(crawl()) == product_urls(range(20))
         build()
-        age()
-        Product.objects.update(popularity=0.5)
-        before = rows(), seen(client, *PATHS)
-        fail_save(monkeypatch, 1)
-        with pytest.raises(CommandError, match="No space left on device"):
-            call_command("build_sitemaps", workers=2, verbosity=0)
-        assert (rows(), seen(client, *PATHS)) == before
+        assert not Page.objects.dirty().exists()
+        found = [url for (url,) in crawl().values()]
+        assert [url for url in found if not url.endswith("-x/")] == []
 
     def test_a_source_that_fails_in_a_worker(self, sections):
-        """Its error names the section and the cause."""
+        """Its errors name the section, the page and the cause, once."""
         make_products(4)
         source = limited(2, on_error="raise", priority=lambda self, row: 7)
         sections.register("products", source)
-        with pytest.raises(SourceError, match=r"'products'.*priority 7 is no number"):
-            build(workers=2)
+        report = build(workers=2)
+        assert [problem[:17] for problem in sorted(report.problems)] == [
+            "products: page 1:",
+            "products: page 2:",
+        ]
+        assert all("priority 7 is no number" in text for text in report.problems)
 
-    def test_a_worker_that_is_killed(self, sections, client):
-        """The command ends with a message; what was published stays."""
+    def test_a_page_that_fails_is_tried_once_by_all_workers_together(self, sections):
+        """Else many workers would park a page in a single build."""
         make_products(4)
-        parent = os.getpid()
+        source = limited(2, on_error="raise", priority=lambda self, row: 7)
+        sections.register("products", source)
+        for attempts in range(1, MAX_ATTEMPTS):
+            call = {"workers": 3, "verbosity": 0}
+            with pytest.raises(CommandError, match="priority 7 is no number"):
+                call_command("build_sitemaps", **call)
+            assert page_row("products", 1).attempts == attempts
+            assert page_row("products", 2).attempts == attempts
+
+    def test_a_worker_that_is_killed(self, twenty_pages, sections, crawl, monkeypatch):
+        """Others take its pages over after the lease, and the command says so."""
+        monkeypatch.setattr(models, "LEASE", timedelta(seconds=1))
+        other = Other()
 
         def location(self: Any, row: Product) -> str:
-            if os.getpid() != parent:
+            if other.is_here():
                 os._exit(9)  # as the kernel does when memory runs out
-            return f"/{row.slug}/"
+            return f"/products/{row.slug}/"
 
-        sections.register("products", limited(2, location=location))
+        sections.unregister("products")
+        sections.register("products", limited(1, location=location))
+        with pytest.raises(CommandError, match="a worker process died"):
+            call_command("build_sitemaps", full=True, workers=2, verbosity=0)
+        assert urls(crawl()) == product_urls(range(20))
         build()
-        age()
-        before = rows(), seen(client, *PATHS)
-        with pytest.raises(CommandError, match="worker"):
-            call_command("build_sitemaps", workers=2, verbosity=0)
-        assert (rows(), seen(client, *PATHS)) == before
+        assert not Page.objects.dirty().exists()
+        found = [url for (url,) in crawl().values()]
+        assert [url for url in found if not url.endswith("-x/")] == []

@@ -14,8 +14,8 @@ from django.db import connection
 from django.test import RequestFactory
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.core.plan import KeyRange
+from tests.integration.builds import build
 from tests.integration.documents import Listed, read_index, read_urlset
 from tests.integration.rendered import plan_of, queries_of, render
 from tests.integration.shop import START, limited, make_products

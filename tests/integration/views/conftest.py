@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import build
+from tests.integration.builds import build
 from tests.integration.published import age
 from tests.integration.shop import limited, make_products
 

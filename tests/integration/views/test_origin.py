@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.apps import apps
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import ConfigurationError
+from tests.integration.builds import build
 from tests.integration.documents import locs, read_index
 from tests.integration.shop import ProductSource, make_products
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import INDEX, Page
+from tests.integration.builds import build
 from tests.integration.documents import locs
 from tests.integration.faults import fail_open, fail_queries
 from tests.integration.published import age, page_row, path_of, seen

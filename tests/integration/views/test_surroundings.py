@@ -14,7 +14,7 @@ from django.urls import clear_script_prefix, get_script_prefix, get_urlconf
 from django.utils import timezone, translation
 
 from django_sitemaps_plus import ModelSource, Route, views
-from django_sitemaps_plus.building.build import build
+from tests.integration.builds import build
 from tests.integration.documents import locs
 from tests.integration.shop import make_products
 from tests.testapp.models import Product

@@ -1,0 +1,102 @@
+"""The guard: a source that suddenly lists far less is not believed at once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from django.db.models import Case, F, QuerySet, Sum, When
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
+
+from .page import BuiltPage
+
+#: Entries of a section below which the guard lets everything pass.
+MIN_ENTRIES = 100
+
+#: Why a section is held until it has been judged.
+WAITING = (
+    "pages that would lose most of their entries wait until the rest is rendered. Run "
+    "build_sitemaps again if no build is at work"
+)
+
+_DAY = timedelta(hours=24)
+
+
+def hold_reason(page: Page, built: BuiltPage) -> str:
+    """Return why a page must wait for the rest of its section, or "".
+
+    The page alone proves nothing: a split, a merge or a deleted country empties pages
+    too. So it waits, and :func:`judge` looks at the section.
+    """
+    is_index = page.section.name == INDEX
+    if is_index or page.hold == Hold.RELEASED or not page.object:
+        return ""
+    if built.entries < page.entries / 2:
+        return "fewer entries"
+    if _is_bad(built.entries, built.skipped) and built.skipped > page.skipped:
+        return "bad rows"
+    return ""
+
+
+def _is_bad(entries: int, skipped: int) -> bool:
+    share = get_settings().max_bad_rows
+    return entries + skipped >= MIN_ENTRIES and skipped > share * (entries + skipped)
+
+
+def judge(section: Section, *, allow_shrink: bool = False) -> str:
+    """Decide on the held pages of a section, once its other dirty pages are built.
+
+    Args:
+        section: its row, fresh from the database.
+        allow_shrink: let everything pass.
+
+    Returns:
+        Why the section is held, in words; "" where its pages may be built.
+    """
+    held = _active(section).filter(hold=Hold.HELD)
+    reason = "" if allow_shrink else _section_reason(section)
+    if not reason:
+        held.update(hold=Hold.RELEASED)
+    elif not held.exists():
+        reason = ""
+    if reason != section.held:
+        Section.objects.filter(pk=section.pk).update(held=reason)
+    return reason
+
+
+def _section_reason(section: Section) -> str:
+    totals = _active(section).aggregate(
+        after=Sum(Case(When(hold=Hold.HELD, then="held_entries"), default="entries")),
+        bad=Sum(Case(When(hold=Hold.HELD, then="held_skipped"), default="skipped")),
+        before=Sum("entries"),
+    )
+    entries, skipped = totals["after"] or 0, totals["bad"] or 0
+    peak = max(section.peak, section.earlier_peak, totals["before"] or 0)
+    if peak >= MIN_ENTRIES and entries < peak * (1 - get_settings().shrink_guard):
+        return (
+            f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
+            f"run build_sitemaps {section.name} --allow-shrink"
+        )
+    if _is_bad(entries, skipped):
+        return (
+            f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Mend them, "
+            f"or run build_sitemaps {section.name} --allow-shrink"
+        )
+    return ""
+
+
+def _active(section: Section) -> QuerySet[Page]:
+    return section.pages.filter(state=State.ACTIVE)
+
+
+def note_peak(section: Section) -> None:
+    """Remember the most entries that a section had, for 24 to 48 hours."""
+    now = timezone.now()
+    total = _active(section).aggregate(total=Sum("entries"))["total"] or 0
+    rows = Section.objects.filter(pk=section.pk)
+    if section.peak_since is None or now - section.peak_since > _DAY:
+        rows.update(earlier_peak=F("peak"), peak=total, peak_since=now)
+    elif total > section.peak:
+        rows.update(peak=total)

@@ -1,0 +1,69 @@
+"""Objects that a view found missing or damaged, until the next build repairs them."""
+
+from __future__ import annotations
+
+import json
+import logging
+from contextlib import suppress
+
+from django.db.models import F
+
+from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.storage import delete_object, open_object, read_object
+
+from .cached import forget, recall, remember
+
+logger = logging.getLogger(__name__)
+
+_KEY = "lost"
+_SECONDS = 7 * 86_400
+
+#: Pages that are noted at once; the audit finds the others.
+MAX_NOTED = 500
+
+
+def note_lost(page: Page) -> None:
+    """Note that the object of a page cannot be served."""
+    noted = _noted()
+    if page.pk not in noted and len(noted) < MAX_NOTED:
+        remember(_KEY, json.dumps([*noted, page.pk]).encode(), _SECONDS)
+
+
+def mark_lost() -> int:
+    """Make the pages that views have noted dirty, so that they are stored again.
+
+    Returns:
+        How many of them really have no good object.
+    """
+    noted = _noted()
+    if not noted:
+        return 0
+    lost = [page for page in Page.objects.filter(pk__in=noted) if _is_lost(page)]
+    rows = Page.objects.filter(pk__in=[page.pk for page in lost])
+    rows.update(wanted=F("wanted") + 1)
+    forget(_KEY)
+    return len(lost)
+
+
+def _is_lost(page: Page) -> bool:
+    if not page.object:
+        return False
+    try:
+        open_object(page.object)
+    except StoreError as error:
+        logger.error("%s is stored again, if it is gone: %s", page, error)
+        return True
+    try:
+        read_object(page.object, page.gzip_hash)
+    except StoreError as error:
+        logger.error("%s is stored again: %s", page, error)
+        with suppress(StoreError):
+            delete_object(page.object)  # else its name would pass for a good one
+        return True
+    return False
+
+
+def _noted() -> list[int]:
+    data = recall(_KEY)
+    return [] if data is None else [int(pk) for pk in json.loads(data)]

@@ -1,0 +1,94 @@
+"""What a build did, for people and programs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from django.db.models import Count, F, Q, Sum
+
+from django_sitemaps_plus.models import Section, State
+
+from .loop import Counts
+
+
+@dataclass(slots=True, kw_only=True)
+class SectionReport:
+    """A section after a build."""
+
+    section: str
+    pages: int = 0  # with entries
+    entries: int = 0
+    plain_size: int = 0  # bytes before compression
+    gzip_size: int = 0  # bytes in storage
+    skipped: int = 0  # rows of all pages that could not be listed
+    dropped: int = 0  # values of them left out
+    rendered: int = 0  # pages that this build rendered
+    stored: int = 0  # new objects; pages whose bytes are as before need none
+    dirty: int = 0  # pages that are still to be built
+    held: str = ""  # why nothing more is published
+    problems: list[str] = field(default_factory=list)  # rows left out, by name
+    errors: list[str] = field(default_factory=list)  # pages that were not built
+    seconds: float = 0.0
+
+
+@dataclass(slots=True, kw_only=True)
+class BuildReport:
+    """What a build did.
+
+    Attributes:
+        sections: one report each, in the order asked for.
+        index_pages: pages in the published index; None where it was left as it was,
+            since some section has never been built.
+        missing: sections with pages whose source is no longer registered.
+        seconds: from begin to end.
+        is_dry_run: whether everything was rendered and nothing stored.
+    """
+
+    sections: list[SectionReport] = field(default_factory=list)
+    index_pages: int | None = None
+    missing: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+    is_dry_run: bool = False
+
+    @property
+    def problems(self) -> list[str]:
+        """What was asked for and did not happen, in words."""
+        found = [f"{s.section} is held: {s.held}" for s in self.sections if s.held]
+        for section in self.sections:
+            found += [f"{section.section}: {error}" for error in section.errors]
+            if section.dirty and not section.held and not section.errors:
+                found.append(
+                    f"{section.section}: {section.dirty} pages are still to be built; "
+                    "see sitemap_status"
+                )
+        return found
+
+
+def section_report(section: Section, counts: Counts) -> SectionReport:
+    """Return the state of a section, and what was done to it."""
+    active = section.pages.filter(state=State.ACTIVE)
+    totals = active.aggregate(
+        listed=Count("pk", filter=Q(entries__gt=0)),
+        all_entries=Sum("entries"),
+        plain=Sum("plain_size"),
+        gzipped=Sum("gzip_size"),
+        all_skipped=Sum("skipped"),
+        all_dropped=Sum("dropped"),
+        dirty=Count("pk", filter=Q(wanted__gt=F("built"))),
+    )
+    return SectionReport(
+        section=section.name,
+        pages=totals["listed"],
+        entries=totals["all_entries"] or 0,
+        plain_size=totals["plain"] or 0,
+        gzip_size=totals["gzipped"] or 0,
+        skipped=totals["all_skipped"] or 0,
+        dropped=totals["all_dropped"] or 0,
+        rendered=counts.rendered,
+        stored=counts.stored,
+        dirty=totals["dirty"],
+        held=section.held,
+        problems=counts.problems,
+        errors=counts.errors,
+        seconds=counts.seconds,
+    )

@@ -1,0 +1,278 @@
+"""Splits, merges and new plans: pages whose key ranges change.
+
+Each flips all its pages in one transaction and raises the section's ``plan_version``.
+Pages stay dirty once more: a change that was located by the old plan a moment before
+is rendered after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
+from django_sitemaps_plus.core.plan import (
+    KeyRange,
+    in_plan_order,
+    key_ranges,
+    may_merge,
+    split_step,
+)
+from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.storage import deferred_flush
+
+from .claims import claim_page, give_back
+from .page import build_page
+from .plans import first_plan
+from .publisher import Result, pointer, publish
+
+
+def add_pages(
+    section: Section, ranges: Sequence[KeyRange], **fields: object
+) -> list[Page]:
+    """Make new pages for key ranges, inside a transaction of the caller's.
+
+    Their numbers, and their places among the site's pages, were never used before.
+    """
+    total = len(ranges)
+    number = _take(Section.objects.filter(pk=section.pk), total)
+    index, _ = Section.objects.get_or_create(
+        site=section.site, name=INDEX, defaults={"next_number": 0}
+    )
+    place = _take(Section.objects.filter(pk=index.pk), total)
+    _add_indexes(index, place + total)
+    pages = [
+        Page(
+            section=section,
+            number=number + i,
+            place=place + i,
+            low=bounds.low,
+            high=bounds.high,
+            **fields,
+        )
+        for i, bounds in enumerate(ranges)
+    ]
+    return Page.objects.bulk_create(pages, batch_size=500)
+
+
+def _take(rows: QuerySet[Section], total: int) -> int:
+    # The update locks the row, so no two builders take the same numbers.
+    rows.update(next_number=F("next_number") + total)
+    return rows.values_list("next_number", flat=True)[0] - total
+
+
+def index_number(place: int) -> int:
+    """Return the page number of the index that lists the page at a place.
+
+    The first is page 0 (``/sitemap.xml``), the others 2 and on (``/sitemaps-2.xml``).
+    """
+    number = place // MAX_ENTRIES + 1
+    return 0 if number == 1 else number
+
+
+def _add_indexes(index: Section, places: int) -> None:
+    wanted = {index_number(place) for place in range(0, max(places, 1), MAX_ENTRIES)}
+    known = set(index.pages.values_list("number", flat=True))
+    Page.objects.bulk_create(
+        [Page(section=index, number=number) for number in sorted(wanted - known)]
+    )
+
+
+def split(page: Page, site: Site) -> list[Result]:
+    """Cut a claimed page that has grown too full, and publish its pieces.
+
+    The first piece keeps the number.
+
+    Returns:
+        The pages of the pieces; none where the claim was lost.
+
+    Raises:
+        SourceError: the source failed, or one row alone is too large.
+        StoreError: the storage failed.
+    """
+    for ranges in split_ranges(page, site):
+        try:
+            return _split_at(page, ranges, site)
+        except LimitExceededError:
+            pass  # rows came in meanwhile, or they are large: smaller pieces
+    raise SourceError(
+        f"section {page.section.name!r}: one row alone fills more than a page"
+    )
+
+
+def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
+    """Yield ways to cut an overfull page, each into smaller pieces than the last."""
+    source = registry.get(page.section.name)
+    bounds = KeyRange(page.low, page.high)
+    with rendering(site):
+        rows = source.count(bounds, site)
+    step = split_step(rows, source.rows_per_page, is_last=page.high is None)
+    while step >= 1:
+        with rendering(site):
+            keys = list(source.first_keys(step, site, bounds))
+        yield key_ranges(keys[1:], bounds.low, bounds.high)
+        step //= 2
+
+
+def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
+    pieces = [
+        Page(section=page.section, number=page.number, low=r.low, high=r.high)
+        for r in ranges
+    ]
+    with deferred_flush():  # of their own, since they are pointed to before the batch
+        built = [build_page(piece, site) for piece in pieces]
+    now = timezone.now()
+    with transaction.atomic():
+        _raise_plan_version(page.section)
+        mine = Page.objects.filter(pk=page.pk, token=page.token, built__lt=page.wanted)
+        first = pointer(page, built[0], now)
+        if not mine.update(
+            **first,
+            high=ranges[0].high,
+            built=page.wanted,
+            wanted=F("wanted") + 1,
+            token="",
+            claimed_at=None,
+            attempts=0,
+            error="",
+        ):
+            return []
+        others = add_pages(
+            page.section,
+            ranges[1:],
+            built=1,
+            wanted=2,
+            announce=page.announce,
+            state=page.state,
+        )
+        for other, piece in zip(others, built[1:], strict=True):
+            Page.objects.filter(pk=other.pk).update(**pointer(other, piece, now))
+        publish([(page, [page], built)])
+    return list(zip([page, *others], built, strict=True))
+
+
+def merge_small(section: Section, site: Site) -> int:
+    """Merge neighbours that together hold less than half of what a page may.
+
+    Returns:
+        How many pages have gone.
+    """
+    limit = registry.get(section.name).rows_per_page
+    pages = active_plan(section)
+    merged, at = 0, 0
+    while at + 1 < len(pages):
+        a, b = pages[at], pages[at + 1]
+        small = a.built and b.built and may_merge(a.entries, b.entries, limit)
+        if small and _merge(a, b, site):
+            merged += 1
+            at += 1  # what b was merged into is looked at again the next time
+        at += 1
+    return merged
+
+
+def _merge(a: Page, b: Page, site: Site) -> bool:
+    if not claim_page(a):
+        return False
+    try:
+        return claim_page(b) and _merge_claimed(a, b, site)
+    except LimitExceededError:
+        return False
+    finally:
+        give_back(a)
+        give_back(b)
+
+
+def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
+    whole = Page(section=a.section, number=a.number, low=a.low, high=b.high)
+    built = build_page(whole, site)
+    now = timezone.now()
+    with transaction.atomic():
+        _raise_plan_version(a.section)
+        kept = Page.objects.filter(pk=a.pk, token=a.token, built=a.built)
+        gone = Page.objects.filter(pk=b.pk, token=b.token, built=b.built)
+        fields = pointer(a, built, now)
+        if kept.update(**fields, high=b.high, wanted=F("wanted") + 1) and gone.update(
+            state=State.RETIRED, retired_at=now
+        ):
+            publish([(a, [a, b], [built])])
+            return True
+        transaction.set_rollback(True)
+    return False
+
+
+def active_plan(section: Section) -> list[Page]:
+    """Return the pages that are served, in the order of their ranges."""
+    active = section.pages.filter(state=State.ACTIVE).select_related("section")
+    return in_plan_order(active)
+
+
+def coming_plan(section: Section) -> list[Page]:
+    """Return the pages of the plan that is to come; none where none is.
+
+    Pages whose ranges stay the same serve in both.
+    """
+    pages = section.pages.planned().select_related("section")
+    by_low: dict[str | None, Page] = {}
+    for page in sorted(pages, key=lambda page: page.state == State.COMING):
+        by_low[page.low] = page
+    if not any(page.state == State.COMING for page in by_low.values()):
+        return []
+    return in_plan_order(_chain(by_low))
+
+
+def _chain(by_low: dict[str | None, Page]) -> Iterator[Page]:
+    low: str | None = None
+    while (page := by_low.pop(low, None)) is not None:
+        yield page
+        low = page.high
+
+
+def begin_replan(section: Section, site: Site) -> int:
+    """Make a new plan; its pages are built beside those that are served.
+
+    Returns:
+        How many pages of it are new.
+    """
+    ranges = first_plan(section.name, site).ranges
+    with transaction.atomic():
+        _raise_plan_version(section)
+        section.pages.filter(state=State.COMING).delete()
+        active = section.pages.filter(state=State.ACTIVE)
+        same = {KeyRange(low, high) for low, high in active.values_list("low", "high")}
+        new = [bounds for bounds in ranges if bounds not in same]
+        add_pages(section, new, state=State.COMING, announce=False)
+    return len(new)
+
+
+def finish_replan(section: Section) -> bool:
+    """Let a new plan take the place of the old one, once each page of it was built."""
+    with transaction.atomic():
+        _raise_plan_version(section)
+        plan = coming_plan(section)
+        if not plan or not all(page.built for page in plan):
+            return False
+        now = timezone.now()
+        kept = [page.pk for page in plan]
+        coming = [page for page in plan if page.state == State.COMING]
+        active = section.pages.filter(state=State.ACTIVE)
+        old = list(active.exclude(pk__in=kept).select_related("section"))
+        retired = section.pages.filter(pk__in=[page.pk for page in old])
+        retired.update(state=State.RETIRED, retired_at=now)
+        new = section.pages.filter(pk__in=[page.pk for page in coming])
+        new.update(state=State.ACTIVE, announce=True)
+        for page in coming:
+            page.state = State.ACTIVE
+        if coming:
+            publish([(coming[0], old, coming)])
+    return True
+
+
+def _raise_plan_version(section: Section) -> None:
+    Section.objects.filter(pk=section.pk).update(plan_version=F("plan_version") + 1)

@@ -1,0 +1,102 @@
+"""How the sections are: the numbers behind ``sitemap_status``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Count, F, Max, Min, Q, Sum
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.models import (
+    INDEX,
+    MAX_ATTEMPTS,
+    Change,
+    Hold,
+    Section,
+    State,
+)
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking.watching import databases
+
+
+@dataclass(slots=True, kw_only=True)
+class SectionStatus:
+    """How one section is."""
+
+    section: str
+    registered: bool = True
+    pages: int = 0  # with entries
+    entries: int = 0
+    dirty: int = 0  # pages to be built
+    parked: int = 0  # pages that failed too often to be tried again unasked
+    held_pages: int = 0  # that the guard holds
+    held: str = ""  # why, in words
+    skipped: int = 0  # rows that cannot be listed
+    dropped: int = 0  # values left out of their entry
+    changes: int = 0  # recorded and not yet looked at
+    published_at: datetime | None = None  # the latest flip that changed something
+    checked_at: datetime | None = None  # the page longest unchecked
+    error: str = ""  # of a parked page
+
+    @property
+    def problems(self) -> list[str]:
+        """What needs a person, in words."""
+        found = []
+        if not self.registered:
+            found.append(f"{self.section} is no longer registered")
+        if self.held:
+            found.append(f"{self.section} is held: {self.held}")
+        if self.parked:
+            found.append(
+                f"{self.section}: {self.parked} pages are parked: {self.error}"
+            )
+        return found
+
+    def age(self) -> float | None:
+        """Return the seconds since something of it was last published."""
+        if self.published_at is None:
+            return None
+        return (timezone.now() - self.published_at).total_seconds()
+
+
+def status(site: Site) -> list[SectionStatus]:
+    """Return how every section is that is registered or has pages, by name."""
+    rows = {row["name"]: row for row in _rows(site)}
+    return [_status(name, rows.get(name)) for name in sorted({*rows, *registry})]
+
+
+def _rows(site: Site) -> list[dict[str, Any]]:
+    active = Q(pages__state=State.ACTIVE)
+    dirty = Q(pages__wanted__gt=F("pages__built"))
+    parked = dirty & Q(pages__attempts__gte=MAX_ATTEMPTS)
+    sections = Section.objects.filter(site=site.name).exclude(name=INDEX)
+    found: Any = sections.values("name", "held").annotate(
+        pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
+        entries=Sum("pages__entries", filter=active),
+        dirty=Count("pages", filter=active & dirty),
+        parked=Count("pages", filter=active & parked),
+        held_pages=Count("pages", filter=active & Q(pages__hold=Hold.HELD)),
+        skipped=Sum("pages__skipped", filter=active),
+        dropped=Sum("pages__dropped", filter=active),
+        published_at=Max("pages__published_at", filter=active),
+        checked_at=Min("pages__checked_at", filter=active),
+        error=Max("pages__error", filter=active & parked),
+    )
+    return list(found)
+
+
+def _status(name: str, row: dict[str, Any] | None) -> SectionStatus:
+    found = SectionStatus(section=name, registered=name in registry)
+    for key, value in (row or {}).items():
+        if key != "name" and value is not None:
+            setattr(found, "pages" if key == "pages_" else key, value)
+    if found.registered:
+        aliases = databases(registry.get(name))
+        found.changes = sum(
+            Change.objects.using(alias).filter(section=name).count()
+            for alias in aliases
+        )
+    return found

@@ -1,0 +1,125 @@
+"""What changed between two versions of a page: URLs added, updated and removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+_LOC = b"<url><loc>"
+_LOC_END = b"</loc>"
+_FEW = 16  # locations that are looked for one by one
+_ENTITIES = (
+    (b"&lt;", b"<"),
+    (b"&gt;", b">"),
+    (b"&quot;", b'"'),
+    (b"&apos;", b"'"),
+    (b"&amp;", b"&"),  # last, so that no other arises from it
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """URLs by what became of them, each list in alphabetical order."""
+
+    added: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)  # another line for the same URL
+    removed: list[str] = field(default_factory=list)
+
+    def __bool__(self) -> bool:
+        return bool(self.added or self.updated or self.removed)
+
+
+def diff(old: Iterable[bytes], new: Iterable[bytes]) -> Diff:
+    """Compare urlsets of ours, one entry a line.
+
+    A split or a merge is compared as a whole: the old pages against all new ones, so
+    that an entry which only moved to another page is no change.
+
+    Args:
+        old: the documents before, uncompressed.
+        new: the documents that took their place.
+    """
+    before, after, *ends = _parts(b"".join(old), b"".join(new))
+    old_lines, new_lines = set(before.split(b"\n")), set(after.split(b"\n"))
+    changed = _locs(old_lines ^ new_lines)
+    # Two rows may have the same URL, and lines of it stay.
+    stay = {line for line in old_lines & new_lines if _loc(line) in changed}
+    for end in ends:
+        stay.update(_lines_of(changed, end))
+    kept = _locs(stay)
+    gone, come = (
+        _locs(old_lines - new_lines - stay),
+        _locs(new_lines - old_lines - stay),
+    )
+    return Diff(
+        _urls(come - gone - kept),
+        _urls((gone & come) | (gone | come) & kept),
+        _urls(gone - come - kept),
+    )
+
+
+def _locs(lines: Iterable[bytes]) -> set[bytes]:
+    return {_loc(line) for line in lines if line.startswith(_LOC)}
+
+
+def _loc(line: bytes) -> bytes:
+    """Return the begin of the line of an entry, up to the end of its location."""
+    return line[: line.find(_LOC_END) + len(_LOC_END)]
+
+
+def _urls(locs: Iterable[bytes]) -> list[str]:
+    return sorted(_url(loc) for loc in locs)
+
+
+def _url(loc: bytes) -> str:
+    text = loc[len(_LOC) : -len(_LOC_END)]
+    for entity, character in _ENTITIES:
+        text = text.replace(entity, character)
+    return text.decode()
+
+
+def _lines_of(locs: set[bytes], text: bytes) -> Iterator[bytes]:
+    """Yield the lines of a text that begin with one of the locations."""
+    if len(locs) > _FEW:
+        yield from (line for line in text.split(b"\n") if _loc(line) in locs)
+        return
+    for loc in locs:
+        start = text.find(loc)
+        while start >= 0:
+            end = text.index(b"\n", start)
+            yield text[start:end]
+            start = text.find(loc, end)
+
+
+def _parts(old: bytes, new: bytes) -> tuple[bytes, bytes, bytes, bytes]:
+    """Cut off the whole lines with which both begin, and those with which both end.
+
+    So an edit costs a comparison of memory; only what lies between is taken apart.
+
+    Returns:
+        What is left of the old and of the new, then the begin and the end.
+    """
+    shorter = min(len(old), len(new))
+    start = old.rfind(b"\n", 0, _common(old, new, shorter, from_end=False)) + 1
+    tail = _common(old, new, shorter - start, from_end=True)
+    line_end = old.find(b"\n", len(old) - tail)
+    end = 0 if line_end < 0 else len(old) - line_end - 1
+    middles = old[start : len(old) - end], new[start : len(new) - end]
+    return *middles, old[:start], old[len(old) - end :]
+
+
+def _common(a: bytes, b: bytes, limit: int, *, from_end: bool) -> int:
+    """Return how many bytes both have in common at one end, at most ``limit``."""
+    known, step = 0, 1 << 16
+    while step:
+        while known + step <= limit and _equal(a, b, known, step, from_end):
+            known += step
+        step //= 2
+    return known
+
+
+def _equal(a: bytes, b: bytes, known: int, step: int, from_end: bool) -> bool:
+    if from_end:
+        at_a, at_b = len(a) - known - step, len(b) - known - step
+        return a[at_a : at_a + step] == b[at_b : at_b + step]
+    return a[known : known + step] == b[known : known + step]

@@ -1,0 +1,73 @@
+"""``sitemap_status``: how the sections are, for people, and for monitoring by exit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
+
+from django_sitemaps_plus.building.status import SectionStatus, status
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.management.tables import table
+
+
+class Command(BaseCommand):
+    """Shows a line a section, and fails where one needs a person."""
+
+    help = "Show how the sections are; exit with 1 where one needs attention."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Define the options."""
+        parser.add_argument(
+            "--json", action="store_true", help="print JSON, nothing else"
+        )
+
+    def handle(self, *, json: bool, **options: Any) -> None:
+        """Show how the sections are.
+
+        Raises:
+            CommandError: a section is held, has parked pages or is not registered.
+        """
+        found = status(get_site())
+        if json:
+            self.stdout.write(_as_json(found))
+        else:
+            self.stdout.write(table(_HEAD, [_row(section) for section in found]))
+        problems = [problem for section in found for problem in section.problems]
+        if problems:
+            raise CommandError("\n".join(problems))
+
+
+_HEAD = (
+    "section",
+    "pages",
+    "entries",
+    "dirty",
+    "held",
+    "parked",
+    "skipped",
+    "changes",
+    "age",
+)
+
+
+def _row(section: SectionStatus) -> tuple[str, ...]:
+    numbers = (
+        section.pages,
+        section.entries,
+        section.dirty,
+        section.held_pages,
+        section.parked,
+        section.skipped,
+        section.changes,
+    )
+    age = section.age()
+    words = "never" if age is None else f"{age:,.0f} s"
+    return (section.section, *[f"{number:,}" for number in numbers], words)
+
+
+def _as_json(found: list[SectionStatus]) -> str:
+    return json.dumps([asdict(section) for section in found], cls=DjangoJSONEncoder)

@@ -1,0 +1,16 @@
+"""Signals that we send; a receiver that fails is logged and hurts nothing."""
+
+from __future__ import annotations
+
+from django.dispatch import Signal
+
+#: A page was published. Arguments: ``section`` (its name), ``number``, ``entries``.
+page_built = Signal()
+
+#: A build has ended. Argument: ``report``, a ``BuildReport``.
+build_finished = Signal()
+
+#: URLs were added, updated or removed. Arguments: ``section`` (its name), ``added``,
+#: ``updated`` and ``removed`` (lists of URLs, at most 1,000 together in each call), and
+#: ``announce`` (whether search engines are to be told).
+urls_changed = Signal()

@@ -1,0 +1,124 @@
+"""Which columns decide what a model source lists, and what it says of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import F, Model, Q, QuerySet, Subquery
+from django.db.models.expressions import Col, RawSQL
+from django.db.models.sql.query import Query
+from django.db.models.sql.where import ExtraWhere
+
+from .base import Source
+from .declarations import is_expression, is_path
+from .model import ModelSource
+from .route import Route
+from .rows import FIELDS
+
+# What a raw condition or another query reads, nobody can tell.
+_OPAQUE = (RawSQL, ExtraWhere, Query, QuerySet, Subquery)
+
+
+def paths(source: ModelSource) -> Iterator[str]:
+    """Yield every field path that the source declares, as far as can be told."""
+    return (path for path in _declared(source) if path is not None)
+
+
+def _declared(source: ModelSource) -> Iterator[str | None]:
+    """Yield every field path that the source declares; None for what hides some."""
+    for name in FIELDS:
+        value = getattr(source, name)
+        if isinstance(value, Route):
+            for argument in value.arguments.values():
+                yield from _paths_in(argument)
+        elif is_path(name, value):
+            yield value
+        elif is_expression(value):
+            yield from _paths_in(value)
+    yield from [path for path in (source.starts, source.ends) if path]
+
+
+def _paths_in(value: Any) -> Iterator[str | None]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, F):
+        yield str(value.name)  # type: ignore[attr-defined]  # not in the stubs
+    elif isinstance(value, Q):
+        yield from _conditions_in(value)
+    elif isinstance(value, _OPAQUE) or not hasattr(value, "get_source_expressions"):
+        yield None
+    else:
+        for part in value.get_source_expressions():
+            if part is not None:
+                yield from _paths_in(part)
+
+
+def _conditions_in(condition: Q) -> Iterator[str | None]:
+    for child in condition.children:
+        if isinstance(child, tuple):
+            path, value = child
+            yield path
+            if is_expression(value):
+                yield from _paths_in(value)
+        else:
+            yield from _paths_in(child)
+
+
+def columns(source: Source) -> frozenset[str] | None:
+    """Return the fields of the source's own model that its pages depend on.
+
+    None where that cannot be told: a method may read anything, and so may a query
+    that joins, combines or counts.
+    """
+    if not isinstance(source, ModelSource) or source.uses_instances:
+        return None
+    names = _names(source.model, _declared(source))
+    try:
+        queried = _query_names(source.get_queryset())
+    except Exception:  # noqa: BLE001 - the user's code, and perhaps no table yet
+        return None
+    if names is None or queried is None:
+        return None
+    return frozenset(names | queried | {source.key})
+
+
+def _names(model: type[Model], found: Iterator[str | None]) -> set[str] | None:
+    fields = {field.name for field in model._meta.get_fields()} | {"pk"}
+    names = set()
+    for path in found:
+        if path is None:
+            return None
+        names.add(path.split("__")[0])
+    # An annotation of the queryset: its own fields are in the query.
+    return names & fields
+
+
+def _query_names(queryset: QuerySet[Any]) -> set[str] | None:
+    """Return the fields that filter, order and annotations of a queryset name."""
+    query = queryset.query
+    names: set[str] = set()
+    parts = [query.where, *query.annotations.values()]
+    if any(table.join_type for table in query.alias_map.values()):
+        return None
+    for part in parts:
+        found = _columns_in(part)
+        if found is None:
+            return None
+        names |= found
+    return names
+
+
+def _columns_in(node: Any) -> set[str] | None:
+    """Return the fields that part of a resolved query names; None for any table's."""
+    if isinstance(node, Col):
+        return {node.target.name}
+    if isinstance(node, _OPAQUE) or not hasattr(node, "get_source_expressions"):
+        return None
+    names: set[str] = set()
+    for child in node.get_source_expressions():
+        found = set() if child is None else _columns_in(child)
+        if found is None:
+            return None
+        names |= found
+    return names

@@ -1,0 +1,1 @@
+"""A save became a change; changes become dirty pages."""

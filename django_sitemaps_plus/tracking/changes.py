@@ -1,0 +1,105 @@
+"""Changes: read from every database that has any, located, and made dirty pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from typing import Any
+
+from django.apps import apps
+from django.core.exceptions import FieldError
+from django.db import router
+from django.db.models.functions import Now
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.sources import Source
+from django_sitemaps_plus.sources.keyset import KeySpace
+
+from .marking import delete_changes, mark_all, mark_keys
+from .watching import databases
+
+#: Changes that are read, located and deleted together.
+BATCH_CHANGES = 1_000
+
+
+def take_changes(section: Section, source: Source) -> int:
+    """Make the pages of all recorded changes of a section dirty.
+
+    Returns:
+        How many changes were taken.
+    """
+    total = 0
+    for alias in databases(source):
+        while batch := _read(section, source, alias):
+            _take(section, source, batch)
+            total += len(batch)
+            if len(batch) < BATCH_CHANGES:
+                break
+    return total
+
+
+def _read(section: Section, source: Source, alias: str) -> list[Change]:
+    rows = Change.objects.using(alias).filter(section=section.name)
+    if source.using not in (None, router.db_for_write(Page)):
+        # A replica may not have yet what its primary told us of.
+        lag = timedelta(seconds=get_settings().replica_lag_seconds)
+        rows = rows.filter(at__lte=Now() - lag)
+    return list(rows.order_by("id")[:BATCH_CHANGES])
+
+
+def _take(section: Section, source: Source, changes: list[Change]) -> None:
+    space = source.key_space()
+    kinds = {change.kind for change in changes}
+    if space is None or Change.Kind.AUDIT in kinds:
+        mark_all(section)
+        delete_changes(changes)
+        return
+    try:
+        keys = list(_keys(source, space, changes))
+        ranges = [
+            (space.value(change.low), space.value(change.high))
+            for change in changes
+            if change.kind == Change.Kind.RANGE
+        ]
+    except (StalePlanError, FieldError, LookupError, ValueError):
+        # The key or the relation that they name was another before a deploy.
+        mark_all(section)
+        delete_changes(changes)
+        return
+    mark_keys(section, space, keys, ranges, changes=changes)
+
+
+def _keys(source: Source, space: KeySpace, changes: Iterable[Change]) -> Iterator[Any]:
+    """Yield the keys of rows that changed, or that a related change concerns."""
+    related: dict[str, set[str]] = {}
+    for change in changes:
+        if change.kind == Change.Kind.KEY:
+            yield space.value(change.low)
+        elif change.kind == Change.Kind.RELATED:
+            related.setdefault(change.high, set()).add(change.low)
+    for path, pks in related.items():
+        yield from _related_keys(source, space, path, pks)
+
+
+def _related_keys(
+    source: Source, space: KeySpace, path: str, pks: set[str]
+) -> Iterator[Any]:
+    """Yield the keys of the rows that a path connects with related objects.
+
+    The path leads from the row (``author``), or, behind the label of a model and a
+    colon, from the related object to the row (``shop.Author:book``).
+    """
+    label, colon, from_related = path.rpartition(":")
+    if colon:
+        rows = apps.get_model(label)._base_manager.using(space.alias).filter(pk__in=pks)
+        found = rows.values_list(f"{from_related}__{space.key}", flat=True)
+    else:
+        rows = space.model._base_manager.using(space.alias)
+        found = rows.filter(**{f"{path}__pk__in": pks}).values_list(
+            space.key, flat=True
+        )
+    for key in found.distinct().iterator(2_000):
+        if key is not None:
+            yield key

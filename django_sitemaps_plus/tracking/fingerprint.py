@@ -1,0 +1,120 @@
+"""Fingerprints: a deploy that changes what a source says marks all its pages."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from datetime import date
+from types import CodeType
+from typing import Any
+
+from django.conf import settings
+from django.core.exceptions import EmptyResultSet
+from django.db.models import Model, QuerySet
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.renderers import RENDERER_VERSION
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
+
+from .marking import mark_all
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+# What dates in a query become where the database has no type for them.
+_DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
+
+# Attributes that say how pages are cut and built, not what is in them.
+_IGNORED = {"limit", "max_age", "on_error", "watch", "track_deletes", "announce_saves"}
+
+
+def check_fingerprint(section: Section, source: Source, site: Site) -> bool:
+    """Mark all pages of a section whose source says something else than before.
+
+    Nothing of that is announced: it is no change of content.
+
+    Returns:
+        Whether it did.
+    """
+    current = fingerprint(source, site)
+    if current == section.fingerprint:
+        return False
+    if section.fingerprint:
+        mark_all(section, announce=False)
+    section.fingerprint = current
+    Section.objects.filter(pk=section.pk).update(fingerprint=current)
+    return True
+
+
+def fingerprint(source: Source, site: Site) -> str:
+    """Return a hash of all that decides how the rows of a source are rendered.
+
+    It covers declarations and methods of the class, the compiled query, the languages,
+    the origin and our renderer. Dates in the query are left out, since a filter by the
+    present time would never be the same.
+    """
+    digest = hashlib.sha256()
+    for part in _parts(source, site):
+        digest.update(f"{part}\n".encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def _parts(source: Source, site: Site) -> Iterator[str]:
+    yield f"{RENDERER_VERSION} {site.origin} {site.script_prefix}"
+    yield f"{settings.LANGUAGE_CODE} {settings.USE_I18N} {settings.LANGUAGES}"
+    given = source.given if isinstance(source, SitemapSource) else source
+    kind = given if isinstance(given, type) else type(given)
+    for ancestor in kind.__mro__:
+        if not ancestor.__module__.startswith(("django.", "django_sitemaps_plus.")):
+            yield from _members(vars(ancestor))
+    if not isinstance(given, type):
+        yield from _members(getattr(given, "__dict__", {}))
+    if isinstance(source, ModelSource):
+        yield _query_words(source.queryset())
+
+
+def _members(members: Any) -> Iterator[str]:
+    for name in sorted(members):
+        if name not in _IGNORED and not name.startswith("__"):
+            yield f"{name} = {_words(members[name])}"
+
+
+def _words(value: Any) -> str:
+    function = getattr(value, "__func__", getattr(value, "fget", value))
+    code = getattr(function, "__code__", None)
+    if isinstance(code, CodeType):
+        return _code_words(code)
+    if isinstance(value, type) and issubclass(value, Model):
+        return value._meta.label
+    if isinstance(value, QuerySet):
+        return _query_words(value)  # its repr() would read rows
+    if isinstance(value, set | frozenset):
+        return str(sorted(map(_words, value)))  # their order differs by process
+    if isinstance(value, tuple | list):
+        return str([_words(item) for item in value])
+    if isinstance(value, Mapping):
+        return str([(_words(key), _words(item)) for key, item in value.items()])
+    return _ADDRESS.sub("", repr(value))
+
+
+def _code_words(code: CodeType) -> str:
+    constants = [
+        _code_words(item) if isinstance(item, CodeType) else _words(item)
+        for item in code.co_consts
+    ]
+    return f"{code.co_code.hex()} {code.co_names} {constants}"
+
+
+def _query_words(queryset: QuerySet[Any]) -> str:
+    try:
+        sql, params = queryset.query.sql_with_params()
+    except EmptyResultSet:
+        return "no rows"
+    return f"{sql} {[None if _is_date(value) else value for value in params]}"
+
+
+def _is_date(value: Any) -> bool:
+    if isinstance(value, str):
+        return _DATE_TEXT.fullmatch(value) is not None
+    return isinstance(value, date)

@@ -1,0 +1,202 @@
+"""Which pages own which keys, and that they are to be built again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db import transaction
+from django.db.models import F, IntegerField
+
+from django_sitemaps_plus.core.plan import in_plan_order, locate_integers
+from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.models import Change, Page, Section, State
+from django_sitemaps_plus.sources.keyset import KeySpace
+
+#: Bounds that are sorted together with keys in one query.
+BOUNDS_PER_QUERY = 5_000
+
+#: Keys that are sorted in at once; databases limit the values of a query.
+KEYS_PER_QUERY = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A page as far as locating goes."""
+
+    pk: int
+    low: str | None
+    high: str | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The pages of some keys, by one version of the plan."""
+
+    plan_version: int
+    pages: frozenset[int]
+
+
+def plans(section: Section) -> list[list[Slot]]:
+    """Return the plan that is served and, while one is made, the one to come."""
+    rows = section.pages.planned().values_list("pk", "low", "high", "state")
+    slots = [Slot(*row) for row in rows]
+    active = [slot for slot in slots if slot.state == State.ACTIVE]
+    found = [in_plan_order(active)]
+    if len(active) < len(slots):
+        found.append(_with_coming(slots))
+    return found
+
+
+def _with_coming(slots: list[Slot]) -> list[Slot]:
+    by_low: dict[str | None, Slot] = {}
+    for slot in sorted(slots, key=lambda slot: slot.state == State.COMING):
+        by_low[slot.low] = slot
+    chain, low = [], None
+    while (slot_at := by_low.pop(low, None)) is not None:
+        chain.append(slot_at)
+        low = slot_at.high
+    return chain
+
+
+def locate(
+    section: Section,
+    space: KeySpace,
+    keys: Sequence[Any],
+    ranges: Sequence[tuple[Any, Any]] = (),
+) -> Located:
+    """Return the pages whose ranges own the keys.
+
+    Args:
+        section: its row.
+        space: what knows the order of the keys.
+        keys: values of the key, in any order.
+        ranges: first and last key of ranges, both included.
+    """
+    version = Section.objects.values_list("plan_version", flat=True).get(pk=section.pk)
+    asked = [*keys, *(key for bounds in ranges for key in bounds)]
+    found: set[int] = set()
+    for plan in plans(section):
+        at = owners(space, [slot.low for slot in plan], asked)
+        found |= {plan[number].pk for number in at[: len(keys)]}
+        for first, last in _pairs(at[len(keys) :]):
+            found |= {slot.pk for slot in plan[first : last + 1]}
+    return Located(version, frozenset(found))
+
+
+def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and second, the third and fourth, and so on."""
+    return zip(numbers[::2], numbers[1::2], strict=True)
+
+
+def owners(
+    space: KeySpace, lows: Sequence[str | None], keys: Sequence[Any]
+) -> list[int]:
+    """Return for each key the number of the range that owns it.
+
+    Only integers are compared here. Anything else the database sorts, by the type and
+    collation of the key's column, together with the bounds.
+
+    Args:
+        space: what knows the order of the keys.
+        lows: lower bounds in plan order; the first is None.
+        keys: in any order.
+
+    Raises:
+        StalePlanError: a bound is no value of the key, whose type has changed.
+    """
+    if isinstance(space.field, IntegerField):
+        try:
+            return locate_integers(lows, [int(key) for key in keys])
+        except ValueError as error:
+            raise StalePlanError(f"the plan has other keys: {error}") from error
+    found: list[int] = []
+    for first in range(0, len(keys), KEYS_PER_QUERY):
+        found += _sorted_in(space, lows, keys[first : first + KEYS_PER_QUERY])
+    return found
+
+
+def _sorted_in(
+    space: KeySpace, lows: Sequence[str | None], keys: Sequence[Any]
+) -> list[int]:
+    found = [0] * len(keys)
+    for start in range(1, len(lows), BOUNDS_PER_QUERY):
+        part = [str(low) for low in lows[start : start + BOUNDS_PER_QUERY]]
+        for number, at in enumerate(space.sort_in(part, keys)):
+            if at >= 0:
+                found[number] = start + at
+    return found
+
+
+def mark_keys(
+    section: Section,
+    space: KeySpace,
+    keys: Sequence[Any],
+    ranges: Sequence[tuple[Any, Any]] = (),
+    *,
+    changes: Sequence[Change] = (),
+) -> None:
+    """Mark the pages that own keys, and delete the changes that told of them.
+
+    All pages, where the plan is one of another key and is about to be replaced.
+    """
+    try:
+        while not mark(section, locate(section, space, keys, ranges), changes=changes):
+            pass  # a split has moved the bounds meanwhile
+    except StalePlanError:
+        mark_all(section)
+        delete_changes(changes)
+
+
+def mark(
+    section: Section,
+    located: Located,
+    *,
+    announce: bool = True,
+    changes: Iterable[Change] = (),
+) -> bool:
+    """Raise ``wanted`` of located pages, and delete the changes that led to them.
+
+    Returns:
+        False where the plan has changed since the pages were located: locate again.
+    """
+    version = located.plan_version
+    told = {"announce": True} if announce else {}
+    with transaction.atomic():
+        # The update locks the row: a split that is about to commit comes after it.
+        rows = Section.objects.filter(pk=section.pk, plan_version=version)
+        if not rows.update(plan_version=version):
+            return False
+        pages = Page.objects.filter(pk__in=located.pages)
+        pages.update(wanted=F("wanted") + 1, **told)
+    delete_changes(changes)
+    return True
+
+
+def mark_all(section: Section, *, announce: bool = True) -> None:
+    """Raise ``wanted`` of every page of a section.
+
+    Pages that are clean take over ``announce``; one that is dirty already has a
+    change of its own to tell.
+    """
+    pages = section.pages.planned()
+    if announce:
+        pages.update(wanted=F("wanted") + 1, announce=True)
+        return
+    with transaction.atomic():
+        pages.filter(wanted=F("built")).update(announce=False)
+        pages.update(wanted=F("wanted") + 1)
+
+
+def delete_changes(changes: Iterable[Change]) -> None:
+    """Delete changes whose pages are marked; by id, since others came in meanwhile."""
+    # Marked first: a crash in between marks twice. The other way round it would lose
+    # a change of another database.
+    by_database: dict[str, list[int]] = {}
+    for change in changes:
+        by_database.setdefault(change._state.db or "default", []).append(change.pk)
+    for alias, ids in by_database.items():
+        rows = Change.objects.using(alias).filter(pk__in=ids)
+        rows._raw_delete(alias)

@@ -1,0 +1,151 @@
+"""What a source depends on: its own rows, and rows of other models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any, cast
+
+from django.apps import apps
+from django.core.exceptions import FieldDoesNotExist
+from django.db import router
+from django.db.models import Model
+
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.sources.dependencies import columns, paths
+
+Columns = Callable[[], frozenset[str] | None]
+
+
+def every_column() -> None:
+    """Return the columns of which any counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A model whose saves concern a section.
+
+    Attributes:
+        section: its name.
+        source: its source.
+        path: "" for the source's own model; else what leads from one to the other,
+            as a change records it.
+        columns: returns the names of the fields on which the section depends; None
+            for all. Asked for when a save is limited to some, since a queryset may
+            need tables that are not there while Django starts.
+    """
+
+    section: str
+    source: Source
+    path: str
+    columns: Columns
+
+    def depends_on(self, names: frozenset[str]) -> bool:
+        """Return whether a save of these fields alone may change an entry."""
+        columns = self.columns()
+        return columns is None or not names.isdisjoint(columns)
+
+    @property
+    def key_attribute(self) -> str:
+        """The attribute of an object that holds its key."""
+        meta = self.source.tracked_model._meta  # type: ignore[union-attr]
+        key = getattr(self.source, "key", "pk")
+        field: Any = meta.pk if key == "pk" else meta.get_field(key)
+        return str(field.attname)
+
+
+def watched_models() -> dict[type[Model], list[Watched]]:
+    """Return every model that some section depends on, with what depends on it.
+
+    A proxy and a child by multi-table inheritance are saved under their own name, and
+    so are the models behind a proxy that a section lists.
+    """
+    found: dict[type[Model], list[Watched]] = {}
+    for name, source in registry.items():
+        for model, path, names in _dependencies(source):
+            for sender in _senders(model):
+                watched = Watched(name, source, path, names)
+                found.setdefault(sender, []).append(watched)
+    return found
+
+
+def concrete(model: type[Model]) -> type[Model]:
+    """Return the model that has the table."""
+    return cast("type[Model]", model._meta.concrete_model)
+
+
+def _senders(model: type[Model]) -> list[type[Model]]:
+    return [
+        other
+        for other in apps.get_models(include_auto_created=True)
+        if issubclass(concrete(other), concrete(model))
+    ]
+
+
+def _dependencies(
+    source: Source,
+) -> Iterator[tuple[type[Model], str, Columns]]:
+    model = source.tracked_model
+    if model is None:
+        return
+    yield model, "", cache(partial(columns, source))
+    if not isinstance(source, ModelSource):
+        return
+    for related, path in source.watch.items():
+        yield related, f"{related._meta.label}:{path}", every_column
+    for path, names in related_paths(source).items():
+        yield path_model(model, path), path, partial(frozenset, names)
+
+
+def related_paths(source: ModelSource) -> dict[str, set[str]]:
+    """Return the relations that declared paths cross, with the columns at their end."""
+    found: dict[str, set[str]] = {}
+    for path in paths(source):
+        names = path.split("__")
+        model: Any = source.model
+        for depth, name in enumerate(names[:-1], 1):
+            model = _related_model(model, name)
+            if model is None or not _has_field(model, names[depth]):
+                break  # the rest is a transform or a lookup
+            found.setdefault("__".join(names[:depth]), set()).add(names[depth])
+    return found
+
+
+def _related_model(model: type[Model], name: str) -> Any:
+    return (
+        model._meta.get_field(name).related_model if _has_field(model, name) else None
+    )
+
+
+def _has_field(model: type[Model], name: str) -> bool:
+    if name == "pk":
+        return True
+    try:
+        model._meta.get_field(name)
+    except FieldDoesNotExist:
+        return False
+    return True
+
+
+def path_model(model: type[Model], path: str) -> type[Model]:
+    """Return the model at the end of a path of relations.
+
+    Raises:
+        FieldDoesNotExist: the path leads nowhere.
+    """
+    for name in path.split("__"):
+        related: Any = model._meta.get_field(name).related_model
+        if related is None:
+            raise FieldDoesNotExist(f"{model._meta.label}.{name} is no relation")
+        model = related
+    return model
+
+
+def databases(source: Source) -> list[str]:
+    """Return the databases on which changes of a source are recorded."""
+    models = [model for model, _, _ in _dependencies(source)]
+    aliases = {router.db_for_write(model) for model in models}
+    return sorted(aliases | {router.db_for_write(Page)})

@@ -1,0 +1,37 @@
+"""Three pages that builders compete for, and how to tell whose result is served."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models.functions import Now
+
+from django_sitemaps_plus.models import LEASE, Page
+from tests.testapp.models import Product
+
+PATHS = tuple(f"/sitemap-products-{number}.xml" for number in (1, 2, 3))
+
+
+def rename(suffix: str) -> None:
+    """Change a row of each of three pages."""
+    for number, product in enumerate(Product.objects.order_by("pk")):
+        if number % 10 == 0:
+            slug = f"product-{number:05}-{suffix}"
+            Product.objects.filter(pk=product.pk).update(slug=slug)
+
+
+def marks(client: Any) -> list[str]:
+    """Return the suffix of the row that was renamed, page by page."""
+    contents = [client.get(path).content.decode() for path in PATHS]
+    return [content.partition("0-")[2].partition("/")[0] for content in contents]
+
+
+def end_leases() -> None:
+    """Let the claims that exist be older than any build that begins now."""
+    Page.objects.exclude(claimed_at=None).update(claimed_at=Now() - 2 * LEASE)
+
+
+def pages_of_products() -> list[dict[str, Any]]:
+    """Return the rows of the pages, all columns but when they were last compared."""
+    rows = Page.objects.filter(section__name="products").order_by("number")
+    return [{**row, "checked_at": None} for row in rows.values()]

@@ -1,0 +1,141 @@
+"""A source that fails keeps back its own pages, and says so; all others are built."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
+from tests.integration.builds import build
+from tests.integration.documents import read_index
+from tests.integration.published import age, objects, page_row, seen
+from tests.integration.shop import limited, make_products, product_urls
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+PATHS = tuple(f"/sitemap-products-{number}.xml" for number in (1, 2, 3))
+
+
+def refuse_bad_rows(self: Any, row: Product) -> float:
+    """Give a priority, but not to rows that say they are bad."""
+    if row.frequency == "bad":
+        raise ValueError("row is bad")
+    return 0.5
+
+
+def edit(number: int, **fields: Any) -> None:
+    assert Product.objects.filter(slug=f"product-{number:05}").update(**fields) == 1
+
+
+class TestPlans:
+    def test_a_source_that_cannot_be_planned_keeps_back_no_other(
+        self, sections, client
+    ):
+        """It is named, and the sections before and after it are built."""
+        make_products(25)
+        sections.register("products", limited(10))
+        build()
+        edit(1, slug="renamed")
+        sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
+        sections.register("others", limited(30))
+        report = build()
+        assert len(report.problems) == 1
+        assert re.match(r"broken: .*ZeroDivisionError", report.problems[0])
+        stored = {section.section: section.stored for section in report.sections}
+        assert stored == {"products": 1, "broken": 0, "others": 1}
+        index = read_index(client.get("/sitemap.xml").content)
+        assert {url.partition("-")[2][:-6] for url in index} == {"products", "others"}
+        assert b"renamed" in client.get(PATHS[0]).content
+        with pytest.raises(CommandError, match=r"broken: .*ZeroDivisionError"):
+            call_command("build_sitemaps", verbosity=0)
+
+    def test_on_error_raise_publishes_nothing_of_a_page(self, sections, client):
+        """The command exits with the cause, and the page cannot be had."""
+        make_products(5)
+        strict = limited(2, on_error="raise", priority=lambda self, row: float("nan"))
+        sections.register("strict", strict)
+        with pytest.raises(CommandError, match="priority nan is no number"):
+            call_command("build_sitemaps", verbosity=0)
+        assert objects() == {}
+        assert client.get("/sitemap-strict-1.xml").status_code == 503
+
+
+class TestPages:
+    @pytest.fixture(autouse=True)
+    def published(self, sections: Any) -> None:
+        """Publish three pages, then break a row of the second and edit all."""
+        make_products(25)
+        source = limited(10, on_error="raise", priority=refuse_bad_rows)
+        sections.register("products", source)
+        sections.register("others", limited(30))
+        build()
+        age()
+        for number in (1, 12, 23):
+            edit(number, slug=f"product-{number:05}-x")
+        edit(13, frequency="bad")
+
+    def test_the_others_are_built(self, client, crawl):
+        """The page that fails is served as it was, and is named with the cause."""
+        before = seen(client, PATHS[1])
+        products, others = build().sections
+        assert [error[:7] for error in products.errors] == ["page 2:"]
+        assert "row is bad" in products.errors[0]
+        assert (products.stored, others.stored) == (2, 1)
+        assert seen(client, PATHS[1]) == before
+        new = [path for path in PATHS if b"-x/" in client.get(path).content]
+        assert new == [PATHS[0], PATHS[2]]
+        urls = [url.replace("-x/", "/") for path in PATHS for url in crawl()[path]]
+        assert urls == product_urls(range(25))
+
+    def test_the_command_exits_with_an_error(self):
+        """It was asked for all pages."""
+        with pytest.raises(CommandError, match=r"products: page 2: .*row is bad"):
+            call_command("build_sitemaps", full=True, verbosity=0)
+
+    def test_once_mended_it_is_built(self, client):
+        """The page stays dirty meanwhile, so that no new change is needed."""
+        build()
+        edit(13, frequency="daily")
+        (products, _) = refresh().sections
+        assert (products.errors, products.stored) == ([], 1)
+        assert b"-x/" in client.get(PATHS[1]).content
+
+    def test_it_is_parked_after_some_attempts(self):
+        """It then costs no build anything, is still reported, and --full tries it."""
+        build()
+        for _ in range(MAX_ATTEMPTS - 1):
+            assert len(refresh().sections[0].errors) == 1
+        assert list(Page.objects.parked()) == [page_row("products", 2)]
+        report = refresh()
+        assert report.sections[0].errors == []
+        assert report.problems == [
+            "products: 1 pages are still to be built; see sitemap_status"
+        ]
+        edit(13, frequency="daily")
+        assert build().problems == []
+        assert not Page.objects.parked().exists()
+
+
+class TestLater:
+    def test_a_source_that_breaks_after_its_plan_keeps_back_its_own_pages(
+        self, sections, client
+    ):
+        """A deploy may break one section; the others are built."""
+        make_products(25)
+        sections.register("products", limited(10))
+        sections.register("others", limited(30))
+        build()
+        age()
+        before = seen(client, *PATHS)
+        edit(1, slug="renamed")
+        sections.unregister("products")
+        sections.register("products", limited(10, get_queryset=lambda self: 1 / 0))
+        with pytest.raises(CommandError, match=r"products.*ZeroDivisionError"):
+            call_command("build_sitemaps", full=True, verbosity=0)
+        assert seen(client, *PATHS) == before
+        assert b"renamed" in client.get("/sitemap-others-1.xml").content

@@ -1,0 +1,58 @@
+"""Fixtures of the tests of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.db import connection, models
+from django.test.utils import isolate_apps
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.registry import SourceRegistry
+from django_sitemaps_plus.tracking import recording
+
+
+@pytest.fixture(autouse=True)
+def unknown_plans() -> Iterator[None]:
+    """Begin each test as a process that knows of no plan."""
+    recording._planned.clear()
+    yield
+    recording._planned.clear()
+
+
+@pytest.fixture
+def publish(sections: SourceRegistry) -> Callable[..., Section]:
+    """Return what registers a source, builds it and gives its section."""
+
+    def publish(source: Any, name: str = "products") -> Section:
+        if name in sections:
+            sections.unregister(name)
+        sections.register(name, source)
+        refresh([name])
+        return Section.objects.get(name=name)
+
+    return publish
+
+
+@pytest.fixture
+def keyed(transactional_db: None) -> Iterator[Callable[[models.Field], Any]]:
+    """Return what makes a table whose primary key is a given field."""
+    made = []
+
+    def make(field: models.Field[Any, Any]) -> Any:
+        with isolate_apps("tests.testapp"):
+            meta = type("Meta", (), {"app_label": "testapp"})
+            body = {"__module__": __name__, "Meta": meta, "code": field}
+            model = type("Keyed", (models.Model,), body)
+        with connection.schema_editor() as editor:
+            editor.create_model(model)
+        made.append(model)
+        return model
+
+    yield make
+    for model in made:
+        with connection.schema_editor() as editor:
+            editor.delete_model(model)

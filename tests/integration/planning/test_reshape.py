@@ -1,0 +1,240 @@
+"""Pages split, merge, empty and return; their numbers mean one thing for ever."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db.models import F
+
+from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.core.compression import DocumentWriter
+from django_sitemaps_plus.models import Section
+from tests.integration.documents import locs, read_index
+from tests.integration.shop import limited
+from tests.testapp.models import Product, Shop
+
+from .plans import add, dirty, numbers, objects, plan_of, sizes, spread
+
+pytestmark = pytest.mark.django_db
+
+ALLOW = Options(allow_shrink=True)
+
+
+def url(number):
+    return f"/sitemap-products-{number}.xml"
+
+
+def listed(client):
+    """Return the numbers of the pages that the index names."""
+    found = read_index(client.get("/sitemap.xml").content)
+    return sorted(int(loc.rsplit("-", 1)[1].split(".")[0]) for loc in found)
+
+
+class TestSplit:
+    def test_the_last_page_is_cut_at_its_end(self, publish):
+        """Keys that grow fill pages to their limit, and older pages stay."""
+        spread(20)
+        section = publish(limited(10))
+        before = objects(section)
+        add(210, 220)
+        refresh()
+        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 10, 2])
+        assert {1: before[1]}.items() <= objects(section).items()
+
+    def test_another_page_is_halved(self, publish):
+        """The new page gets the next number, whatever its place."""
+        spread(30)
+        section = publish(limited(10))
+        before = objects(section)
+        add(111, 112)
+        refresh()
+        assert (numbers(section), sizes(section)) == ([1, 2, 4, 3], [10, 6, 6, 10])
+        after = objects(section)
+        assert [n for n in before if before[n] != after[n]] == [2]
+
+    def test_a_page_may_grow_by_a_tenth(self, publish):
+        """A row more does not move the others."""
+        spread(30)
+        section = publish(limited(10))
+        add(111)
+        refresh()
+        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 11, 10])
+
+    def test_one_insert_of_many_makes_many_pieces(self, publish):
+        """At once, in one refresh."""
+        spread(30)
+        section = publish(limited(10))
+        add(*range(111, 120), *range(121, 130), *range(131, 140))
+        refresh()
+        assert sum(sizes(section)) == 57
+        assert max(sizes(section)) <= 11
+        assert dirty(section) == []
+
+    def test_a_large_page_splits_by_its_bytes(self, publish, monkeypatch):
+        """However few its rows are."""
+        spread(10)
+        section = publish(limited(20))
+        assert numbers(section) == [1]
+        for product in Product.objects.all():
+            product.slug = f"{'x' * 60}-{product.pk}"
+            product.save()
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (900,))
+        refresh()
+        assert sum(sizes(section)) == 10
+        assert len(numbers(section)) > 1
+        assert max(page.plain_size for page in plan_of(section)) <= 900
+
+    def test_pieces_are_rendered_once_more(self, publish, monkeypatch):
+        """A change located a moment before the split is on one of them."""
+        from django_sitemaps_plus.building import refresh as refreshing
+
+        spread(30)
+        section = publish(limited(10))
+        add(111, 112)
+        monkeypatch.setattr(refreshing.Work, "run", one_batch)
+        refresh()
+        assert dirty(section) == [2, 4]
+
+
+def one_batch(work):
+    """Build what is dirty now, and nothing that becomes it meanwhile."""
+    from django_sitemaps_plus.building.claims import claim
+
+    pages = claim(work.sections, since=work.since)
+    if pages:
+        work._build(pages)
+    return work.counts
+
+
+class TestMerge:
+    @pytest.fixture
+    def section(self, publish):
+        """Four pages of ten; then 2 and 3 shrink to two entries each."""
+        spread(40)
+        section = publish(limited(10))
+        for product in Product.objects.filter(pk__gt=120, pk__lte=200):
+            product.delete()
+        for product in Product.objects.filter(pk__gt=220, pk__lte=300):
+            product.delete()
+        return section
+
+    def test_two_small_neighbours_become_one(self, section):
+        """The first keeps its number and takes the other's range."""
+        refresh((), ALLOW)
+        assert (numbers(section), sizes(section)) == ([1, 2, 4], [10, 4, 10])
+        page = section.pages.get(number=2)
+        assert (page.low, page.high) == ("110", "310")
+        assert dirty(section) == []
+
+    def test_the_page_that_went_answers_until_it_is_pruned(self, section, client):
+        """A crawler may hold an index that names it; then it is gone for ever."""
+        refresh((), ALLOW)
+        assert locs(client.get(url(3)).content) == [
+            f"https://example.com/products/p-{key}/" for key in (210, 220)
+        ]
+        assert listed(client) == [1, 2, 4]
+        section.pages.filter(state="retired").delete()
+        assert client.get(url(3)).status_code == 410
+        assert client.get(url(5)).status_code == 404
+
+    def test_its_number_is_not_used_again(self, section):
+        """Neither by a split nor by a new plan."""
+        refresh((), ALLOW)
+        section.pages.filter(state="retired").delete()
+        add(*range(211, 220), *range(221, 230))
+        refresh()
+        assert 3 not in numbers(section)
+        refresh((), Options(replan=True, allow_shrink=True))
+        used = list(section.pages.values_list("number", flat=True))
+        assert 3 not in used
+        assert len(set(used)) == len(used)
+
+    def test_full_pages_do_not_merge(self, publish):
+        """Nor do two that hold half of a page together."""
+        spread(20)
+        section = publish(limited(10))
+        Product.objects.filter(pk__in=[40, 50, 60, 70, 80, 90]).delete()
+        refresh((), ALLOW)
+        assert (numbers(section), sizes(section)) == ([1, 2], [4, 10])
+
+
+class TestEmptyPages:
+    def test_an_empty_page_keeps_its_number_and_returns(self, publish, client):
+        """It leaves the index and answers 404 meanwhile."""
+        spread(30)
+        section = publish(limited(10))
+        Product.objects.filter(pk__gt=100, pk__lte=200).delete()
+        refresh((), ALLOW)
+        assert client.get(url(2)).status_code == 404
+        assert listed(client) == [1, 3]
+        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 0, 10])
+        add(150)
+        refresh()
+        assert locs(client.get(url(2)).content) == [
+            "https://example.com/products/p-150/"
+        ]
+        assert listed(client) == [1, 2, 3]
+
+    def test_a_section_that_was_empty_gets_its_first_row(self, publish, client):
+        """Its one page waits for it."""
+        section = publish(limited(10))
+        assert client.get(url(1)).status_code == 404
+        add(5)
+        refresh()
+        assert client.get(url(1)).status_code == 200
+        assert numbers(section) == [1]
+
+
+class ShopSource(ModelSource):
+    """Keys that do not grow."""
+
+    model = Shop
+    location = Route("shop-detail", pk="pk")
+    limit = 10
+
+
+class TestRandomKeys:
+    def test_a_first_plan_of_uuids_parts_their_space(self, publish):
+        """Each row is on one page, and no page is too full."""
+        Shop.objects.bulk_create([Shop(pk=uuid.uuid4()) for _ in range(95)])
+        section = publish(ShopSource)
+        assert sum(sizes(section)) == 95
+        assert max(sizes(section)) <= 10
+
+    def test_random_inserts_touch_their_own_pages(self, publish):
+        """All other objects stay."""
+        Shop.objects.bulk_create([Shop(pk=uuid.uuid4()) for _ in range(95)])
+        section = publish(ShopSource)
+        for _ in range(12):
+            before = objects(section)
+            Shop.objects.create()
+            refresh()
+            after = objects(section)
+            touched = [n for n in after if after[n] != before.get(n)]
+            assert len(touched) <= 2
+        assert sum(sizes(section)) == 107
+        assert max(sizes(section)) <= 11
+
+
+class TestNoOscillation:
+    @pytest.mark.parametrize("key", [101, 195, 305, 401], ids=str)
+    def test_a_row_that_comes_and_goes_does_not_split_and_merge_each_time(
+        self, publish, key
+    ):
+        """After the first split there is room."""
+        spread(30)
+        section = publish(limited(10))
+        add(*[n for n in (102, 196, 306) if n != key])
+        refresh()
+        versions = []
+        for _ in range(6):
+            product = add(key)[0]
+            refresh()
+            product.delete()
+            refresh()
+            versions.append(Section.objects.get(pk=section.pk).plan_version)
+        assert len(set(versions[1:])) == 1
+        pages = section.pages.filter(state="active", wanted__gt=F("built"))
+        assert not pages.exists()

@@ -1,0 +1,3 @@
+"""Tests of noticing what has changed."""
+
+from __future__ import annotations

@@ -1,0 +1,68 @@
+"""What has been noticed, as short words to compare."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db.models import F
+
+from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.models import Change, Page, Section
+from tests.testapp.models import Author, Book, Event, Place, Product
+
+
+class PlaceSource(ModelSource):
+    """Places by their slug."""
+
+    model = Place
+    location = Route("product-detail", slug="slug")
+
+
+class EventSource(ModelSource):
+    """Events while they last."""
+
+    model = Event
+    location = Route("product-detail", slug="slug")
+    starts = "starts_at"
+    ends = "ends_at"
+
+
+class BookSource(ModelSource):
+    """Books by their slug."""
+
+    model = Book
+    location = Route("book-detail", slug="slug")
+
+
+def recorded(alias: str = "default") -> list[tuple[str, str, str]]:
+    """Return kind, low and high of the changes of a database, in their order."""
+    rows = Change.objects.using(alias).order_by("id")
+    return [(row.kind, row.low, row.high) for row in rows]
+
+
+def keys(*objects: Any) -> list[tuple[str, str, str]]:
+    """Return the changes that saves of these objects leave."""
+    return [("key", str(item.pk), "") for item in objects]
+
+
+def dirty(section: Section) -> list[int]:
+    """Return the numbers of the pages that are to be built again."""
+    pages = section.pages.filter(wanted__gt=F("built")).order_by("number")
+    return list(pages.values_list("number", flat=True))
+
+
+def page_of(section: Section, number: int) -> Page:
+    """Return a page as it is now."""
+    return section.pages.get(number=number)
+
+
+def make_product(slug: str, **fields: Any) -> Product:
+    """Add one product by a statement that sends no signal."""
+    return Product.objects.bulk_create([Product(name=slug, slug=slug, **fields)])[0]
+
+
+def make_books(author: Author, count: int, prefix: str = "book") -> list[Book]:
+    """Add books by a statement that sends no signal."""
+    made = [Book(author=author, slug=f"{prefix}-{n}") for n in range(count)]
+    Book.objects.bulk_create(made)
+    return list(Book.objects.filter(slug__startswith=prefix).order_by("pk"))

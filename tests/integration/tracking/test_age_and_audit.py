@@ -1,0 +1,190 @@
+"""Pages that nobody tells of grow old, and the audit compares the rest in turn."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+
+from django_sitemaps_plus import Source, ViewSource, notify_changed
+from django_sitemaps_plus.building import refresh as refreshing
+from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.models import Page, Section
+from tests.integration.shop import ProductSource, limited, make_products
+from tests.testapp.models import Product
+
+from .rows import dirty, page_of, recorded
+
+pytestmark = pytest.mark.django_db
+
+
+def make_older(section, seconds):
+    """Let the last comparison of all pages lie further back."""
+    section.pages.update(checked_at=F("checked_at") - timedelta(seconds=seconds))
+
+
+def rendered(**options):
+    return refresh((), Options(**options)).sections[0].rendered
+
+
+class Views(ViewSource):
+    """Three views."""
+
+    views = ["home", "about", "contact"]
+
+
+class Listed(Sitemap):
+    """A contrib class whose items are a list."""
+
+    def items(self):
+        return list(Product.objects.order_by("pk"))
+
+
+class TestMaxAge:
+    @pytest.mark.parametrize(
+        "source", [Views, Listed, GenericSitemap({"queryset": Product.objects.all()})]
+    )
+    def test_pages_whose_changes_nobody_tells_are_rendered_once_old(
+        self, publish, source
+    ):
+        """Views and contrib classes by default after an hour."""
+        make_products(2)
+        section = publish(source)
+        assert rendered() == 0
+        make_older(section, 3_599 - 60)
+        assert rendered() == 0
+        make_older(section, 61)
+        assert rendered() == 1
+        assert rendered() == 0
+
+    def test_what_a_contrib_class_lists_is_found_by_age_alone(self, publish, client):
+        """A contrib class with a list of items has no model that we could follow."""
+        make_products(2)
+        section = publish(Listed)
+        make_products(1, first=2)
+        refresh()
+        assert page_of(section, 1).entries == 2
+        make_older(section, 3_600)
+        refresh()
+        assert page_of(section, 1).entries == 3
+
+    def test_a_source_may_choose_its_age(self, publish):
+        """None is never."""
+        section = publish(type("Quick", (Views,), {"max_age": 60}))
+        make_older(section, 61)
+        assert rendered() == 1
+        section = publish(type("Never", (Views,), {"max_age": None}), "never")
+        make_older(section, 7_000)
+        assert refresh(["never"]).sections[0].rendered == 0
+
+    def test_a_model_source_has_none(self, publish):
+        """Its changes are noticed otherwise."""
+        make_products(2)
+        section = publish(ProductSource)
+        make_older(section, 7_000)
+        assert rendered() == 0
+
+    def test_an_old_page_that_is_the_same_is_not_flipped(self, publish):
+        """It was looked at, and nothing else."""
+        section = publish(Views)
+        before = page_of(section, 1)
+        make_older(section, 4_000)
+        refresh()
+        after = page_of(section, 1)
+        assert (after.object, after.published_at) == (
+            before.object,
+            before.published_at,
+        )
+        assert after.checked_at >= before.checked_at
+
+
+class TestAudit:
+    @pytest.fixture
+    def section(self, publish):
+        make_products(12)
+        return publish(limited(3))
+
+    def test_it_finds_what_nobody_told(self, section, client):
+        """Raw SQL without a new lastmod leaves no other trace."""
+        with connection.cursor() as cursor:
+            cursor.execute(
+                "UPDATE testapp_product SET slug = %s WHERE slug = %s",
+                ["told-nobody", "product-00004"],
+            )
+        refresh()
+        assert recorded() == []
+        assert b"told-nobody" not in client.get("/sitemap-products-2.xml").content
+        make_older(section, 90_000)
+        report = refresh().sections[0]
+        assert (report.rendered, report.stored) == (4, 1)
+        assert b"told-nobody" in client.get("/sitemap-products-2.xml").content
+
+    def test_it_leaves_young_pages_alone(self, section, settings):
+        """AUDIT_EVERY says how old a page must be."""
+        make_older(section, 80_000)
+        assert rendered() == 0
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_EVERY": 70_000}
+        assert rendered() == 4
+
+    def test_it_compares_each_page_once(self, section):
+        """A compared page is young again."""
+        make_older(section, 90_000)
+        assert rendered() == 4
+        assert rendered() == 0
+
+    def test_it_stays_within_its_budget(self, section, settings, monkeypatch):
+        """The pages longest unchecked come first; the rest waits for the next."""
+        monkeypatch.setattr(refreshing, "AUDIT_PAGES", 1)
+        make_older(section, 90_000)
+        section.pages.filter(number=3).update(checked_at=Now() - timedelta(days=9))
+        ticks = iter(range(1_000))
+        monkeypatch.setattr(refreshing.time, "monotonic", lambda: next(ticks) * 4.0)
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_SECONDS": 10}
+        done = refresh().sections[0].rendered
+        assert 1 <= done < 4
+        old = Page.objects.filter(checked_at__lt=Now() - timedelta(days=1))
+        assert 3 not in old.values_list("number", flat=True)
+
+    def test_no_budget_is_no_audit(self, section, settings):
+        """AUDIT_SECONDS = 0 switches it off."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_SECONDS": 0}
+        make_older(section, 90_000)
+        assert rendered() == 0
+
+    def test_full_compares_all_at_once(self, section):
+        """--full is the audit without a budget."""
+        Product.objects.filter(slug="product-00004").update(slug="told-nobody")
+        report = refresh((), Options(full=True)).sections[0]
+        assert (report.rendered, report.stored) == (4, 1)
+
+
+def test_every_way_at_once_marks_each_page_once(publish):
+    """A save, a word, a lastmod and age meet in one refresh."""
+    made = make_products(12)
+    section = publish(limited(3))
+    make_older(section, 90_000)
+    made[0].save()
+    Product.objects.filter(pk=made[4].pk).update(slug="renamed")
+    notify_changed(Product.objects.filter(pk=made[4].pk))
+    report = refresh().sections[0]
+    assert (report.rendered, report.stored) == (4, 1)
+    assert dirty(Section.objects.get(name="products")) == []
+    assert recorded() == []
+
+
+class Positions(Source):
+    """A source that yields nothing."""
+
+    def entries(self, origin):
+        return []
+
+
+def test_an_empty_source_grows_old_as_well(publish):
+    """Its one page waits for the first entry."""
+    section = publish(Positions)
+    make_older(section, 4_000)
+    assert rendered() == 1

@@ -1,0 +1,210 @@
+"""A save of columns that no page depends on writes nothing; any doubt counts."""
+
+from __future__ import annotations
+
+import pytest
+from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Coalesce, Lower, Now
+
+from django_sitemaps_plus import Route
+from django_sitemaps_plus.building.refresh import Options, refresh
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Book, Product
+
+from .rows import keys, make_product, page_of, recorded
+
+pytestmark = pytest.mark.django_db
+
+SOME_BOOK = Book.objects.filter(slug=OuterRef("slug"))
+
+
+def rows(change):
+    """Return a get_queryset that does something with the products."""
+    return {"get_queryset": lambda self: change(Product.objects.all())}
+
+
+def method(self, obj):
+    return obj.popularity
+
+
+# What a source says, the columns that count then, and one that does not.
+TOLD = {
+    "declared": ({}, "slug updated_at", "popularity"),
+    "path": ({"priority": "popularity"}, "popularity slug", "name"),
+    "F": ({"priority": F("popularity")}, "popularity", "name"),
+    "function": (
+        {"lastmod": Coalesce("created_on", "updated_at")},
+        "created_on updated_at",
+        "name",
+    ),
+    "case": (
+        {"priority": Case(When(popularity__gt=5, then=0.9), default=0.1)},
+        "popularity",
+        "name",
+    ),
+    "case of Q": (
+        {
+            "priority": Case(
+                When(Q(popularity__gt=5) | ~Q(name="x"), then=Value(0.9)),
+                default=Value(0.1),
+            )
+        },
+        "popularity name",
+        "created_on",
+    ),
+    "route": (
+        {"location": Route("product-detail", slug=Lower("name"))},
+        "name",
+        "slug",
+    ),
+    "filter": (rows(lambda p: p.filter(published=True)), "published", "name"),
+    "exclude": (rows(lambda p: p.exclude(published=False)), "published", "name"),
+    "Q": (
+        rows(lambda p: p.filter(Q(published=True) | ~Q(frequency="x"))),
+        "published frequency",
+        "name",
+    ),
+    "F in a filter": (
+        rows(lambda p: p.filter(updated_at__gt=F("created_on"))),
+        "created_on",
+        "name",
+    ),
+    "transform": (
+        rows(lambda p: p.filter(created_on__year=2026)),
+        "created_on",
+        "name",
+    ),
+    "now": (rows(lambda p: p.filter(created_on__lte=Now())), "created_on", "name"),
+    "annotation": (
+        {"priority": "score", **rows(lambda p: p.annotate(score=F("popularity")))},
+        "popularity",
+        "name",
+    ),
+    "alias": (
+        rows(lambda p: p.alias(x=Lower("frequency")).filter(x="daily")),
+        "frequency",
+        "name",
+    ),
+}
+
+# What cannot be told counts as a whole.
+UNTOLD = {
+    "method": {"priority": method},
+    "no location": {"location": None},
+    "Exists": rows(lambda p: p.filter(Exists(SOME_BOOK))),
+    "Subquery": rows(
+        lambda p: p.annotate(x=Subquery(SOME_BOOK.values("slug"))).filter(x=None)
+    ),
+    "in a query": rows(lambda p: p.filter(slug__in=Book.objects.values("slug"))),
+    "RawSQL": rows(lambda p: p.annotate(x=RawSQL("popularity", ())).filter(x=None)),
+    "extra": rows(lambda p: p.extra(where=["popularity IS NULL"])),
+    "declared Exists": {"priority": Case(When(Exists(SOME_BOOK), then=0.9))},
+    "declared Subquery": {"changefreq": Subquery(SOME_BOOK.values("slug")[:1])},
+    "declared RawSQL": {"priority": RawSQL("popularity", ())},
+    "fails": rows(lambda p: p.filter(no_such_column=1)),
+}
+
+
+@pytest.fixture
+def planned(sections, monkeypatch):
+    """Register a source as if it had a plan, whether it can be built or not."""
+    monkeypatch.setattr(
+        "django_sitemaps_plus.tracking.recording.is_planned", lambda section: True
+    )
+    return lambda attributes: sections.register("products", limited(10, **attributes))
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_a_column_that_is_named_counts_and_another_does_not(planned, name):
+    """Declarations, filters and annotations name columns."""
+    attributes, counting, other = TOLD[name]
+    product = make_product("one")
+    planned(attributes)
+    product.save(update_fields=[other])
+    assert recorded() == []
+    for column in counting.split():
+        product.save(update_fields=[column])
+    assert recorded() == keys(product) * len(counting.split())
+
+
+@pytest.mark.parametrize("name", UNTOLD)
+def test_every_column_counts_where_nobody_can_tell(planned, name):
+    """A method may read anything, and so may SQL that we do not see into."""
+    product = make_product("one")
+    planned(UNTOLD[name])
+    product.save(update_fields=["popularity"])
+    assert recorded() == keys(product)
+
+
+def test_several_columns_count_where_one_does(planned):
+    """A save of a column of ours and others is recorded."""
+    product = make_product("one")
+    planned({})
+    product.save(update_fields=["popularity", "name", "slug"])
+    assert recorded() == keys(product)
+
+
+def test_a_save_without_update_fields_counts(planned):
+    """Nobody says which of its columns have changed."""
+    product = make_product("one")
+    planned({})
+    product.save()
+    assert recorded() == keys(product)
+
+
+def test_a_save_of_no_column_writes_nothing(planned):
+    """Django sends no signal for it either."""
+    product = make_product("one")
+    planned({})
+    product.save(update_fields=[])
+    assert recorded() == []
+
+
+def test_the_order_of_the_queryset_does_not_count(publish):
+    """Pages list their rows by key, so no order moves an entry."""
+    make_products(3)
+    section = publish(limited(10, **rows(lambda p: p.order_by("name"))))
+    before = page_of(section, 1).plain_hash
+    product = Product.objects.order_by("pk")[0]
+    product.name = "zzz"
+    product.save(update_fields=["name"])
+    assert recorded() == []
+    refresh((), Options(full=True))
+    assert page_of(section, 1).plain_hash == before
+
+
+def test_a_row_enters_and_leaves_by_the_filters_column_alone(publish):
+    """The published pages follow a save of nothing but that column."""
+    products = make_products(3)
+    section = publish(limited(10, **rows(lambda p: p.filter(published=True))))
+    totals = []
+    for is_published in (False, True):
+        products[1].published = is_published
+        products[1].save(update_fields=["published"])
+        refresh()
+        totals.append(page_of(section, 1).entries)
+    assert totals == [2, 3]
+
+
+def test_a_change_that_is_on_no_page_leaves_the_page_as_it_was(publish, client):
+    """A view counter saved ends without a new file, ETag, lastmod or flip."""
+    products = make_products(3)
+
+    def priority(self, obj):
+        return 0.5 if obj.popularity != 1 else 0.6  # it reads more than it shows
+
+    section = publish(limited(10, priority=priority))
+    before, answer = served(section), client.get("/sitemap-products-1.xml")
+    products[1].popularity = 7
+    products[1].save(update_fields=["popularity"])
+    assert recorded() == keys(products[1])
+    report = refresh()
+    assert (report.sections[0].rendered, report.sections[0].stored) == (1, 0)
+    assert served(section) == before
+    assert client.get("/sitemap-products-1.xml")["ETag"] == answer["ETag"]
+
+
+def served(section):
+    page = page_of(section, 1)
+    return page.object, page.gzip_hash, page.lastmod, page.published_at

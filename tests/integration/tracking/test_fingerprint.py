@@ -1,0 +1,264 @@
+"""A deploy that changes what a source says marks all its pages, and announces none."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import UTC, date, datetime
+
+import pytest
+from django.contrib.sitemaps import GenericSitemap
+from django.utils import timezone
+
+from django_sitemaps_plus import Route
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.testing import temporary_source
+from django_sitemaps_plus.tracking.fingerprint import fingerprint
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Label, Product
+
+from .rows import dirty
+
+pytestmark = pytest.mark.django_db
+
+SITE = Site("default", "https://example.com")
+
+
+def words(attributes, site=SITE):
+    """Return the fingerprint of the usual source with other attributes."""
+    with temporary_source("products", limited(10, **attributes)):
+        return fingerprint(registry.get("products"), site)
+
+
+def one(self, obj):
+    return 0.1
+
+
+def two(self, obj):
+    return 0.2
+
+
+def nested(self, obj):
+    return max([0.1 for _ in "ab"])
+
+
+def nested_two(self, obj):
+    return max([0.2 for _ in "ab"])
+
+
+def published(self):
+    return Product.objects.filter(published=True)
+
+
+def hidden(self):
+    return Product.objects.filter(published=False)
+
+
+CHANGES = {
+    "a declaration": ({"changefreq": "weekly"}, {"changefreq": "daily"}),
+    "a path": ({"lastmod": "updated_at"}, {"lastmod": "created_on"}),
+    "a route": ({}, {"location": Route("product-detail", slug="name")}),
+    "an added declaration": ({}, {"priority": 0.5}),
+    "a method's body": ({"priority": one}, {"priority": two}),
+    "a comprehension in a method": ({"priority": nested}, {"priority": nested_two}),
+    "the filter": ({"get_queryset": published}, {"get_queryset": hidden}),
+    "the key": ({}, {"key": "slug"}),
+    "the database": ({}, {"using": "default"}),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_it_tells_sources_apart(name):
+    """All that decides what is on a page counts."""
+    before, after = CHANGES[name]
+    assert words(before) == words(before)
+    assert words(before) != words(after)
+
+
+@pytest.mark.parametrize(
+    "site",
+    [Site("default", "https://other.example"), Site("default", SITE.origin, "/a/")],
+)
+def test_it_tells_origins_apart(site):
+    """BASE_URL is part of each location."""
+    assert words({}) != words({}, site)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [("LANGUAGE_CODE", "de"), ("LANGUAGES", [("en", "English")]), ("USE_I18N", False)],
+)
+def test_it_tells_languages_apart(settings, setting, value):
+    """They decide what a translated URL looks like."""
+    before = words({})
+    setattr(settings, setting, value)
+    assert words({}) != before
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [{"limit": 99}, {"max_age": 5}, {"on_error": "raise"}, {"track_deletes": False}],
+)
+def test_how_pages_are_cut_and_built_does_not_count(attributes):
+    """The bytes of an entry stay the same."""
+    source = {"limit": 10, **attributes}
+    limit = source.pop("limit")
+    with temporary_source("products", limited(limit, **source)):
+        assert fingerprint(registry.get("products"), SITE) == words({})
+
+
+@pytest.mark.parametrize(
+    "present", [timezone.now, lambda: timezone.now().date()], ids=["time", "day"]
+)
+def test_a_filter_by_the_present_time_does_not_count(monkeypatch, present):
+    """Else every refresh would render everything."""
+
+    def current(self):
+        field = "updated_at" if isinstance(present(), datetime) else "created_on"
+        return Product.objects.filter(**{f"{field}__lte": present()})
+
+    found = set()
+    for day in (date(2026, 1, 1), date(2026, 1, 2)):
+        moment = datetime(day.year, day.month, day.day, 1, tzinfo=UTC)
+        monkeypatch.setattr("django.utils.timezone.now", lambda moment=moment: moment)
+        found.add(words({"get_queryset": current}))
+    assert len(found) == 1
+
+
+def test_a_filter_that_lists_nothing_has_a_fingerprint(publish):
+    """Django refuses to write its SQL."""
+    section = publish(
+        limited(10, get_queryset=lambda self: Product.objects.filter(pk__in=[]))
+    )
+    refresh()
+    assert section.pages.count() == 1
+    assert words({"get_queryset": lambda self: Product.objects.none()}) != words({})
+
+
+def test_rows_do_not_count(django_assert_num_queries):
+    """A GenericSitemap holds a queryset, which is not asked for its rows."""
+    sitemap = GenericSitemap({"queryset": Product.objects.all(), "date_field": "pk"})
+    found = set()
+    for number in range(2):
+        make_products(1, first=number)
+        with temporary_source("products", sitemap), django_assert_num_queries(0):
+            found.add(fingerprint(registry.get("products"), SITE))
+    assert len(found) == 1
+
+
+CHILD = """
+import django
+from django.conf import settings
+settings.configure(SITEMAPS_PLUS={"BASE_URL": "https://example.com"}, USE_TZ=True,
+    INSTALLED_APPS=["django_sitemaps_plus"])
+django.setup()
+from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.tracking.fingerprint import fingerprint
+
+class Source(ViewSource):
+    views = ["home"]
+    kinds = {"a", "b", "c", "d"}
+    more = frozenset({"e", "f", "g", "h"})
+    def priority(self, item):
+        return 0.5 if item in {"a", "b", "c", "d", "e"} else 0.4
+
+print(fingerprint(Source(), Site("default", "https://example.com")))
+"""
+
+
+def test_it_is_the_same_in_every_process():
+    """Sets of strings are in another order in each, and a build from cron is one."""
+    found = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", CHILD],
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        found.add(done.stdout)
+    assert len(found) == 1
+
+
+class TestDeploys:
+    @pytest.fixture
+    def section(self, publish):
+        make_products(6)
+        return publish(limited(3))
+
+    def deploy(self, **attributes):
+        """Replace the source by one with other attributes, as a restart does."""
+        registry.unregister("products")
+        registry.register("products", limited(3, **attributes))
+
+    def test_a_changed_declaration_is_published(self, section, client):
+        """Every page is rendered anew by the next refresh."""
+        self.deploy(changefreq="daily")
+        report = refresh().sections[0]
+        assert (report.rendered, report.stored) == (2, 2)
+        assert b"daily" in client.get("/sitemap-products-2.xml").content
+        assert refresh().sections[0].rendered == 0
+
+    def test_it_is_not_announced(self, section):
+        """No content has changed, so no search engine is told."""
+        heard = []
+
+        def hear(announce, updated, **kwargs):
+            heard.append((announce, len(updated)))
+
+        urls_changed.connect(hear)
+        try:
+            self.deploy(changefreq="daily")
+            refresh()
+        finally:
+            urls_changed.disconnect(hear)
+        assert heard == [(False, 3), (False, 3)]
+
+    def test_a_change_of_content_beside_it_is_announced(self, section):
+        """The page of a row that was saved is told of, the other is not."""
+        heard = {}
+
+        def hear(announce, updated, added, **kwargs):
+            heard[announce] = len(updated) + len(added)
+
+        urls_changed.connect(hear)
+        try:
+            self.deploy(changefreq="daily")
+            product = Product.objects.order_by("pk")[5]
+            product.slug = "renamed"
+            product.save()
+            refresh()
+        finally:
+            urls_changed.disconnect(hear)
+        assert heard == {False: 3, True: 3}
+
+    def test_a_changed_limit_marks_nothing(self, section):
+        """It is followed as pages are rendered, or at once by --replan."""
+        registry.unregister("products")
+        registry.register("products", limited(4))
+        assert refresh().sections[0].rendered == 0
+
+    def test_a_changed_origin_is_published(self, section, client, settings):
+        """BASE_URL moves every location."""
+        settings.SITEMAPS_PLUS = {
+            **settings.SITEMAPS_PLUS,
+            "BASE_URL": "https://new.example",
+        }
+        assert get_site().origin == "https://new.example"
+        assert refresh().sections[0].stored == 2
+        assert b"https://new.example/" in client.get("/sitemap-products-1.xml").content
+
+    def test_a_refresh_without_a_deploy_marks_nothing(self, section):
+        """The stored fingerprint is the present one."""
+        refresh()
+        assert dirty(Section.objects.get(name="products")) == []
+        assert Label.objects.count() == 0

@@ -1,0 +1,239 @@
+"""A refresh looks back at rows whose lastmod is new, where an index helps to."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking import lookback
+from tests.integration.shop import START, limited, make_products
+from tests.testapp.models import Place, Product
+
+from .rows import PlaceSource, dirty, recorded
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+MINUTE = timedelta(minutes=1)
+
+
+class Clock:
+    """The time that the app sees."""
+
+    def __init__(self, now):
+        self.time = now
+
+    def __call__(self):
+        from django.conf import settings
+
+        if settings.USE_TZ:
+            return self.time
+        return timezone.make_naive(self.time)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    clock = Clock(NOW)
+    monkeypatch.setattr("django.utils.timezone.now", clock)
+    return clock
+
+
+def look(section):
+    """Look back once; return the pages that are dirty then, and build them."""
+    section = Section.objects.get(pk=section.pk)
+    lookback.look_back(section, registry.get(section.name))
+    found = dirty(section)
+    section.pages.update(built=100, wanted=100)
+    return found
+
+
+@pytest.fixture
+def section(clock, publish):
+    """Twelve products, three a page, the last lastmod at START + 11 minutes."""
+    make_products(12)
+    return publish(limited(3))
+
+
+def update(number, moment, **fields):
+    pk = Product.objects.order_by("pk")[number].pk
+    Product.objects.filter(pk=pk).update(updated_at=moment, **fields)
+
+
+class TestFinding:
+    def test_an_update_of_lastmod_is_found(self, section):
+        """No signal and no word told of it."""
+        update(4, NOW - MINUTE)
+        assert recorded() == []
+        assert look(section) == [2]
+
+    def test_a_refresh_publishes_it(self, section, client):
+        """The page shows the new slug."""
+        update(4, NOW - MINUTE, slug="renamed")
+        refresh()
+        assert b"/products/renamed/" in client.get("/sitemap-products-2.xml").content
+
+    def test_an_old_lastmod_is_not_found(self, section):
+        """Only what is new is looked at."""
+        update(4, START - timedelta(days=1))
+        assert look(section) == []
+
+    def test_a_second_look_marks_nothing(self, section):
+        """The rows at its edge are known by then."""
+        update(4, NOW - MINUTE)
+        look(section)
+        assert look(section) == []
+
+    def test_the_first_look_after_the_first_build_marks_nothing(self, section):
+        """What was built a moment ago is not new, however close its dates are."""
+        assert look(section) == []
+
+    def test_a_row_without_a_lastmod_is_no_obstacle(self, section):
+        """Nor is one that loses it found."""
+        update(4, None)
+        assert look(section) == []
+
+    def test_an_empty_table_is_no_obstacle(self, clock, publish):
+        """Its first row is found."""
+        section = publish(limited(3))
+        look(section)
+        make_products(1)
+        assert look(section) in ([], [1])
+        update(0, NOW - MINUTE)
+        assert look(section) == [1]
+
+
+class TestWhereItDoesNotLook:
+    def test_a_lastmod_without_an_index(self, clock, publish):
+        """A scan of the table each time would cost too much; a check says so."""
+        place = Place.objects.create(slug="one", updated_at=START)
+        section = publish(type("P", (PlaceSource,), {"lastmod": "updated_at"}))
+        Place.objects.filter(pk=place.pk).update(updated_at=NOW - MINUTE)
+        assert look(section) == []
+
+    @pytest.mark.parametrize("lastmod", [None, NOW, "created_on"])
+    def test_a_lastmod_that_is_no_indexed_column(self, clock, publish, lastmod):
+        """Nothing can be asked of it."""
+        make_products(3)
+        section = publish(limited(3, lastmod=lastmod))
+        update(1, NOW - MINUTE)
+        assert look(section) == []
+
+    def test_a_method(self, clock, publish):
+        """Its value is in no column."""
+        make_products(3)
+        section = publish(limited(3, lastmod=lambda self, obj: obj.updated_at))
+        update(1, NOW - MINUTE)
+        assert look(section) == []
+
+
+class TestTheFuture:
+    def test_a_date_in_the_future_is_ignored(self, section):
+        """Else nothing before it would be found any more."""
+        update(4, NOW + timedelta(days=400))
+        assert look(section) == []
+        update(7, NOW - MINUTE)
+        assert look(section) == [3]
+
+    def test_a_date_of_the_future_is_found_once_it_has_come(self, section, clock):
+        """By then it is no longer in the future."""
+        update(4, NOW + timedelta(hours=1))
+        look(section)
+        clock.time += timedelta(hours=2)
+        assert look(section) == [2]
+
+    def test_a_clock_that_went_back_finds_rows_again(self, section, clock):
+        """It looks from the present, not from the newest it has seen."""
+        update(4, NOW)
+        look(section)
+        clock.time -= timedelta(hours=1)
+        update(7, clock.time - MINUTE)
+        assert look(section) == [3]
+
+
+class TestTheOverlap:
+    def test_a_row_that_was_committed_late_is_found(self, section):
+        """Its transaction stamped it up to ten minutes before the newest."""
+        update(4, NOW)
+        look(section)
+        update(7, NOW - 9 * MINUTE)
+        assert look(section) == [3]
+
+    def test_a_row_from_before_the_overlap_is_not_found(self, section):
+        """The audit is for that."""
+        update(4, NOW)
+        look(section)
+        update(7, NOW - 11 * MINUTE)
+        assert look(section) == []
+
+    def test_a_row_within_the_overlap_is_found_each_time_it_changes(self, section):
+        """It is known by key and lastmod."""
+        found = []
+        for seconds in (30, 20, 10):
+            update(4, NOW - timedelta(seconds=seconds))
+            found.append(look(section))
+        assert found == [[2], [2], [2]]
+
+
+class TestManyRows:
+    @pytest.fixture(autouse=True)
+    def few(self, monkeypatch):
+        monkeypatch.setattr(lookback, "MAX_ROWS", 5)
+
+    def test_more_rows_than_it_takes_mark_the_section(self, section):
+        """To locate them all would cost more than to render."""
+        Product.objects.update(updated_at=NOW - MINUTE)
+        assert look(section) == [1, 2, 3, 4]
+
+    @pytest.mark.parametrize("spread", [0, 1])
+    def test_a_second_look_at_many_rows_marks_nothing(self, section, spread):
+        """Else each refresh would render all, until something newer came."""
+        for number in range(12):
+            update(number, NOW - MINUTE - number * spread * timedelta(seconds=1))
+        look(section)
+        assert [look(section), look(section)] == [[], []]
+
+    def test_what_comes_after_many_rows_is_found(self, section):
+        """By itself, not with all of them again."""
+        Product.objects.update(updated_at=NOW - MINUTE)
+        look(section)
+        update(7, NOW - timedelta(seconds=30))
+        assert [look(section), look(section)] == [[3], []]
+
+    def test_many_rows_before_the_first_build_mark_nothing(self, clock, publish):
+        """An import of a moment ago is on the pages already."""
+        make_products(12, updated_at=NOW - MINUTE)
+        section = publish(limited(3))
+        assert [look(section), look(section)] == [[], []]
+
+
+class TestOtherDates:
+    def test_a_column_of_days(self, clock, publish):
+        """A day is looked at as a whole, and again until the next."""
+        places = [
+            Place.objects.create(slug=f"place-{n}", seen_on=date(2026, 2, 1))
+            for n in range(6)
+        ]
+        attributes = {"lastmod": "seen_on", "limit": 3}
+        section = publish(type("P", (PlaceSource,), attributes))
+        assert look(section) == []
+        rows = Place.objects.filter(pk=places[4].pk)
+        rows.update(seen_on=date(2026, 3, 1))
+        assert [look(section), look(section)] == [[2], []]
+        rows.update(seen_on=date(2026, 3, 2))  # tomorrow
+        assert look(section) == []
+        clock.time += timedelta(days=1)
+        assert look(section) == [2]
+
+    def test_without_time_zones(self, clock, publish, settings):
+        """USE_TZ = False stores naive times, ours included."""
+        settings.USE_TZ = False
+        naive = timezone.make_naive(NOW)
+        make_products(6, updated_at=naive - timedelta(hours=1))
+        section = publish(limited(3))
+        update(4, naive - MINUTE)
+        assert [look(section), look(section)] == [[2], []]

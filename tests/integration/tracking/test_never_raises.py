@@ -1,0 +1,135 @@
+"""Whatever is wrong with us, the user's save and its transaction go on."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import DatabaseError, connection, transaction
+
+from django_sitemaps_plus import conf
+from django_sitemaps_plus.models import Change, Page
+from django_sitemaps_plus.tracking import recording
+from tests.integration.shop import ProductSource, limited
+from tests.testapp.models import Product
+
+from .rows import make_product, recorded
+
+
+class Unreadable:
+    """A key attribute that raises."""
+
+    def __get__(self, instance, owner):
+        raise RuntimeError("no key today")
+
+
+def no_changes(monkeypatch, publish):
+    """A database that our table is missing on."""
+    publish(ProductSource)
+    monkeypatch.setattr(Change._meta, "db_table", "no_such_table")
+
+
+def no_pages(monkeypatch, publish):
+    """A database on which nothing of ours was ever migrated."""
+    publish(ProductSource)
+    recording._planned.clear()
+    monkeypatch.setattr(Page._meta, "db_table", "no_such_table")
+
+
+def long_name(monkeypatch, publish):
+    """A value that its column does not take."""
+    publish(ProductSource)
+    monkeypatch.setattr(recording, "_row", lambda *args: ("x" * 200, "key", "1", None))
+    monkeypatch.setattr(recording, "is_planned", lambda section: True)
+
+
+def bad_key(monkeypatch, publish):
+    """The user's own attribute raises."""
+    publish(ProductSource)
+    monkeypatch.setattr(Product, "broken", Unreadable(), raising=False)
+    monkeypatch.setattr(
+        "django_sitemaps_plus.tracking.watching.Watched.key_attribute", "broken"
+    )
+
+
+def bad_columns(monkeypatch, publish):
+    """What the section depends on cannot be found out."""
+    publish(ProductSource)
+
+    def fail(*args):
+        raise RuntimeError("no columns")
+
+    monkeypatch.setattr(recording, "_fields", fail)
+
+
+def bad_settings(monkeypatch, publish):
+    """The setting cannot be read."""
+    publish(ProductSource)
+
+    def fail():
+        raise TypeError("broken")
+
+    monkeypatch.setattr(recording, "get_settings", fail)
+
+
+FAULTS = [no_changes, no_pages, long_name, bad_key, bad_columns, bad_settings]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@pytest.mark.django_db
+def test_the_transaction_of_a_save_goes_on(fault, publish, monkeypatch, messages):
+    """The row is saved, and more can be done in the same transaction."""
+    product = make_product("one")
+    fault(monkeypatch, publish)
+    with transaction.atomic():
+        product.name = "two"
+        product.save(update_fields=["name", "slug"])
+        Product.objects.create(name="three", slug="three")
+        assert Product.objects.count() == 2
+    assert sorted(Product.objects.values_list("name", flat=True)) == ["three", "two"]
+    assert "was not recorded" in messages("change_lost")[0]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+@pytest.mark.django_db(transaction=True)
+def test_a_save_in_autocommit_goes_on(fault, publish, monkeypatch, messages):
+    """The row is committed before we fail."""
+    product = make_product("one")
+    fault(monkeypatch, publish)
+    product.name = "two"
+    product.save(update_fields=["name", "slug"])
+    assert Product.objects.get().name == "two"
+    assert "was not recorded" in messages("change_lost")[0]
+
+
+@pytest.mark.parametrize("fault", [no_changes, no_pages, bad_settings])
+@pytest.mark.django_db
+def test_a_deletion_goes_on(fault, publish, monkeypatch, messages):
+    """The row is gone, and the transaction can be used."""
+    product = make_product("one")
+    fault(monkeypatch, publish)
+    with transaction.atomic():
+        product.delete()
+        assert Product.objects.count() == 0
+    assert "was not recorded" in messages("change_lost")[0]
+
+
+@pytest.mark.django_db
+def test_a_transaction_that_is_broken_already_is_left_alone(publish, messages):
+    """The user's own error is what the user sees."""
+    product = make_product("one")
+    publish(ProductSource)
+    with pytest.raises(DatabaseError, match="no_such_table"):  # noqa: SIM117
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT 1 FROM no_such_table")
+    product.save()
+    assert len(recorded()) == 1
+
+
+@pytest.mark.django_db
+def test_settings_of_the_wrong_kind_are_no_obstacle(publish, settings):
+    """A check reports them; a save is recorded with the defaults."""
+    product = make_product("one")
+    publish(limited(5))
+    settings.SITEMAPS_PLUS = "nonsense"
+    assert conf.get_settings().unknown is None
+    product.save()
+    assert len(recorded()) == 1

@@ -1,0 +1,235 @@
+"""notify_changed() tells of what sends no signal; changes lie beside their objects."""
+
+from __future__ import annotations
+
+import uuid
+from datetime import timedelta
+
+import pytest
+from django.db import connections
+from django.db.models.functions import Now
+
+from django_sitemaps_plus import ModelSource, Route, notify_changed
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking import changes, recording
+from django_sitemaps_plus.tracking.changes import take_changes
+from tests.integration.shop import ProductSource, limited, make_products
+from tests.testapp.models import Label, PlaceProxy, Product, Shop
+
+from .rows import PlaceSource, dirty, keys, recorded
+
+pytestmark = pytest.mark.django_db
+
+
+def take(section):
+    """Return the pages that the recorded changes make dirty."""
+    take_changes(section, registry.get(section.name))
+    return dirty(section)
+
+
+class TestNotifyChanged:
+    def test_few_rows_are_recorded_by_key(self, publish):
+        """One change a row."""
+        made = make_products(12)
+        section = publish(limited(3))
+        assert notify_changed(Product.objects.filter(pk__in=[made[4].pk])) == 1
+        assert recorded() == keys(made[4])
+        assert take(section) == [2]
+
+    def test_many_rows_are_recorded_by_range(self, publish, monkeypatch):
+        """A handful of changes stands for all, and their pages are marked."""
+        monkeypatch.setattr(recording, "SINGLE_KEYS", 10)
+        monkeypatch.setattr(recording, "RANGE_KEYS", 6)
+        made = make_products(40)
+        section = publish(limited(5))
+        first, last = made[6].pk, made[23].pk
+        rows = Product.objects.filter(pk__gte=first, pk__lte=last)
+        assert notify_changed(rows) == 3
+        assert {kind for kind, _, _ in recorded()} == {"range"}
+        assert take(section) == [2, 3, 4, 5]
+
+    def test_no_rows_record_nothing(self, publish):
+        """An empty queryset tells of nothing."""
+        publish(ProductSource)
+        assert notify_changed(Product.objects.none()) == 0
+        assert notify_changed(Product.objects.filter(pk=-1)) == 0
+        assert recorded() == []
+
+    def test_bulk_create_and_bulk_update(self, publish):
+        """Neither sends a signal; told of, both are published."""
+        publish(limited(5))
+        made = make_products(7)
+        notify_changed(Product.objects.filter(pk__in=[p.pk for p in made]))
+        refresh()
+        made[2].slug = "renamed"
+        Product.objects.bulk_update(made, ["slug"])
+        assert recorded() == []
+        assert notify_changed(Product.objects.filter(pk=made[2].pk)) == 1
+        assert refresh().sections[0].stored == 1
+
+    def test_a_proxy_names_the_same_rows(self, publish):
+        """Its rows are those of the model."""
+        section = publish(PlaceSource)
+        place = PlaceProxy.objects.bulk_create([PlaceProxy(slug="one")])[0]
+        assert notify_changed(PlaceProxy.objects.all()) == 1
+        assert recorded() == keys(place)
+        assert take(section) == [1]
+
+    def test_a_model_without_a_section_records_nothing(self, publish):
+        """Nobody lists it."""
+        publish(ProductSource)
+        Shop.objects.bulk_create([Shop(name="one")])
+        assert notify_changed(Shop.objects.all()) == 0
+
+    def test_an_order_and_a_filter_of_the_caller_do_not_matter(
+        self, publish, monkeypatch
+    ):
+        """Ranges are of keys, whatever order the rows are told in."""
+        monkeypatch.setattr(recording, "SINGLE_KEYS", 3)
+        make_products(20)
+        section = publish(limited(5))
+        rows = Product.objects.order_by("-updated_at").reverse()
+        notify_changed(rows)
+        assert take(section) == [1, 2, 3, 4]
+
+    @pytest.mark.parametrize("model", [Label, Shop], ids=["string", "UUID"])
+    def test_keys_of_other_types(self, publish, model, monkeypatch):
+        """Single keys and ranges of them are read back as what they are."""
+        made = fill(model, 30)
+        route = Route("label-detail", code="pk")
+        attributes = {"model": model, "location": route, "limit": 5}
+        section = publish(type("KeyedSource", (ModelSource,), attributes))
+        notify_changed(model.objects.filter(pk=made[7].pk))
+        assert take(section) == [2]
+        refresh()
+        monkeypatch.setattr(recording, "SINGLE_KEYS", 3)
+        chosen = [item.pk for item in made[12:18]]
+        notify_changed(model.objects.filter(pk__in=chosen))
+        assert take(section) == [3, 4]
+
+
+def fill(model, count):
+    if model is Label:
+        made = [Label(code=f"Ä{n:03} 'quoted'") for n in range(count)]
+    else:
+        made = [Shop(pk=uuid.UUID(int=n << 64), name="") for n in range(count)]
+    model.objects.bulk_create(made)
+    return list(model.objects.order_by("pk"))
+
+
+class TestTaking:
+    def test_more_changes_than_one_batch_are_taken(self, publish, monkeypatch):
+        """Batch after batch, until none is left."""
+        monkeypatch.setattr(changes, "BATCH_CHANGES", 3)
+        made = make_products(20)
+        section = publish(limited(2))
+        for product in made[::2]:
+            product.save()
+        assert take_changes(section, registry.get("products")) == 10
+        assert recorded() == []
+        assert dirty(section) == list(range(1, 11))
+
+    def test_the_same_key_twice_marks_its_page_once(self, publish):
+        """The reader coalesces."""
+        product = make_products(3)[0]
+        section = publish(ProductSource)
+        before = section.pages.get().wanted
+        product.save()
+        product.save()
+        take(section)
+        assert section.pages.get().wanted == before + 1
+
+    def test_changes_of_other_sections_stay(self, publish, sections):
+        """Each section takes its own."""
+        product = make_products(1)[0]
+        publish(limited(5), "other")
+        section = publish(ProductSource)
+        product.save()
+        take(section)
+        assert Change.objects.get().section == "other"
+
+    @pytest.mark.parametrize(
+        ("kind", "low", "high"),
+        [
+            ("key", "no integer", ""),
+            ("range", "a", "b"),
+            ("related", "1", "no_such_path"),
+            ("related", "1", "testapp.Gone:book"),
+            ("related", "no integer", "testapp.Label:pk"),
+        ],
+    )
+    def test_a_change_that_nobody_can_read_any_more_marks_the_section(
+        self, publish, kind, low, high
+    ):
+        """A deploy has changed the key or the relation that it names."""
+        make_products(6)
+        section = publish(limited(3))
+        Change.objects.create(section="products", kind=kind, low=low, high=high)
+        assert take(section) == [1, 2]
+        assert recorded() == []
+
+    def test_a_replica_is_given_time(self, publish, settings, other_database):
+        """A change of a source that is read elsewhere waits REPLICA_LAG_SECONDS."""
+        with connections[other_database].schema_editor() as editor:
+            editor.create_model(Change)
+        sections = registry
+        sections.register("replica", limited(5, using=other_database))
+        refresh(["replica"])
+        from django_sitemaps_plus.models import Section
+
+        section = Section.objects.get(name="replica")
+        Change.objects.create(section="replica", kind="audit")
+        assert take(section) == []
+        Change.objects.update(at=Now() - timedelta(seconds=31))
+        assert take(section) == [1]
+
+
+@pytest.fixture
+def both(other_database):
+    """A second database that has changes of its own."""
+    with connections[other_database].schema_editor() as editor:
+        editor.create_model(Change)
+    return other_database
+
+
+class Everything:
+    """Routes products, and nothing else, to the other database."""
+
+    def db_for_write(self, model, **hints):
+        return "other" if model is Product else None
+
+    db_for_read = db_for_write
+
+
+class TestAnotherDatabase:
+    def test_the_change_lies_beside_the_object(self, publish, both):
+        """It commits with it, so it must be on the object's database."""
+        publish(ProductSource)
+        product = Product(pk=5, name="one", slug="one")
+        product.save(using=both)
+        assert recorded(both) == [("key", "5", "")]
+        assert recorded() == []
+
+    def test_the_reader_takes_changes_from_there(self, publish, both, settings):
+        """Pages are marked here; then the changes are deleted there."""
+        settings.DATABASE_ROUTERS = [
+            "tests.integration.tracking.test_notify.Everything"
+        ]
+        section = publish(ProductSource)
+        product = Product.objects.create(name="one", slug="one")
+        assert product._state.db == both
+        assert recorded(both) == keys(product)
+        assert take(section) == [1]
+        assert recorded(both) == []
+
+    def test_notify_changed_records_there_too(self, publish, both, settings):
+        """The queryset says which database it is of."""
+        settings.DATABASE_ROUTERS = [
+            "tests.integration.tracking.test_notify.Everything"
+        ]
+        publish(ProductSource)
+        product = Product.objects.bulk_create([Product(name="one", slug="one")])[0]
+        assert notify_changed(Product.objects.all()) == 1
+        assert recorded(both) == keys(product)

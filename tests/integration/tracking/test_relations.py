@@ -1,0 +1,212 @@
+"""Objects that rows refer to are watched, each save by one change."""
+
+from __future__ import annotations
+
+import pytest
+from django.db.models import Count, Max
+
+from django_sitemaps_plus import Route
+from django_sitemaps_plus.building.refresh import refresh
+from tests.testapp.models import Author, Book, Country, Tag, Town
+
+from .rows import BookSource, dirty, keys, make_books, recorded
+
+pytestmark = pytest.mark.django_db
+
+
+class Watching(BookSource):
+    """Its pages depend on authors, as the project says."""
+
+    limit = 5
+    watch = {Author: "book"}
+
+
+class Dated(BookSource):
+    """Its pages depend on authors, as the declared path says."""
+
+    limit = 5
+    lastmod = "author__updated_at"
+
+
+class Tagged(BookSource):
+    """Its pages depend on tags."""
+
+    limit = 5
+    location = Route("book-detail", slug="slug")
+    priority = Count("tags__name") * 0.0 + 0.5
+
+
+class TownSource(BookSource):
+    """A foreign key that holds a code."""
+
+    model = Town
+    location = Route("book-detail", slug="slug")
+    changefreq = "country__name"
+
+
+@pytest.fixture
+def library():
+    """Two authors with ten books each, the first one's on the first two pages."""
+    one, two = [Author.objects.create(name=name) for name in ("one", "two")]
+    return one, make_books(one, 10, "a"), two, make_books(two, 10, "b")
+
+
+class TestAuthors:
+    @pytest.mark.parametrize(
+        ("source", "path"), [(Watching, "testapp.Author:book"), (Dated, "author")]
+    )
+    def test_a_save_is_one_change_and_marks_the_pages_of_its_rows(
+        self, publish, library, source, path
+    ):
+        """However many rows it touches; the reader finds them."""
+        one = library[0]
+        section = publish(source)
+        one.save()
+        assert recorded() == [("related", str(one.pk), path)]
+        assert noticed(section, source()) == [1, 2]
+
+    @pytest.mark.parametrize("source", [Watching, Dated])
+    def test_a_delete_marks_the_section_for_audit(self, publish, library, source):
+        """Nobody can tell any more which rows it touched."""
+        one = library[0]
+        section = publish(source)
+        one.delete()
+        assert ("audit", "", "") in recorded()
+        assert noticed(section, source()) == [1, 2, 3, 4]
+
+    def test_a_column_behind_no_declared_path_writes_nothing(self, publish, library):
+        """The name of an author is on no page."""
+        publish(Dated)
+        library[0].save(update_fields=["name"])
+        assert recorded() == []
+        library[0].save(update_fields=["updated_at"])
+        assert recorded() == [("related", str(library[0].pk), "author")]
+
+    def test_any_column_of_a_watched_model_counts(self, publish, library):
+        """What the project asked to watch may be read by its methods."""
+        publish(Watching)
+        library[0].save(update_fields=["name"])
+        assert len(recorded()) == 1
+
+    def test_a_row_that_changes_its_author_is_recorded(self, publish, library):
+        """update_fields may name the field or its column."""
+        _, books, two, _ = library
+        publish(Dated)
+        books[0].author = two
+        books[0].save(update_fields=["author"])
+        books[1].author_id = two.pk
+        books[1].save(update_fields=["author_id"])
+        assert recorded() == keys(*books[:2])
+
+    def test_an_author_without_rows_marks_nothing(self, publish, library):
+        """The change is taken and forgotten."""
+        section = publish(Watching)
+        Author.objects.create(name="three")
+        assert noticed(section, Watching()) == []
+        assert recorded() == []
+
+    def test_a_foreign_key_to_another_column(self, publish):
+        """A change holds the primary key, which is not what the rows hold."""
+        country = Country.objects.create(code="fr", name="weekly")
+        Town.objects.create(country=country, slug="paris")
+        section = publish(TownSource)
+        country.save()
+        assert recorded() == [("related", str(country.pk), "country")]
+        assert noticed(section, TownSource()) == [1]
+
+    def test_a_path_from_the_far_end(self, publish, library):
+        """Authors that show their newest book hear of books."""
+        declared = {
+            "model": Author,
+            "location": Route("book-detail", slug="pk"),
+            "priority": Max("book__pk") * 0.0 + 0.5,
+        }
+        publish(type("AuthorSource", (BookSource,), declared))
+        library[1][0].save()
+        assert recorded() == [("related", str(library[1][0].pk), "book")]
+
+
+def noticed(section, source):
+    """Return the pages that the recorded changes alone make dirty."""
+    from django_sitemaps_plus.tracking.changes import take_changes
+
+    take_changes(section, source)
+    return dirty(section)
+
+
+class TestManyToMany:
+    """Books with tags: five a page, so book 0 is on page 1 and book 7 on page 2."""
+
+    @pytest.fixture
+    def tagged(self, library, publish):
+        tag, other = Tag.objects.create(name="t"), Tag.objects.create(name="o")
+        books = library[1]
+        books[7].tags.add(tag)
+        return publish(Tagged), books, tag, other
+
+    @pytest.mark.parametrize(
+        ("act", "pages"),
+        [
+            (lambda books, tag, other: books[0].tags.add(tag), [1]),
+            (lambda books, tag, other: books[7].tags.remove(tag), [2]),
+            (lambda books, tag, other: books[7].tags.clear(), [2]),
+            (lambda books, tag, other: books[7].tags.set([other]), [2]),
+            (lambda books, tag, other: books[0].tags.create(name="x"), [1]),
+            (lambda books, tag, other: tag.book_set.add(books[0]), [1]),
+            (lambda books, tag, other: tag.book_set.remove(books[7]), [2]),
+            (lambda books, tag, other: tag.book_set.clear(), [2]),
+            (lambda books, tag, other: tag.book_set.set([books[0]]), [1, 2]),
+            (lambda books, tag, other: tag.save(), [2]),
+            (lambda books, tag, other: tag.delete(), [2]),
+        ],
+        ids=[
+            *("row-add", "row-remove", "row-clear", "row-set", "row-create"),
+            *("tag-add", "tag-remove", "tag-clear", "tag-set", "tag-save"),
+            "tag-delete",
+        ],
+    )
+    def test_a_relation_that_is_changed_marks_the_pages_of_its_rows(
+        self, tagged, act, pages
+    ):
+        """Both sides of the relation are heard; more pages may be marked."""
+        section, books, tag, other = tagged
+        act(books, tag, other)
+        found = noticed(section, Tagged())
+        assert set(pages) <= set(found)
+
+    def test_rows_given_to_a_tag_mark_their_own_pages_alone(self, tagged):
+        """Taking a tag from one row does not put the whole section to be built."""
+        section, books, tag, _ = tagged
+        tag.book_set.remove(books[7])
+        assert noticed(section, Tagged()) == [2]
+
+    def test_a_source_from_the_far_side(self, publish, library):
+        """Tags that count their books hear of books that get them."""
+        declared = {
+            "model": Tag,
+            "location": Route("book-detail", slug="pk"),
+            "priority": Count("book__slug") * 0.0 + 0.5,
+        }
+        tag = Tag.objects.create(name="t")
+        section = publish(type("TagSource", (BookSource,), declared))
+        library[1][0].tags.add(tag)
+        from django_sitemaps_plus.registry import registry
+        from django_sitemaps_plus.tracking.changes import take_changes
+
+        take_changes(section, registry.get("products"))
+        assert dirty(section) == [1]
+
+
+def test_signals_and_relations_together_are_published(publish, library):
+    """After one refresh nothing is dirty, and no change is left."""
+    one, books, two, _ = library
+    section = publish(Dated)
+    one.save()
+    books[3].slug = "renamed"
+    books[3].save()
+    Book.objects.filter(author=two).delete()
+    refresh()
+    assert recorded() == []
+    assert dirty(section) == []
+    listed = section.pages.filter(state="active", entries__gt=0)
+    assert sum(listed.values_list("entries", flat=True)) == 10

@@ -1,0 +1,168 @@
+"""Saves and deletes leave changes that live and die with their transaction."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from django.db import connection, transaction
+
+from django_sitemaps_plus.models import Change
+from tests.integration.shop import ProductSource, limited, make_products
+from tests.testapp.models import Product
+
+from .rows import keys, make_product, recorded
+
+pytestmark = pytest.mark.django_db
+
+
+class Undo(Exception):
+    """Rolls a block back."""
+
+
+class TestTransactions:
+    def test_a_save_in_a_transaction_is_recorded(self, publish):
+        """Its change is there before the transaction ends, and stays."""
+        product = make_product("one")
+        publish(ProductSource)
+        with transaction.atomic():
+            product.save()
+            assert recorded() == keys(product)
+        assert recorded() == keys(product)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_save_in_autocommit_is_recorded(self, publish):
+        """No transaction is open, and none is needed."""
+        product = make_product("one")
+        publish(ProductSource)
+        assert not connection.in_atomic_block
+        product.save()
+        assert recorded() == keys(product)
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_rolled_back_transaction_leaves_no_change(self, publish):
+        """Neither the save nor the deletion has happened."""
+        one, two = make_product("one"), make_product("two")
+        publish(ProductSource)
+        with suppress(Undo), transaction.atomic():
+            one.save()
+            two.delete()
+            raise Undo
+        assert recorded() == []
+        assert Product.objects.count() == 2
+
+    def test_what_is_saved_again_after_a_savepoint_is_recorded(self, publish):
+        """Nothing is remembered of the first save that was rolled back."""
+        one, two = make_product("one"), make_product("two")
+        publish(ProductSource)
+        with transaction.atomic():
+            with suppress(Undo), transaction.atomic():
+                one.save()
+                two.save()
+                raise Undo
+            one.save()
+        assert recorded() == keys(one)
+
+    def test_only_the_inner_savepoint_is_undone(self, publish):
+        """What was saved around it stays recorded."""
+        one, two, three = [make_product(name) for name in ("one", "two", "three")]
+        publish(ProductSource)
+        with transaction.atomic():
+            one.save()
+            with suppress(Undo), transaction.atomic():
+                two.save()
+                raise Undo
+            three.save()
+        assert recorded() == keys(one, three)
+
+    def test_the_change_is_stamped_by_the_database(self, publish):
+        """A replica's lag is measured by that clock."""
+        product = make_product("one")
+        publish(ProductSource)
+        product.save()
+        assert Change.objects.get().at is not None
+
+
+class TestWhatIsRecorded:
+    def test_an_insert_and_an_update_and_a_deletion(self, publish):
+        """Each is one change of its key."""
+        publish(ProductSource)
+        product = Product.objects.create(name="new", slug="new")
+        key = product.pk
+        product.save()
+        product.delete()
+        assert recorded() == [("key", str(key), "")] * 3
+
+    def test_every_row_of_a_deleted_queryset(self, publish):
+        """Each is told by a signal of its own."""
+        made = make_products(5)
+        publish(limited(3))
+        Product.objects.filter(pk__in=[p.pk for p in made[1:4]]).delete()
+        assert sorted(recorded()) == sorted(keys(*made[1:4]))
+
+    def test_the_key_that_the_source_names(self, publish):
+        """A source that pages by slug records slugs."""
+        product = make_product("one")
+        publish(limited(10, key="slug"))
+        product.save()
+        assert recorded() == [("key", "one", "")]
+
+    def test_each_section_of_the_model(self, publish):
+        """Two sections get a change each, by one statement."""
+        product = make_product("one")
+        publish(ProductSource, "products")
+        publish(limited(5), "more")
+        product.save()
+        found = Change.objects.values_list("section", "low").order_by("section")
+        assert list(found) == [("more", str(product.pk)), ("products", str(product.pk))]
+
+    def test_no_other_model(self, publish):
+        """A model that no section lists leaves nothing."""
+        from tests.testapp.models import Shop
+
+        publish(ProductSource)
+        Shop.objects.create(name="a shop")
+        assert recorded() == []
+
+    def test_one_insert_statement_for_a_save(self, publish, django_assert_num_queries):
+        """Within a transaction it has a savepoint around it, and no more."""
+        product = make_product("one")
+        publish(ProductSource)
+        product.save()
+        with transaction.atomic(), django_assert_num_queries(4):
+            product.save()  # the update; then savepoint, insert, release
+
+
+class TestNothingIsWritten:
+    def test_for_a_section_without_a_plan(self, sections):
+        """Nobody would read it, and the first plan sees all rows."""
+        sections.register("products", ProductSource)
+        product = Product.objects.create(name="one", slug="one")
+        product.delete()
+        assert recorded() == []
+
+    def test_until_the_section_is_planned(self, publish, sections):
+        """A plan that another process makes counts from then on."""
+        from django_sitemaps_plus.building.refresh import refresh
+
+        sections.register("products", ProductSource)
+        product = Product.objects.create(name="one", slug="one")
+        refresh()
+        product.save()
+        assert recorded() == keys(product)
+
+    def test_without_track(self, publish, settings):
+        """TRACK = False switches recording off, deletions too."""
+        product = make_product("one")
+        publish(ProductSource)
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TRACK": False}
+        product.save()
+        product.delete()
+        assert recorded() == []
+
+    def test_for_an_update_of_a_queryset(self, publish):
+        """It sends no signal; notify_changed() and the look-back are for that."""
+        product = make_product("one")
+        publish(ProductSource)
+        Product.objects.filter(pk=product.pk).update(slug="two")
+        assert recorded() == []

@@ -1,0 +1,145 @@
+"""Rows that enter and leave by the clock alone."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from django.db.models import Q
+from django.utils import timezone
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking import lookback
+from tests.integration.documents import locs
+from tests.testapp.models import Event
+
+from .rows import EventSource, dirty, recorded
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+class Current(EventSource):
+    """Events that have begun and not ended, three a page."""
+
+    limit = 3
+
+    def get_queryset(self):
+        """List what is on."""
+        now = timezone.now()
+        begun = Q(starts_at=None) | Q(starts_at__lte=now)
+        return Event.objects.filter(begun, Q(ends_at=None) | Q(ends_at__gt=now))
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    times = [NOW]
+    monkeypatch.setattr("django.utils.timezone.now", lambda: times[-1])
+    return times
+
+
+def make_events(count, **times):
+    made = [Event(slug=f"event-{n}", **times) for n in range(count)]
+    Event.objects.bulk_create(made)
+    return list(Event.objects.order_by("pk"))
+
+
+def set_times(event, **times):
+    Event.objects.filter(pk=event.pk).update(**times)
+
+
+def listed(client):
+    """Return the slugs on all pages."""
+    numbers = Section.objects.get(name="events").pages.values_list("number", flat=True)
+    answers = [client.get(f"/sitemap-events-{n}.xml") for n in sorted(numbers)]
+    found = [loc for a in answers if a.status_code == 200 for loc in locs(a.content)]
+    return [url.split("/")[-2] for url in found]
+
+
+def test_a_row_enters_and_leaves_by_the_clock(clock, publish, client):
+    """No save, no word: its times alone bring it and take it."""
+    events = make_events(6)
+    set_times(events[1], starts_at=NOW + HOUR, ends_at=NOW + 3 * HOUR)
+    publish(Current, "events")
+    seen = []
+    for hours in (0, 2, 4):
+        clock.append(NOW + hours * HOUR)
+        refresh()
+        seen.append("event-1" in listed(client))
+    assert seen == [False, True, False]
+    assert recorded() == []
+
+
+def test_only_the_page_of_the_row_is_marked(clock, publish):
+    """Each time once, and nothing before it has come."""
+    events = make_events(6)
+    for event in events:
+        set_times(event, starts_at=NOW - 5 * HOUR, ends_at=None)
+    section = publish(Current, "events")
+    first, second = [p.low for p in section.pages.order_by("number")]
+    assert (first, second) == (None, str(events[3].pk))
+    set_times(events[4], ends_at=NOW + HOUR)
+    marked = []
+    for hours in (0.5, 1, 1.5):
+        clock.append(NOW + hours * HOUR)
+        section = Section.objects.get(pk=section.pk)
+        lookback.look_at_times(section, registry.get("events"))
+        marked.append(dirty(section))
+        section.pages.update(wanted=100, built=100)
+    assert marked == [[], [2], []]
+
+
+def test_a_time_between_two_refreshes_is_not_lost(clock, publish, client):
+    """However long nobody looked."""
+    events = make_events(6)
+    set_times(events[5], starts_at=NOW + HOUR)
+    publish(Current, "events")
+    assert "event-5" not in listed(client)
+    clock.append(NOW + timedelta(days=90))
+    refresh()
+    assert "event-5" in listed(client)
+
+
+def test_a_look_that_fails_is_taken_again(clock, publish, monkeypatch):
+    """Until when it looked is noted after its pages are marked."""
+    events = make_events(3)
+    set_times(events[0], ends_at=NOW + HOUR)
+    section = publish(Current, "events")
+
+    def fail(*args, **kwargs):
+        raise RuntimeError("killed")
+
+    clock.append(NOW + 2 * HOUR)
+    with monkeypatch.context() as patch:
+        patch.setattr(lookback, "mark_keys", fail)
+        with pytest.raises(RuntimeError):
+            lookback.look_at_times(section, registry.get("events"))
+    section = Section.objects.get(pk=section.pk)
+    assert lookback.look_at_times(section, registry.get("events")) == 1
+
+
+def test_a_source_without_times_is_not_asked(publish, django_assert_num_queries):
+    """It costs no query."""
+    make_events(1)
+    section = publish(
+        type("Plain", (Current,), {"starts": None, "ends": None}), "events"
+    )
+    with django_assert_num_queries(0):
+        assert lookback.look_at_times(section, registry.get("events")) == 0
+
+
+def test_without_time_zones(clock, publish, client, settings, monkeypatch):
+    """USE_TZ = False compares naive times with naive times."""
+    settings.USE_TZ = False
+    naive = datetime(2026, 3, 1, 12)  # noqa: DTZ001 - as such a project has them
+    monkeypatch.setattr("django.utils.timezone.now", lambda: naive)
+    events = make_events(3)
+    set_times(events[1], starts_at=naive + HOUR)
+    publish(Current, "events")
+    monkeypatch.setattr("django.utils.timezone.now", lambda: naive + 2 * HOUR)
+    refresh()
+    assert "event-1" in listed(client)

@@ -1,0 +1,256 @@
+"""T5: a builder that was stopped publishes nothing over what another has built.
+
+Builder A is a process that stops itself at a checkpoint. The time of its claims passes,
+B builds newer rows, and A goes on.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.db import connection
+
+from django_sitemaps_plus.building import claims, loop, reshape
+from django_sitemaps_plus.building.page import build_page
+from django_sitemaps_plus.building.publisher import flip
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Page
+
+from .checkpoints import CHECKPOINTS, checkpoint, provoke, reset
+from .killing import fork
+from .published import published_urls
+from .shop import (
+    ALLOW,
+    IS_SOAK,
+    STEP,
+    PlainSource,
+    age_claims,
+    hashes,
+    rename,
+    table,
+    unfinished,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUNDS = 100 if IS_SOAK else 10
+
+#: Checkpoints at which B may be at work on the same page when A goes on.
+_SHARED = {
+    "claim": "before flip",
+    "rows read": "before flip",
+    "rendered": "before flip",
+    "stored": "before flip",
+    "before flip": "before flip",
+    "inside split": "inside split",
+}
+
+#: Seconds after which a builder that hangs is ended.
+_HANG = 60
+
+
+class Builder:
+    """A process that builds, and stops itself at a checkpoint."""
+
+    def __init__(self, pid: int, results: int) -> None:
+        self.pid = pid
+        self.results = os.fdopen(results)
+
+    def wake(self) -> None:
+        """Let it go on."""
+        os.kill(self.pid, signal.SIGCONT)
+
+    def next_refused(self) -> int:
+        """Wait for its next flip; return how many pages of it were refused."""
+        return int(self.results.readline() or 0)
+
+    def finish(self) -> int:
+        """Wait until it has ended; return how many of its flips were refused."""
+        refused = sum(map(int, self.results.read().split()))
+        status = os.waitpid(self.pid, 0)[1]
+        self.pid = 0
+        assert status == 0, f"the builder failed with status {status}"
+        return refused
+
+    def end(self) -> None:
+        """End it, whatever it does."""
+        self.results.close()
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+
+
+def stopped_at(name: str) -> Builder:
+    """Start a builder, and return once it has stopped."""
+    reader, writer = os.pipe()
+    pid = fork()
+    if not pid:
+        _build_and_exit(name, writer)
+    os.close(writer)
+    builder = Builder(pid, reader)
+    status = os.waitpid(pid, os.WUNTRACED)[1]
+    assert os.WIFSTOPPED(status), f"no build gets to {name!r}"
+    return builder
+
+
+def _build_and_exit(name: str, writer: int) -> None:
+    status = 1
+    try:
+        signal.alarm(_HANG)
+        with told(writer), checkpoint(name, _stop):
+            refresh((), ALLOW)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _stop() -> None:
+    os.kill(os.getpid(), signal.SIGSTOP)
+
+
+@contextmanager
+def told(writer: int) -> Iterator[None]:
+    """Tell of each flip how much was refused; of splits and merges too."""
+
+    def watch(real: Callable[..., Any], missing: Callable[..., int]) -> Any:
+        def call(*args: Any) -> Any:
+            result = real(*args)
+            os.write(writer, b"%d\n" % missing(result, *args))
+            return result
+
+        return call
+
+    flips = watch(loop.flip, lambda done, results: len(results) - len(done))
+    splits = watch(reshape._split_at, lambda pieces, *_: int(not pieces))
+    merges = watch(reshape._merge_claimed, lambda done, *_: int(not done))
+    with ExitStack() as stack:
+        stack.enter_context(mock.patch.object(loop, "flip", flips))
+        stack.enter_context(mock.patch.object(reshape, "_split_at", splits))
+        stack.enter_context(mock.patch.object(reshape, "_merge_claimed", merges))
+        yield
+
+
+@contextmanager
+def ended(*builders: Builder) -> Iterator[None]:
+    """Leave no builder behind."""
+    try:
+        yield
+    finally:
+        for builder in builders:
+            builder.end()
+
+
+def other_has_published(name: str, number: int) -> tuple[int, bool]:
+    """A stops, B builds and publishes, A goes on.
+
+    Returns:
+        Flips of A that were refused, and whether what is published is B's.
+    """
+    a = stopped_at(name)
+    with ended(a):
+        age_claims()
+        rename([0, STEP, 18 * STEP, 30 * STEP], f"newer-{number}")
+        refresh((), ALLOW)
+        before = hashes()
+        a.wake()
+        refused = a.finish()
+    return refused, hashes() == before
+
+
+def other_is_at_work(name: str, number: int) -> tuple[int, bool]:
+    """A stops, B claims and builds and stops, A goes on, then B.
+
+    Returns:
+        Flips of A that were refused, and whether A changed nothing.
+    """
+    a = stopped_at(name)
+    with ended(a):
+        age_claims()
+        rename([0, STEP, 18 * STEP, 30 * STEP], f"newer-{number}")
+        before = hashes()
+        b = stopped_at(_SHARED[name])
+        with ended(b):
+            a.wake()
+            refused = a.next_refused()
+            is_same = hashes() == before
+            b.wake()
+            b.finish()
+        a.finish()
+    return refused, is_same
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_a_stopped_builder_publishes_nothing(name, sections, figures):
+    """What B has published stays, and the flip of A is refused."""
+    sections.register("products", PlainSource)
+    bad = lost = 0
+    for number in range(ROUNDS):
+        reset()
+        provoke(name, number)
+        is_shared = number % 2 and name in _SHARED
+        play = other_is_at_work if is_shared else other_has_published
+        refused, is_same = play(name, number)
+        bad += not refused or not is_same
+        lost += published_urls() != table() or unfinished() != []
+    figures(
+        f"fencing at {name!r}", seed="none", points=ROUNDS, kills=0, lost=lost, bad=bad
+    )
+    assert bad == 0
+    assert lost == 0
+
+
+@pytest.fixture
+def claimed(sections) -> Page:
+    """Give a page that is claimed, of a section with a change."""
+    sections.register("products", PlainSource)
+    reset()
+    rename([0], "edit")
+    Page.objects.filter(section__name="products", low=None).update(wanted=99)
+    (page,) = claims.claim([Page.objects.get(wanted=99).section_id])
+    return page
+
+
+def taken_over(page: Page) -> Page:
+    """Let the claim pass, and have another builder claim the page."""
+    age_claims()
+    (other,) = claims.claim([page.section_id])
+    assert other.pk == page.pk
+    return other
+
+
+def test_giving_up_leaves_the_claim_of_another(claimed):
+    """Who lost a page and fails does not set it free."""
+    other = taken_over(claimed)
+    claims.release([claimed], "failed late")
+    assert Page.objects.get(pk=claimed.pk).token == other.token
+    assert len(flip([(other, build_page(other, get_site()))])) == 1
+
+
+def test_a_version_that_is_built_is_not_built_over(claimed):
+    """A flip is refused where the page is as new as what it would publish."""
+    Page.objects.filter(pk=claimed.pk).update(built=claimed.wanted)
+    assert flip([(claimed, build_page(claimed, get_site()))]) == []
+
+
+def test_two_builders_never_take_the_same_page(claimed):
+    """Who finds a page free, and then taken, leaves it."""
+    Page.objects.filter(pk=claimed.pk).update(token="", claimed_at=None)
+    others: list[Page] = []
+
+    def before_update(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("UPDATE") and not others:
+            others.append(claimed)
+            others[:] = claims.claim([claimed.section_id])
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(before_update):
+        mine = claims.claim([claimed.section_id])
+    assert [page.pk for page in others] == [claimed.pk]
+    assert mine == []

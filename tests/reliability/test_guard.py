@@ -1,0 +1,262 @@
+"""T11: bad rows cost only themselves, and a source that collapses is not believed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.models import Page, Section
+from tests.testapp.models import Product
+
+from .defects import HARMLESS, LOCATIONS, VALUES
+from .published import crawl, published_urls, urls_in
+from .shop import ORIGIN, STEP, PlainSource, add_quietly, rename, table, unfinished
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+GOOD = 200
+
+
+def answering(field: str, value: Any) -> type[PlainSource]:
+    """Return a source that says something odd of the products called odd-*."""
+
+    def method(self: Any, row: Product) -> Any:
+        if not row.slug.startswith("odd"):
+            return f"/products/{row.slug}/" if field == "location" else None
+        if isinstance(value, Exception):
+            raise value
+        return value
+
+    attributes = {field: method, "limit": 50, "on_error": "skip"}
+    return type("OddSource", (PlainSource,), attributes)
+
+
+def have_odd_rows() -> set[str]:
+    """Add good rows and three odd ones; return the URLs of the good ones."""
+    add_quietly(range(0, GOOD * STEP, STEP))
+    add_quietly([150, 5_050, 10_050], "odd")
+    return {url for url in table() if "/odd-" not in url}
+
+
+@pytest.mark.parametrize("defect", LOCATIONS)
+def test_a_row_without_a_location_is_left_out(defect, sections):
+    """All others are listed, and the count is exact."""
+    good = have_odd_rows()
+    sections.register("products", answering("location", LOCATIONS[defect]))
+    report = refresh().sections[0]
+    assert set(published_urls()) == good
+    assert (report.entries, report.skipped, report.dropped) == (GOOD, 3, 0)
+
+
+@pytest.mark.parametrize("defect", VALUES)
+def test_a_bad_value_is_left_out(defect, sections):
+    """Its entry is listed without it, and the count is exact."""
+    have_odd_rows()
+    sections.register("products", answering(*VALUES[defect]))
+    report = refresh().sections[0]
+    assert published_urls() == table()
+    assert (report.entries, report.skipped, report.dropped) == (GOOD + 3, 0, 3)
+
+
+@pytest.mark.parametrize("kind", HARMLESS)
+def test_an_odd_value_is_written(kind, sections):
+    """It is neither skipped nor dropped."""
+    good = have_odd_rows()
+    sections.register("products", answering(*HARMLESS[kind]))
+    report = refresh().sections[0]
+    assert good <= set(published_urls())
+    assert (report.entries, report.skipped, report.dropped) == (GOOD + 3, 0, 0)
+
+
+def test_many_defects_at_once(sections, figures):
+    """Every kind of defect among 1,000 rows costs what it costs alone."""
+    kinds = list(LOCATIONS.values())
+
+    def location(self: Any, row: Product) -> Any:
+        number = row.pk // STEP
+        value = kinds[number // 20 % len(kinds)] if number % 20 == 0 else None
+        if isinstance(value, Exception):
+            raise value
+        return value if number % 20 == 0 else f"/products/{row.slug}/"
+
+    add_quietly(range(0, 1_000 * STEP, STEP))
+    source = {"location": location, "limit": 100}
+    sections.register("products", type("Source", (PlainSource,), source))
+    report = refresh().sections[0]
+    listed = set(published_urls())
+    lost = set(table()) - listed
+    figures(
+        "bad rows",
+        seed="none",
+        points=len(LOCATIONS) + len(VALUES) + len(HARMLESS) + 1,
+        kills=0,
+        lost=950 - len(listed),
+        bad=report.skipped - 50,
+    )
+    assert (len(listed), len(lost), report.skipped) == (950, 50, 50)
+
+
+def test_on_error_raise_publishes_nothing_of_the_page(sections):
+    """The command fails, names the page, and what was published before stays."""
+    add_quietly(range(0, 20 * STEP, STEP))
+    sections.register("products", PlainSource)
+    refresh()
+    before = crawl()
+    strict = answering("location", ZeroDivisionError("divided"))
+    strict.on_error = "raise"
+    sections._registry.clear()
+    sections.register("products", strict)
+    rename([0], "odd")
+    with pytest.raises(CommandError, match=r"page 1.*divided"):
+        call_command("build_sitemaps", verbosity=0)
+    assert crawl()["/sitemap-products-1.xml"] == before["/sitemap-products-1.xml"]
+
+
+@pytest.fixture
+def built(sections: Any) -> dict[str, bytes]:
+    """Have 200 products and 5 others published; return the documents."""
+    add_quietly(range(0, GOOD * STEP, STEP))
+    sections.register("products", PlainSource)
+    sections.register(
+        "others", type("Others", (PlainSource,), {"get_queryset": others})
+    )
+    refresh()
+    return crawl()
+
+
+def others(self: Any) -> Any:
+    """List products whose slug says so."""
+    return Product.objects.filter(slug__startswith="other")
+
+
+def products(documents: dict[str, bytes]) -> dict[str, bytes]:
+    """Return the pages of the section that shrinks."""
+    return {path: page for path, page in documents.items() if "products" in path}
+
+
+def collapse() -> None:
+    """Delete most of the products, and add one to the other section."""
+    Product.objects.filter(pk__gte=50 * STEP).delete()
+    add_quietly([10**6], "other")
+    notify_changed(Product.objects.filter(pk=10**6))
+
+
+class TestShrinkGuard:
+    def test_a_section_that_collapses_is_held(self, built):
+        """The command fails and says what to do; all of the section stays."""
+        collapse()
+        with pytest.raises(
+            CommandError, match="build_sitemaps products --allow-shrink"
+        ):
+            call_command("build_sitemaps", verbosity=0)
+        assert Section.objects.get(name="products").held != ""
+        gone = {path for path in built if path not in crawl()}
+        assert gone == set()
+        listed = {url for page in products(crawl()).values() for url in urls_in(page)}
+        lost = {f"{ORIGIN}/products/p-{n * STEP}/" for n in range(GOOD)} - listed
+        assert lost == set()
+
+    def test_other_sections_are_published(self, built):
+        """One that is held does not hold up the rest."""
+        collapse()
+        with pytest.raises(CommandError):
+            call_command("build_sitemaps", verbosity=0)
+        (page,) = [page for path, page in crawl().items() if "others" in path]
+        assert urls_in(page) == [f"{ORIGIN}/products/other-1000000/"]
+
+    def test_it_stays_held_until_somebody_allows_it(self, built):
+        """Once more is no consent; --allow-shrink is."""
+        collapse()
+        for _ in range(2):
+            with pytest.raises(CommandError, match="--allow-shrink"):
+                call_command("build_sitemaps", verbosity=0)
+        call_command("build_sitemaps", "products", allow_shrink=True, verbosity=0)
+        assert set(published_urls()) == set(table())
+        call_command("build_sitemaps", verbosity=0)
+        assert unfinished() == []
+
+    def test_rows_that_come_back_end_it(self, built):
+        """A hold ends by itself once the section is whole again."""
+        collapse()
+        with pytest.raises(CommandError):
+            call_command("build_sitemaps", verbosity=0)
+        add_quietly(range(50 * STEP, GOOD * STEP, STEP), "back")
+        notify_changed(Product.objects.filter(slug__startswith="back"))
+        call_command("build_sitemaps", verbosity=0)
+        assert Section.objects.get(name="products").held == ""
+        assert set(published_urls()) == set(table())
+
+    def test_a_country_may_go(self, built):
+        """Pages that lose all they have pass where the section keeps most."""
+        Product.objects.filter(pk__gte=50 * STEP, pk__lt=120 * STEP).delete()
+        call_command("build_sitemaps", verbosity=0)
+        assert published_urls() == table()
+
+    def test_a_section_of_fewer_entries_may_shrink(self, sections):
+        """Below 100 entries everything passes."""
+        add_quietly(range(0, 99 * STEP, STEP))
+        sections.register("products", PlainSource)
+        refresh()
+        Product.objects.filter(pk__gte=STEP).delete()
+        refresh()
+        assert published_urls() == table()
+
+    def test_a_section_of_100_entries_may_not(self, sections):
+        """From 100 on it is held."""
+        add_quietly(range(0, 100 * STEP, STEP))
+        sections.register("products", PlainSource)
+        refresh()
+        Product.objects.filter(pk__gte=STEP).delete()
+        assert refresh().problems != []
+        assert len(published_urls()) == 100
+
+    def test_small_steps_within_a_day_add_up(self, built):
+        """The total is held against the most of the last 24 hours."""
+        held = []
+        for kept in (150, 110, 80, 50):
+            Product.objects.filter(pk__gte=kept * STEP).delete()
+            held.append(bool(refresh().problems))
+        assert held == [False, False, True, True]
+        assert len(published_urls()) >= 100
+
+    def test_after_two_days_the_smaller_total_counts(self, built, monkeypatch):
+        """What was the most before is forgotten."""
+        Product.objects.filter(pk__gte=110 * STEP).delete()
+        refresh()
+        for _ in range(2):
+            Section.objects.update(peak_since=datetime(2020, 1, 1, tzinfo=UTC))
+            rename([0], "edit")
+            refresh()
+        Product.objects.filter(pk__gte=60 * STEP).delete()
+        assert refresh().problems == []
+        assert published_urls() == table()
+
+
+class TestBadRows:
+    @pytest.mark.parametrize(("bad", "is_held"), [(20, False), (40, True)])
+    def test_more_than_a_tenth_holds_the_section(self, built, bad, is_held):
+        """The last good set stays; a tenth is let pass."""
+        rows = Product.objects.filter(pk__lt=bad * STEP)
+        for row in rows:
+            Product.objects.filter(pk=row.pk).update(slug=f"bad slug {row.pk}")
+        notify_changed(rows)
+        report = refresh()
+        assert bool(report.problems) == is_held
+        assert len(published_urls()) == (GOOD if is_held else GOOD - bad)
+
+    def test_it_may_be_allowed(self, built):
+        """Who knows of the bad rows publishes the others."""
+        rows = Product.objects.filter(pk__lt=40 * STEP)
+        for row in rows:
+            Product.objects.filter(pk=row.pk).update(slug=f"bad slug {row.pk}")
+        notify_changed(rows)
+        with pytest.raises(CommandError, match="rows cannot be listed"):
+            call_command("build_sitemaps", verbosity=0)
+        refresh((), Options(allow_shrink=True))
+        assert len(published_urls()) == GOOD - 40
+        assert Page.objects.dirty().count() == 0

@@ -1,0 +1,128 @@
+"""T6 between the steps: a change that comes in while pages are built is not lost.
+
+At each checkpoint of a build rows are saved and another process takes the changes.
+These sources have no lastmod, so nothing but the versions of the pages saves them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking import marking
+from django_sitemaps_plus.tracking.changes import take_changes
+from django_sitemaps_plus.tracking.noticing import notice
+from tests.testapp.models import Product
+
+from .checkpoints import CHECKPOINTS, checkpoint, provoke, reset
+from .published import published_urls
+from .shop import (
+    ALLOW,
+    IS_SOAK,
+    STEP,
+    PlainSource,
+    add,
+    add_quietly,
+    rename,
+    table,
+    unfinished,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUNDS = 30 if IS_SOAK else 3
+
+
+def take_notice() -> None:
+    """Make dirty what has changed, as any other builder would."""
+    section = Section.objects.get(name="products")
+    notice(section, registry.get("products"), get_site())
+
+
+def disturb(chance: random.Random, number: int) -> None:
+    """Rename, delete and add rows all over the section, and take notice of it."""
+    keys = list(Product.objects.order_by("pk").values_list("pk", flat=True))
+    rename(chance.sample(keys, 8), f"while-{number}")
+    Product.objects.get(pk=chance.choice(keys)).delete()
+    add([keys[-1] + STEP, *_between(chance, keys)], f"came-{number}")
+    take_notice()
+
+
+def _between(chance: random.Random, keys: list[int]) -> list[int]:
+    return [key + 1 for key in chance.sample(keys, 2) if key + 1 not in keys]
+
+
+@pytest.mark.parametrize("name", CHECKPOINTS)
+def test_changes_during_a_build_are_published(name, sections, figures):
+    """One more refresh at most, and what is published is the table."""
+    seed = random.SystemRandom().randrange(10**9)
+    chance = random.Random(seed)
+    sections.register("products", PlainSource)
+    lost = 0
+    for number in range(ROUNDS):
+        reset()
+        provoke(name, number)
+        met: list[bool] = []
+
+        def reached(number: int = number, met: list[bool] = met) -> None:
+            met.append(True)
+            disturb(chance, number)
+
+        with checkpoint(name, reached):
+            refresh((), ALLOW)
+        assert met, f"no build gets to {name!r}"
+        refresh((), ALLOW)
+        lost += published_urls() != table() or unfinished() != []
+    figures(f"changes at {name!r}", seed=seed, points=ROUNDS, kills=0, lost=lost, bad=0)
+    assert lost == 0
+
+
+def test_a_key_located_before_a_split_marks_the_page_that_owns_it(sections):
+    """Marking checks the version of the plan that it located with."""
+    sections.register("products", PlainSource)
+    add_quietly(range(0, 30 * STEP, STEP))
+    refresh()
+    key = 18 * STEP
+    rename([key], "edited")
+    locate = marking.locate
+    others: list[Callable[[], object]] = [partial(split_by_another, locate)]
+
+    def late(*args, **kwargs):
+        located = locate(*args, **kwargs)
+        if others:
+            others.pop()()
+        return located
+
+    section = Section.objects.get(name="products")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marking, "locate", late)
+        take_changes(section, registry.get("products"))
+    owners = Page.objects.dirty().filter(section=section)
+    assert [page.low for page in owners if holds(page, key)] != []
+    refresh()
+    assert published_urls() == table()
+
+
+def holds(page: Page, key: int) -> bool:
+    """Return whether the range of a page has a key."""
+    return (page.low is None or int(page.low) <= key) and (
+        page.high is None or key < int(page.high)
+    )
+
+
+def split_by_another(locate: Callable[..., object]) -> None:
+    """Fill the page of the key, and have another builder split it and finish."""
+    add_quietly(range(11 * STEP + 1, 11 * STEP + 9), "more")
+    Change.objects.all().delete()
+    Page.objects.filter(section__name="products").update(wanted=99)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(marking, "locate", locate)
+        refresh()
+    assert not Page.objects.dirty().exists()

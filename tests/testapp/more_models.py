@@ -1,0 +1,61 @@
+"""Models that are inherited, scheduled, dated by day and joined by a code."""
+
+from __future__ import annotations
+
+from django.db import models
+
+
+class Place(models.Model):
+    """The parent of a child with a table of its own."""
+
+    slug = models.SlugField(max_length=80)
+    visits = models.IntegerField(default=0)
+    updated_at = models.DateTimeField(null=True)  # on purpose without an index
+    seen_on = models.DateField(null=True, db_index=True)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class PlaceProxy(Place):
+    """The same rows under another name."""
+
+    class Meta:
+        proxy = True
+
+
+class Cafe(Place):
+    """A child by multi-table inheritance."""
+
+    seats = models.IntegerField(default=0)
+
+
+class Event(models.Model):
+    """A row that enters and leaves by the clock."""
+
+    slug = models.SlugField(max_length=80)
+    starts_at = models.DateTimeField(null=True)
+    ends_at = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Country(models.Model):
+    """The far end of a relation that does not hold its primary key."""
+
+    code = models.CharField(max_length=2, unique=True)
+    name = models.CharField(max_length=80)
+
+    def __str__(self) -> str:
+        return self.code
+
+
+class Town(models.Model):
+    """The near end."""
+
+    country = models.ForeignKey(Country, models.CASCADE, to_field="code")
+    slug = models.SlugField(max_length=80)
+
+    def __str__(self) -> str:
+        return self.slug

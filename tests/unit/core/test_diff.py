@@ -1,0 +1,146 @@
+"""What changed between two versions of a page, against a plain comparison of sets."""
+
+from __future__ import annotations
+
+import html
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from django_sitemaps_plus.core.diff import Diff, diff
+
+HEAD = b'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://x/0.9">\n'
+TAIL = b"</urlset>\n"
+
+
+def document(*entries):
+    """Return a page of entries: pairs of a URL and the rest of its line."""
+    lines = [
+        f"<url><loc>{html.escape(url).replace('&#x27;', '&apos;')}</loc>{rest}</url>\n"
+        for url, rest in entries
+    ]
+    return HEAD + "".join(lines).encode() + TAIL
+
+
+def plain(old, new):
+    """Return the difference of two sets of documents by their URLs alone."""
+    before, after = by_url(old), by_url(new)
+    return Diff(
+        sorted(after.keys() - before.keys()),
+        sorted(u for u in after.keys() & before.keys() if after[u] != before[u]),
+        sorted(before.keys() - after.keys()),
+    )
+
+
+def by_url(documents):
+    found = {}
+    for line in b"".join(documents).split(b"\n"):
+        if match := re.match(rb"<url><loc>(.*?)</loc>", line):
+            found.setdefault(html.unescape(match[1].decode()), set()).add(line)
+    return found
+
+
+def urls(count, first=0):
+    return [(f"https://x/{n:05}", "") for n in range(first, first + count)]
+
+
+class TestTables:
+    def test_equal_documents_have_no_difference(self):
+        """Nor has nothing."""
+        page = document(*urls(5))
+        assert diff([page], [page]) == Diff()
+        assert not diff([page], [page])
+        assert diff([], []) == Diff()
+
+    def test_added_updated_and_removed(self):
+        """A URL whose line is another is updated."""
+        old = document(("a", ""), ("b", "1"), ("c", ""), ("d", ""))
+        new = document(("a", ""), ("b", "2"), ("c", ""), ("e", ""))
+        assert diff([old], [new]) == Diff(["e"], ["b"], ["d"])
+
+    def test_a_first_page_adds_and_a_last_removes(self):
+        """A page without entries has no document."""
+        page = document(*urls(2))
+        listed = [url for url, _ in urls(2)]
+        assert diff([], [page]) == Diff(listed, [], [])
+        assert diff([page], []) == Diff([], [], listed)
+
+    def test_an_entry_that_moves_to_another_page_is_no_change(self):
+        """A split is compared as a whole, and so is a merge."""
+        whole, left, right = urls(100), urls(60), urls(40, first=60)
+        pages = [document(*left), document(*right)]
+        assert diff([document(*whole)], pages) == Diff()
+        assert diff(pages, [document(*whole)]) == Diff()
+
+    def test_a_split_tells_the_change_that_caused_it(self):
+        """And nothing else."""
+        new = [document(*urls(60)), document(*urls(41, first=60))]
+        assert diff([document(*urls(100))], new) == Diff(["https://x/00100"], [], [])
+
+    def test_another_order_is_no_change(self):
+        """The same lines are the same content."""
+        one = document(*urls(9))
+        two = document(*reversed(urls(9)))
+        assert diff([one], [two]) == Diff()
+
+    def test_other_namespaces_in_the_head_are_no_change(self):
+        """Only entries are compared."""
+        page = document(*urls(3))
+        assert diff([page], [page.replace(b"/0.9", b"/0.9/more")]) == Diff()
+
+    @pytest.mark.parametrize("position", [0, 1, 499, 998, 999])
+    def test_an_edit_anywhere_is_found(self, position):
+        """Also in the first line and the last, where ends are cut."""
+        old, new = urls(1_000), urls(1_000)
+        new[position] = (new[position][0], "<priority>0.5</priority>")
+        url = old[position][0]
+        assert diff([document(*old)], [document(*new)]) == Diff([], [url], [])
+
+    def test_a_url_is_told_as_it_is_and_not_as_it_is_written(self):
+        """Entities are undone once."""
+        page = document(("https://x/?a=1&amp;b=2&c='\"<>", ""))
+        assert diff([], [page]).added == ["https://x/?a=1&amp;b=2&c='\"<>"]
+
+    @pytest.mark.parametrize(
+        ("old", "new"),
+        [
+            ([("a", ""), ("b", ""), ("a", "")], [("a", ""), ("b", "")]),
+            ([("a", ""), ("b", "")], [("a", ""), ("b", ""), ("a", "")]),
+            ([("a", ""), ("b", ""), ("a", "")], [("b", ""), ("a", "")]),
+        ],
+    )
+    def test_a_url_that_is_still_listed_is_not_removed(self, old, new):
+        """Two rows may have the same URL, and one of them go."""
+        assert diff([document(*old)], [document(*new)]) == Diff()
+
+    def test_a_url_that_loses_one_of_two_lines_is_updated(self):
+        """It is listed as before, but says something else."""
+        old = document(("a", "1"), ("b", ""), ("a", "2"))
+        new = document(("a", "1"), ("b", ""))
+        assert diff([old], [new]) == Diff([], ["a"], [])
+
+
+ENTRIES = st.lists(
+    st.tuples(
+        st.sampled_from([f"u{n}" for n in range(12)] + ["a&b", "'", "é"]),
+        st.sampled_from(["", "<lastmod>1</lastmod>", "<lastmod>2</lastmod>"]),
+    ),
+    max_size=14,
+)
+PAGES = st.lists(ENTRIES.map(lambda entries: document(*entries)), max_size=3)
+
+
+class TestRandomDocuments:
+    @given(PAGES, PAGES)
+    def test_it_agrees_with_a_plain_comparison(self, old, new):
+        """URLs may repeat, move, and differ in anything."""
+        assert diff(old, new) == plain(old, new)
+
+    @given(ENTRIES, st.integers(0, 14), st.integers(0, 14), ENTRIES)
+    def test_it_agrees_after_an_edit_of_a_stretch(self, entries, start, stop, others):
+        """Most of the page stays as it was."""
+        edited = [*entries[:start], *others[:3], *entries[max(start, stop) :]]
+        old, new = [document(*entries)], [document(*edited)]
+        assert diff(old, new) == plain(old, new)
