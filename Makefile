@@ -59,7 +59,7 @@ serve: $(STAMP)
 test: test-sqlite test-postgresql test-mysql
 
 test-sqlite: $(STAMP)
-	TEST_DB=sqlite $(PYTEST) -n 2 tests/unit tests/integration tests/acceptance
+	TEST_DB=sqlite $(PYTEST) -n 2 tests/unit tests/integration tests/acceptance tests/reliability
 
 test-postgresql: $(STAMP)
 	TEST_DB=postgresql $(PYTEST) -n 2 tests/integration
