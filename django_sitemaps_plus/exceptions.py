@@ -10,7 +10,6 @@
           +-- SourceError        a source could not be read
           |    +-- StalePlanError     its stored plan does not fit it any more
           +-- StoreError         the storage did not take or give an object
-          +-- SupersededError         another build published in the meantime
 """
 
 from __future__ import annotations
@@ -48,7 +47,3 @@ class StalePlanError(SourceError):
 
 class StoreError(BuildError):
     """The storage failed."""
-
-
-class SupersededError(BuildError):
-    """Another build of the section published while this one was at work."""

@@ -14,6 +14,7 @@ from .sources import ModelSource
 from .tracking.recording import record, record_unlinked
 from .tracking.watching import (
     Watched,
+    concrete,
     every_column,
     path_model,
     related_paths,
@@ -92,7 +93,8 @@ def _related(
 
 
 def _lists(watched: Watched, model: type[Model]) -> bool:
-    return issubclass(model, watched.source.tracked_model or ())
+    tracked = watched.source.tracked_model
+    return tracked is not None and issubclass(concrete(model), concrete(tracked))
 
 
 def _many_to_many() -> dict[Any, list[Watched]]:

@@ -31,7 +31,9 @@ def hold_reason(page: Page, built: BuiltPage) -> str:
     too. So it waits, and :func:`judge` looks at the section.
     """
     is_index = page.section.name == INDEX
-    if is_index or page.hold == Hold.RELEASED or not page.object:
+    if is_index or page.hold == Hold.RELEASED or page.state == State.COMING:
+        return ""
+    if not page.object:
         return ""
     if built.entries < page.entries / 2:
         return "fewer entries"
@@ -57,6 +59,8 @@ def judge(section: Section, *, allow_shrink: bool = False) -> str:
     """
     held = _active(section).filter(hold=Hold.HELD)
     reason = "" if allow_shrink else _section_reason(section)
+    if allow_shrink:  # it is as small as it should be
+        Section.objects.filter(pk=section.pk).update(peak=0, earlier_peak=0)
     if not reason:
         held.update(hold=Hold.RELEASED)
     elif not held.exists():

@@ -124,11 +124,14 @@ def look_back(section: Section, source: Source) -> int:
         return 0
     known, begin = _Known.of(section, field), table.begin(newest)
     rows = table.since(begin, known.until)
-    if section.watermark is not None:
-        if len(rows) > MAX_ROWS or _has_late_rows(table, begin, known):
+    if section.watermark is None:
+        # Dates where there were none: rows have come in since the pages were built.
+        if section.pages.filter(built__gt=0).exists():
             mark_all(section)
-        else:
-            _mark_new(section, source, rows, known)
+    elif len(rows) > MAX_ROWS or _has_late_rows(table, begin, known):
+        mark_all(section)
+    else:
+        _mark_new(section, source, rows, known)
     _remember(section, table, rows, known)
     return len(rows)
 
