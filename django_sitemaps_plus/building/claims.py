@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Collection
 from datetime import datetime
 
-from django.db.models import F
+from django.db.models import F, Q
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.models import LEASE, Page
@@ -58,7 +58,8 @@ def claim(
 def claim_page(page: Page) -> bool:
     """Take one page that is not dirty, in order to change its range."""
     token = secrets.token_hex(16)
-    quiet = Page.objects.filter(pk=page.pk, token="", wanted=page.built)
+    given_up = Q(token="") | Q(claimed_at__lt=Now() - LEASE)
+    quiet = Page.objects.filter(given_up, pk=page.pk, wanted=page.built)
     same = quiet.filter(built=page.built, low=page.low, high=page.high)
     page.token = token
     return bool(same.update(token=token, claimed_at=Now()))
