@@ -89,10 +89,13 @@ def _model_source(name: str, source: ModelSource) -> Iterator[CheckMessage]:
             source,
         )
         return
-    yield from _key(name, source)
+    wrong_key = list(_key(name, source))
+    yield from wrong_key
     yield from _location(name, source)
     wrong_paths = list(_paths(name, source))
-    yield from wrong_paths or _query(name, source)
+    yield from wrong_paths
+    if not wrong_paths and not wrong_key:
+        yield from _query(name, source)
     yield from _lastmod(name, source)
 
 

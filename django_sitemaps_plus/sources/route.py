@@ -116,6 +116,8 @@ def compile_route(name: str, arguments: Sequence[str]) -> CompiledRoute:
     """Return the route for the URLconf, language and script prefix in force."""
     try:
         candidates = tuple(_candidates(name, frozenset(arguments)))
+    except NoReverseMatch:
+        candidates = ()  # no such namespace: no row has a URL
     except _CannotCompileError as error:
         logger.warning(
             "Route %r is not compiled, so each row asks reverse(): %s", name, error

@@ -1,0 +1,137 @@
+"""How the sections are, and objects that a view found lost."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+
+import pytest
+from django.core.cache import cache
+from django.core.management import CommandError, call_command
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.status import status
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from tests.integration.builds import build
+from tests.integration.published import page_row, path_of
+from tests.integration.shop import limited, make_products
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def products(sections):
+    """Register three pages of products, and build them."""
+    made = make_products(25)
+    sections.register("products", limited(10))
+    build()
+    return made
+
+
+class TestStatus:
+    def test_a_section_that_is_well(self, products):
+        """A line with its numbers, and exit 0."""
+        (found,) = status(get_site())
+        assert (found.pages, found.entries, found.dirty) == (3, 25, 0)
+        out = StringIO()
+        call_command("sitemap_status", stdout=out)
+        assert "products" in out.getvalue()
+
+    def test_json_has_every_number(self, products):
+        """For machines."""
+        out = StringIO()
+        call_command("sitemap_status", "--json", stdout=out)
+        (found,) = json.loads(out.getvalue())
+        assert found["entries"] == 25
+        assert found["registered"] is True
+
+    def test_a_section_that_was_never_built(self, sections):
+        """It has no numbers and no age."""
+        sections.register("products", limited(10))
+        (found,) = status(get_site())
+        assert (found.pages, found.age()) == (0, None)
+        out = StringIO()
+        call_command("sitemap_status", stdout=out)
+        assert "never" in out.getvalue()
+
+    def test_a_parked_page_needs_a_person(self, products):
+        """The command fails and says why."""
+        Page.objects.filter(number=2).update(
+            attempts=MAX_ATTEMPTS, wanted=9, error="it broke"
+        )
+        with pytest.raises(CommandError, match="it broke"):
+            call_command("sitemap_status", stdout=StringIO())
+
+    def test_a_held_section_needs_a_person(self, products):
+        """The command fails and says what to do."""
+        Section.objects.filter(name="products").update(held="too few")
+        with pytest.raises(CommandError, match="too few"):
+            call_command("sitemap_status", stdout=StringIO())
+
+    def test_a_section_without_a_source_needs_a_person(self, products, sections):
+        """Its pages are still served."""
+        sections.unregister("products")
+        with pytest.raises(CommandError, match="no longer registered"):
+            call_command("sitemap_status", stdout=StringIO())
+
+
+class TestLostObjects:
+    @pytest.mark.parametrize("damage", ["gone", "changed"])
+    def test_an_object_that_a_view_missed_is_stored_again(
+        self, products, client, damage
+    ):
+        """By the next refresh, though nothing has changed."""
+        before = client.get("/sitemap-products-2.xml")
+        path = path_of(page_row("products", 2))
+        if damage == "gone":
+            path.unlink()
+        else:
+            path.write_bytes(b"x" * path.stat().st_size)
+        live = client.get("/sitemap-products-2.xml")
+        assert live.content == before.content
+        assert "Last-Modified" not in live
+        report = refresh()
+        assert report.sections[0].stored == 1
+        assert path_of(page_row("products", 2)).exists()
+        assert client.get("/sitemap-products-2.xml")["ETag"] == before["ETag"]
+
+    def test_an_object_that_came_back_is_left_alone(self, products, client):
+        """A view may have looked while a disk was away."""
+        path = path_of(page_row("products", 2))
+        away = path.with_suffix(".away")
+        path.rename(away)
+        client.get("/sitemap-products-2.xml")
+        away.rename(path)
+        assert refresh().sections[0].stored == 0
+
+
+class TestSharedLivePages:
+    def test_a_page_is_kept_for_a_while(self, sections, settings, client):
+        """A second request renders nothing."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+        make_products(3)
+        sections.register("products", limited(10))
+        first = client.get("/sitemap-products-1.xml")
+        source = sections.get("products")
+        source.chunks = None  # whoever renders now fails
+        second = client.get("/sitemap-products-1.xml")
+        assert (second.status_code, second.content) == (200, first.content)
+        cache.clear()
+        assert client.get("/sitemap-products-1.xml").status_code == 503
+
+    def test_who_finds_another_at_work_waits_for_it_then_renders(
+        self, sections, settings, client, monkeypatch
+    ):
+        """At most two seconds; here nearly none."""
+        from django_sitemaps_plus.building import live
+
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+        monkeypatch.setattr(live, "MAX_WAIT", 0.1)
+        make_products(3)
+        sections.register("products", limited(10))
+        key = live._key("products", 1, get_site())
+        cache.set(f"sitemaps_plus:{key}:busy", b"", 30)
+        response = client.get("/sitemap-products-1.xml")
+        assert response.status_code == 200
+        assert cache.get(f"sitemaps_plus:{key}:busy") == b""

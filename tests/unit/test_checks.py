@@ -1,0 +1,152 @@
+"""Every system check says what is wrong, and nothing where nothing is."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import models
+from django.db.models import Value
+from django.test import override_settings
+
+from django_sitemaps_plus import ModelSource, Route, ViewSource
+from django_sitemaps_plus.checks import check_settings, check_sources, check_urls
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.testing import temporary_registry
+from tests.testapp.models import Author, Product
+
+BASE = {"BASE_URL": "https://example.com"}
+SHARED = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache"}}
+
+
+class Composite(models.Model):
+    """A key of two columns."""
+
+    pk = models.CompositePrimaryKey("one", "two")
+    one = models.IntegerField()
+    two = models.IntegerField()
+
+    class Meta:
+        app_label = "testapp"
+        managed = False
+
+    def __str__(self) -> str:
+        return f"{self.one}, {self.two}"
+
+
+def ids(messages) -> list[str]:
+    """Return the ids of messages, without the app's label."""
+    return [message.id.removeprefix("sitemaps_plus.") for message in messages]
+
+
+def ids_of(**attributes) -> list[str]:
+    """Return what is said of a product source with these attributes."""
+    declared = {"model": Product, "location": Route("product-detail", slug="slug")}
+    source = type("Checked", (ModelSource,), {**declared, **attributes})
+    with temporary_registry():
+        registry._registry["checked"] = source()
+        return ids(check_sources())
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("given", "expected"),
+        [
+            ({**BASE, "BASE_ULR": "x"}, ["E001"]),
+            (5, ["E002", "E003"]),
+            ({**BASE, "PLAN_TTL": "soon"}, ["E002"]),
+            ({**BASE, "PLAN_TTL": -1}, ["E002"]),
+            ({**BASE, "SCHEME": "ftp"}, ["E002"]),
+            ({"BASE_URL": "shop.example"}, ["E002"]),
+            ({}, ["E003"]),
+            ({**BASE, "STORAGE": "nowhere"}, ["E004"]),
+            ({**BASE, "CACHE": "nowhere"}, ["E006"]),
+            (BASE, []),
+        ],
+    )
+    def test_a_value_that_cannot_work_is_named(self, settings, given, expected):
+        """One message a fault; none without."""
+        settings.CACHES = SHARED
+        settings.SITEMAPS_PLUS = given
+        assert ids(check_settings()) == expected
+
+    def test_the_closest_key_is_proposed(self, settings):
+        """For a key that was mistyped."""
+        settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROW": 5}
+        (message,) = [m for m in check_settings() if m.id.endswith("E001")]
+        assert "LIVE_MAX_ROWS" in message.hint
+
+    def test_files_need_a_place(self, settings):
+        """An error in production, a warning while the project is new."""
+        settings.CACHES = SHARED
+        settings.MEDIA_ROOT = ""
+        assert ids(check_settings()) == ["E005"]
+        settings.DEBUG = True
+        assert ids(check_settings()) == ["W004"]
+
+    def test_without_an_origin_debug_only_warns(self, settings):
+        """The request's host stands in."""
+        settings.SITEMAPS_PLUS = {}
+        settings.DEBUG = True
+        assert ids(check_settings()) == ["W001"]
+
+    def test_a_cache_of_one_process_is_not_enough(self, settings):
+        """Each process would plan for itself."""
+        assert ids(check_settings()) == ["W002"]
+
+
+class TestUrls:
+    def test_urls_that_are_not_included_are_missed(self):
+        """An index could not name its pages."""
+        assert check_urls() == []
+        with override_settings(ROOT_URLCONF="django.contrib.auth.urls"):
+            assert ids(check_urls()) == ["E007"]
+
+
+class TestSources:
+    @pytest.mark.parametrize(
+        ("attributes", "expected"),
+        [
+            ({}, []),
+            ({"limit": 50_001}, ["E011"]),
+            ({"limit": 0}, ["E011"]),
+            ({"on_error": "ignore"}, ["E012"]),
+            ({"model": None}, ["E013"]),
+            ({"key": "nothing"}, ["E014"]),
+            ({"key": "name"}, ["E016", "E018"]),
+            ({"key": "popularity"}, ["E016", "E017", "E018", "E019"]),
+            ({"key": "slug"}, []),
+            ({"location": Route("nowhere", slug="slug")}, ["E021"]),
+            ({"location": Route("no:where", slug="slug")}, ["E021"]),
+            ({"location": Route("product-detail", pk="pk")}, ["E021"]),
+            ({"lastmod": "changed"}, ["E022"]),
+            ({"location": Route("product-detail", slug="label")}, ["E022"]),
+            ({"changefreq": "sometimes"}, ["E022"]),
+            ({"lastmod": "created_on"}, ["W003"]),
+            ({"lastmod": "updated_at"}, []),
+            ({"priority": Value(1) + Value("a")}, ["E023"]),
+        ],
+    )
+    def test_a_source_that_cannot_work_is_named(self, attributes, expected):
+        """One message a fault; none without."""
+        assert ids_of(**attributes) == expected
+
+    def test_a_key_of_several_columns_is_refused(self):
+        """Pages are ranges of one."""
+        assert "E015" in ids_of(model=Composite, location="/x/")
+
+    def test_an_object_must_have_a_location(self):
+        """Declared, or its own."""
+        assert ids_of(model=Author, location=None) == ["E020"]
+
+    def test_a_view_must_have_a_url(self):
+        """Each of those listed."""
+        source = type("Views", (ViewSource,), {"views": ["home", "nowhere"]})
+        with temporary_registry() as sections:
+            sections.register("views", source)
+            assert ids(check_sources()) == ["E021"]
+
+    def test_a_name_must_fit_a_url(self):
+        """However it came into the registry."""
+        source = type("Views", (ViewSource,), {"views": ["home"]})
+        with temporary_registry():
+            registry._registry["No Name"] = source()
+            assert ids(check_sources()) == ["E010"]
