@@ -76,7 +76,7 @@ def edit(story: Story) -> set[str]:
             "(SELECT max(geoname_id) FROM atlas_city)"
         )
     connection.close()
-    story.site.manage("build_sitemaps", "--verbosity", "0")
+    story.site.manage("build_sitemaps", "--full", "--verbosity", "0")
     changed = set()
     for path, before in story.answers["built"].items():
         answer = story.site.get(path, If_None_Match=before.headers["ETag"])
