@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.apps import AppConfig
+from django.core.checks import Tags
 from django.core.checks import register as register_check
 
 
@@ -17,11 +18,13 @@ class SimpleSitemapsPlusConfig(AppConfig):
     def ready(self) -> None:
         """Register the checks and the sections, then connect their models."""
         from . import receivers
-        from .checks import CHECKS
+        from .checks import CHECKS, DATABASE_CHECKS
         from .registry import registry
 
         for check in CHECKS:
             register_check(check, "sitemaps_plus")
+        for check in DATABASE_CHECKS:
+            register_check(check, "sitemaps_plus", Tags.database)
         self._discover()
         receivers.connect()
         registry.listeners.append(receivers.connect)

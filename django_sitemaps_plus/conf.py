@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
@@ -39,6 +40,13 @@ class AppSettings:
     )
     scheme: str = "https"  # of the origin that contrib.sites names
     storage: str | None = None  # alias in STORAGES; None: files in MEDIA_ROOT/sitemaps
+    executor: str = "django_sitemaps_plus.executors.local.LocalExecutor"
+    wake_after: int = 2  # seconds between a change and the build that it wakes
+    lease_seconds: int = 60  # that a builder which says nothing keeps its pages
+    max_builders: int = 8  # tasks that build at once for one refresh
+    task_seconds: int = 60  # after which a task leaves what is left to the next
+    public_plain: bool = False  # whether the public tree has uncompressed files too
+    prune_after: int = 86_400  # seconds that an object which no row names is kept
     cache: str = "default"  # alias in CACHES for live plans
     cache_max_age: int = 600  # seconds that a crawler may keep an answer unasked
     plan_ttl: int = 3_600  # seconds that a live plan is kept
@@ -52,6 +60,11 @@ class AppSettings:
     audit_seconds: int = 10  # that a refresh spends on comparing
     # Keys that we do not know; None where the setting is no dict at all.
     unknown: tuple[str, ...] | None = field(default=(), repr=False)
+
+    @property
+    def lease(self) -> timedelta:
+        """How long a builder that says nothing keeps its pages."""
+        return timedelta(seconds=self.lease_seconds)
 
     @classmethod
     def keys(cls) -> list[str]:

@@ -10,6 +10,7 @@
           +-- SourceError        a source could not be read
           |    +-- StalePlanError     its stored plan does not fit it any more
           +-- StoreError         the storage did not take or give an object
+               +-- LostObjectError    it is gone, or not what was stored
 """
 
 from __future__ import annotations
@@ -47,3 +48,7 @@ class StalePlanError(SourceError):
 
 class StoreError(BuildError):
     """The storage failed."""
+
+
+class LostObjectError(StoreError):
+    """An object is gone, or is not what was stored; to ask again is of no use."""

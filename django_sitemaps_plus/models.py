@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
+from typing import Any, TypeVar
 
-from django.db import models
-from django.db.models import F, Q
+from django.db import models, router
+from django.db.models import Case, F, Q, When
 from django.db.models.functions import Now
+
+from .conf import get_settings
+
+M = TypeVar("M", bound=models.Model, covariant=True)
 
 #: The name under which a site's index is kept: no section of a user can have it.
 INDEX = ""
-
-#: How long a builder that says nothing keeps its pages.
-LEASE = timedelta(seconds=60)
 
 #: Claims without a result after which a page is parked until somebody looks.
 MAX_ATTEMPTS = 5
 
 
-class Section(models.Model):
+class RowQuerySet(models.QuerySet[M]):
+    """Rows of ours: read where they are written, since a replica may lag behind.
+
+    What a builder has claimed, marked or flipped decides what the next one does.
+    """
+
+    @property
+    def db(self) -> str:
+        """The alias of the database; ``using()`` goes before the router."""
+        rows: Any = self  # whose private names have no types
+        return rows._db or router.db_for_write(self.model, **rows._hints)
+
+
+class Row(models.Model):
+    """A row of ours; the base manager reloads it, and reads what it refers to."""
+
+    class Meta:
+        abstract = True
+        base_manager_name = "objects"
+
+    def __str__(self) -> str:
+        return f"{self._meta.verbose_name} {self.pk}"
+
+
+class Section(Row):
     """A registered name of one site, once it was planned; or, with no name, the index.
 
     A split, a merge and a new plan raise ``plan_version``: who located a key in an
@@ -46,7 +72,9 @@ class Section(models.Model):
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)
 
-    class Meta:
+    objects = RowQuerySet.as_manager()
+
+    class Meta(Row.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["site", "name"], name="sitemaps_plus_section_key"
@@ -73,12 +101,35 @@ class Hold(models.TextChoices):
     RELEASED = "released", "released"  # it may lose them
 
 
-class PageQuerySet(models.QuerySet["Page"]):
+_SERVED = (
+    "SELECT page.id, page.section_id, page.number, page.low, page.high, page.wanted, "
+    "page.built, page.object, page.plain_hash, page.gzip_hash, page.plain_size, "
+    "page.gzip_size, page.published_at FROM sitemaps_plus_page page "
+    "INNER JOIN sitemaps_plus_section section ON section.id = page.section_id "
+    "WHERE section.site = %s AND section.name = %s AND page.number = %s "
+    "AND page.state <> %s"
+)
+
+
+class PageQuerySet(RowQuerySet["Page"]):
     """Pages by what is to be done with them."""
 
     def of(self, site: str, section: str) -> PageQuerySet:
         """Return the pages of one section."""
         return self.filter(section__site=site, section__name=section)
+
+    def served(self, site: str, section: str, number: int) -> Page | None:
+        """Return a page as far as a view needs it; None where no plan in force has it.
+
+        Every answer begins with this query, and to compile it would take many times as
+        long as to run it. So it is written down.
+        """
+        values = [site, section, number, State.COMING]
+        return next(iter(self.raw(_SERVED, values)), None)
+
+    def with_section(self) -> PageQuerySet:
+        """Read the section with each page, but for what only a look-back reads."""
+        return self.select_related("section").defer("section__seen")
 
     def planned(self) -> PageQuerySet:
         """Return the pages of plans that are kept up to date."""
@@ -91,18 +142,20 @@ class PageQuerySet(models.QuerySet["Page"]):
 
     def dirty(self) -> PageQuerySet:
         """Return the pages whose source has changed since they were rendered."""
-        return self.planned().filter(wanted__gt=F("built"))
+        return self.planned().filter(is_dirty=1)
 
     def claimable(self, since: datetime | None = None) -> PageQuerySet:
         """Return the dirty pages that nobody is at work on.
 
         Args:
-            since: a claim made before this time of the database's clock counts as
-                given up; without it, one older than the lease.
+            since: when the build began, by the database's clock. Claims from before
+                count as given up, and pages that failed after it are left alone.
+                Without it both hold for the time of the lease.
         """
-        given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - LEASE)
+        given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - get_settings().lease)
         if since is not None:
-            given_up |= Q(claimed_at__lt=since)
+            has_failed = Q(token="", claimed_at__gte=since)
+            given_up = (given_up | Q(claimed_at__lt=since)) & ~has_failed
         free = self.dirty().filter(given_up, attempts__lt=MAX_ATTEMPTS)
         return free.exclude(hold=Hold.HELD)
 
@@ -111,7 +164,7 @@ class PageQuerySet(models.QuerySet["Page"]):
         return self.dirty().filter(attempts__gte=MAX_ATTEMPTS)
 
 
-class Page(models.Model):
+class Page(Row):
     """One sitemap file of a section: its key range and the object it points to."""
 
     section = models.ForeignKey(Section, models.CASCADE, related_name="pages")
@@ -128,6 +181,12 @@ class Page(models.Model):
     #: Raised by each change; the page is dirty while it is above `built`.
     wanted = models.PositiveBigIntegerField(default=1)
     built = models.PositiveBigIntegerField(default=0)
+    is_dirty = models.GeneratedField(
+        # A number, since SQLite finds no index for a bare boolean.
+        expression=Case(When(wanted__gt=F("built"), then=1), default=0),
+        output_field=models.PositiveSmallIntegerField(),
+        db_persist=True,
+    )
     #: Who is at work on it, and since when by the database's clock.
     token = models.CharField(max_length=32, blank=True)
     claimed_at = models.DateTimeField(null=True)
@@ -154,25 +213,28 @@ class Page(models.Model):
 
     objects = PageQuerySet.as_manager()
 
-    class Meta:
+    class Meta(Row.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["section", "number"], name="sitemaps_plus_page_number"
             )
         ]
         indexes = [
-            # Dirty pages are found in the index alone. (A partial index would be
-            # smaller, but MySQL has none.)
+            # What a refresh asks for, most often in vain: no page of many is read.
+            models.Index(fields=["section", "is_dirty"], name="sitemaps_plus_dirty"),
             models.Index(
-                fields=["section", "wanted", "built"], name="sitemaps_plus_dirty"
-            )
+                fields=["section", "state", "hold"], name="sitemaps_plus_state"
+            ),
+            models.Index(
+                fields=["section", "checked_at"], name="sitemaps_plus_checked"
+            ),
         ]
 
     def __str__(self) -> str:
         return f"page {self.number} of section {self.section_id}"
 
 
-class Change(models.Model):
+class Change(Row):
     """Something of a section was saved or deleted; kept on the object's database."""
 
     class Kind(models.TextChoices):
@@ -189,7 +251,9 @@ class Change(models.Model):
     high = models.TextField(blank=True)
     at = models.DateTimeField(db_default=Now())
 
-    class Meta:
+    objects = RowQuerySet.as_manager()
+
+    class Meta(Row.Meta):
         indexes = [
             models.Index(fields=["section", "id"], name="sitemaps_plus_change_order")
         ]
@@ -198,14 +262,34 @@ class Change(models.Model):
         return f"{self.section}: {self.kind} {self.low}"
 
 
-class Publication(models.Model):
+class Publication(Row):
     """A flip whose changes of URLs are still to be worked out and told."""
 
-    section = models.ForeignKey(Section, models.CASCADE)
+    # Without a constraint: MySQL would lock the section's row at the end of a flip.
+    section = models.ForeignKey(Section, models.CASCADE, db_constraint=False)
     old = models.JSONField(default=list)  # names of the objects before
     new = models.JSONField(default=list)  # names of the objects that replaced them
     announce = models.BooleanField(default=True)
+    claimed_at = models.DateTimeField(null=True)  # by who works out what changed
     at = models.DateTimeField(db_default=Now())
+
+    objects = RowQuerySet.as_manager()
 
     def __str__(self) -> str:
         return f"publication {self.pk} of section {self.section_id}"
+
+
+class Leftover(Row):
+    """An object that no row names; a prune removes it once it was one for long enough.
+
+    Somebody who read its name a moment before it was replaced may still open it.
+    """
+
+    object = models.CharField(max_length=255, unique=True)
+    section = models.ForeignKey(Section, models.CASCADE)
+    noticed_at = models.DateTimeField(db_default=Now())
+
+    objects = RowQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return self.object

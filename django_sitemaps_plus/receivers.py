@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -38,8 +39,8 @@ def connect() -> None:
         deletes = [w for w in watchers if getattr(w.source, "track_deletes", True)]
         if deletes:
             _connect(post_delete, model, partial(_deleted, deletes))
-    for through, watchers in _many_to_many().items():
-        _connect(m2m_changed, through, partial(_related, watchers))
+    for through, links in _many_to_many().items():
+        _connect(m2m_changed, through, partial(_related, links))
 
 
 def disconnect() -> None:
@@ -72,7 +73,7 @@ def _deleted(
 
 
 def _related(
-    watchers: Sequence[Watched],
+    links: Sequence[_Link],
     instance: Model,
     using: str,
     action: str,
@@ -82,40 +83,49 @@ def _related(
 ) -> None:
     if not action.startswith("post_") and action != "pre_clear":
         return
-    rows = [w for w in watchers if not w.path and _lists(w, type(instance))]
-    record(rows, instance, using)
-    # The others are rows: of a relation between rows both sides are.
-    far = [w for w in watchers if w.path and _lists(w, model)]
+    near = [link.near for link in links if link.begins_at(type(instance))]
+    record(near, instance, using)
+    # From the other side; of a relation of a model with itself both are.
+    far = [link for link in links if link.begins_at(model)]
     if action == "post_add":
-        record(far, instance, using)
-    elif far:
-        record_unlinked(far, instance, using, pk_set)
+        record([link.far for link in far], instance, using)
+    else:
+        record_unlinked([link.near for link in far], instance, using, pk_set)
 
 
-def _lists(watched: Watched, model: type[Model]) -> bool:
-    tracked = watched.source.tracked_model
-    return tracked is not None and issubclass(concrete(model), concrete(tracked))
+@dataclass(frozen=True, slots=True)
+class _Link:
+    """A many-to-many relation that a declared path of a section crosses.
 
-
-def _many_to_many() -> dict[Any, list[Watched]]:
-    """Return the tables behind many-to-many relations that declared paths cross.
-
-    Each has two watchers: one for a row whose relations were set, one for a related
-    object that was added to rows or taken from them.
+    Attributes:
+        model: the model at which the relation begins, seen from the section's rows.
+        near: who is concerned when relations of an object of that model were set.
+        far: who is concerned when an object at the other end was given some.
     """
-    found: dict[Any, list[Watched]] = {}
+
+    model: type[Model]
+    near: Watched
+    far: Watched
+
+    def begins_at(self, model: type[Model]) -> bool:
+        """Return whether objects of a model are those at which the relation begins."""
+        return issubclass(concrete(model), concrete(self.model))
+
+
+def _many_to_many() -> dict[Any, list[_Link]]:
+    """Return the tables behind many-to-many relations that declared paths cross."""
+    found: dict[Any, list[_Link]] = {}
     for name, source in registry.items():
         if not isinstance(source, ModelSource):
             continue
         for path in related_paths(source):
-            *before, last = path.split("__")
-            model = (
-                path_model(source.model, "__".join(before)) if before else source.model
-            )
+            before, _, last = path.rpartition("__")
+            model = path_model(source.model, before) if before else source.model
             field: Any = model._meta.get_field(last)
-            if field.many_to_many and not before:
+            if field.many_to_many:
                 relation = field if hasattr(field, "through") else field.remote_field
-                found.setdefault(relation.through, []).extend(
-                    [Watched(name, source, to, every_column) for to in ("", path)]
-                )
+                ends = [
+                    Watched(name, source, to, every_column) for to in (before, path)
+                ]
+                found.setdefault(relation.through, []).append(_Link(model, *ends))
     return found

@@ -18,6 +18,9 @@ NAME = re.compile(r"[a-z0-9_-]{1,64}")
 
 S = TypeVar("S")
 
+# None may be what a faulty import has left in the place of a source.
+_NOT_GIVEN: Any = object()
+
 
 class SourceRegistry:
     """The sections of a project by name, in order of registration."""
@@ -35,7 +38,7 @@ class SourceRegistry:
     @overload
     def register(self, name: str, source: S) -> S: ...
 
-    def register(self, name: str, source: Any = None) -> Any:
+    def register(self, name: str, source: Any = _NOT_GIVEN) -> Any:
         """Make a source the section of a name; without a source, return a decorator.
 
         Args:
@@ -49,7 +52,7 @@ class SourceRegistry:
             ConfigurationError: another kind of name, or nothing that is a source.
             AlreadyRegistered: the name is taken.
         """
-        if source is None:
+        if source is _NOT_GIVEN:
             return lambda decorated: self.register(name, decorated)
         check_name(name)
         if name in self._registry:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import Error, transaction
-from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_vary_headers
@@ -25,7 +24,7 @@ from .core.compression import Document, inflate
 from .core.limits import LimitExceededError
 from .core.plan import KeyRange
 from .exceptions import BuildError, SitemapsPlusError, StalePlanError, StoreError
-from .models import INDEX, Page, Section, State
+from .models import INDEX, Page, Section
 from .registry import registry
 from .storage import read_object
 
@@ -45,8 +44,9 @@ def index(
 ) -> HttpResponse:
     """Answer with the list of the site's pages.
 
-    While pages are being published, the list is made from their rows, so it never lags
-    behind them.
+    While pages are being published, the list is made from their rows, once for all who
+    ask until the next of them is, so it never lags behind them. Where it cannot be
+    made, the one that was published last is better than none.
 
     Args:
         request: any GET or HEAD; nothing in it changes what is answered, but its
@@ -55,15 +55,21 @@ def index(
         as_file: answer with the gzip file, not with a gzip-encoded document.
     """
     site = get_site(request)
-    row = _first(Page.objects.of(site.name, INDEX).filter(number=int(number)))
+    row = _row(site, INDEX, number)
     if row is None and number != "0":
         raise Http404("No such index")
 
+    def render() -> Document | None:
+        has_rows = row is not None
+        return render_site_index(site, int(number), live=True, has_rows=has_rows)[0]
+
     def live() -> Document | None:
-        return render_site_index(site, int(number), live=True)[0]
+        if row is None:
+            return render()
+        return shared(INDEX, int(number), site, render, row.wanted)
 
     is_current = row is not None and row.built == row.wanted
-    return _answer(request, row if is_current else None, live, as_file)
+    return _answer(request, row if is_current else None, live, as_file, row)
 
 
 @require_safe
@@ -76,9 +82,11 @@ def page(
     404 where it does not exist yet or has no entries, 410 where it once existed.
     """
     site = get_site(request)
-    pages = Page.objects.of(site.name, section)
-    row = _first(pages.filter(number=int(number)).exclude(state=State.COMING))
+    row = _row(site, section, number)
     if section not in registry and row is None:
+        highest = _highest_number(site, section)
+        if highest is not None and int(number) <= highest:
+            return _gone()
         raise Http404(f"No section {section!r}")
 
     def render() -> Document | None:
@@ -106,7 +114,7 @@ def _highest_number(site: Site, section: str) -> int | None:
     try:
         found = rows.values_list("next_number", flat=True).first()
     except Error:
-        return None  # as in _first()
+        return None  # as in _row()
     return None if found is None else found - 1
 
 
@@ -118,9 +126,9 @@ def _rendered(section: str, row: Page, site: Site) -> Document | None:
         raise BuildError(f"section {section!r} awaits a build: {error}") from error
 
 
-def _first(rows: QuerySet[Page]) -> Page | None:
+def _row(site: Site, section: str, number: str) -> Page | None:
     try:
-        return rows.first()
+        return Page.objects.served(site.name, section, int(number))
     except Error:
         # Not migrated yet, or our tables are out of reach: the sources may not be.
         logger.exception("Page rows cannot be read", extra={"action": "rows_failed"})
@@ -132,8 +140,12 @@ def _answer(
     row: Page | None,
     live: Callable[[], Document | None],
     as_file: bool,
+    last: Page | None = None,
 ) -> HttpResponse:
-    """Answer from the published object, else with what is rendered now."""
+    """Answer from the published object, else with what is rendered now.
+
+    Where that fails, with what was published last.
+    """
     if row is not None and row.built and not row.object:
         raise Http404("No entries")
     try:
@@ -145,13 +157,24 @@ def _answer(
                 note_lost(row)
         document = live()
     except _Gone:
-        return HttpResponse("This page is gone.\n", "text/plain", 410)
+        return _gone()
     except (SitemapsPlusError, Error):
         logger.exception("A sitemap cannot be made", extra={"action": "live_failed"})
-        return _unavailable()
+        return _published_last(request, last, as_file)
     if document is None:
         raise Http404("No entries")
     return _respond(request, _Content.of_document(document), as_file)
+
+
+def _published_last(
+    request: HttpRequest, row: Page | None, as_file: bool
+) -> HttpResponse:
+    if row is not None and row.object:
+        try:
+            return _respond(request, _Content.of_page(row), as_file)
+        except StoreError as error:
+            logger.error("%s", error, extra={"action": "object_lost"})
+    return _unavailable()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +241,10 @@ def _respond(request: HttpRequest, content: _Content, as_file: bool) -> HttpResp
         response["Last-Modified"] = http_date(last_modified)
     response["Cache-Control"] = f"public, max-age={get_settings().cache_max_age}"
     return response
+
+
+def _gone() -> HttpResponse:
+    return HttpResponse("This page is gone.\n", "text/plain", 410)
 
 
 def _unavailable() -> HttpResponse:

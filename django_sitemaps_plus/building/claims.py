@@ -9,45 +9,49 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
 from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.db.models.functions import Greatest, Now
 
-from django_sitemaps_plus.models import LEASE, Page
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.models import Page, PageQuerySet
+from django_sitemaps_plus.transactions import retried
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.
 BATCH_PAGES = 8
 
 
+@retried
 def claim(
     sections: Collection[int],
     *,
     since: datetime | None = None,
-    without: Collection[int] = (),
     limit: int = BATCH_PAGES,
+    owner: str = "",
 ) -> list[Page]:
     """Take up to ``limit`` dirty pages to work on; none where nothing is left to do.
 
     Two statements in autocommit, the same on every database: candidates are read, then
     taken if they are still free. Whoever loses a race against another builder tries
-    the next ones.
+    the next ones. A page that was claimed in vain before is taken alone: if it kills
+    its builder, it brings no other page nearer to being parked.
 
     Args:
         sections: primary keys of the sections to work for.
         since: earlier claims are taken over, as :meth:`PageQuerySet.claimable` says.
-        without: primary keys of pages to leave alone.
         limit: how many pages at most.
+        owner: what the token begins with, for :func:`void`.
     """
     free = Page.objects.claimable(since).filter(section__in=sections)
-    free = free.exclude(pk__in=without).order_by("id") if without else free
-    token = secrets.token_hex(16)
-    while pages := list(free.select_related("section").order_by("id")[:limit]):
+    token = owner + secrets.token_hex(16 - len(owner) // 2)
+    while pages := _candidates(free, limit):
         taken = free.filter(pk__in=[page.pk for page in pages]).update(
             token=token, claimed_at=Now(), attempts=F("attempts") + 1
         )
         if taken < len(pages):
-            pages = list(Page.objects.filter(token=token).select_related("section"))
+            pages = list(Page.objects.filter(token=token).with_section().order_by("id"))
         if pages:
             for page in pages:
                 page.token = token
@@ -55,47 +59,76 @@ def claim(
     return []
 
 
+def _candidates(free: PageQuerySet, limit: int) -> list[Page]:
+    pages = list(free.with_section().order_by("attempts", "id")[:limit])
+    return [page for page in pages if not page.attempts] or pages[:1]
+
+
+@retried
 def claim_page(page: Page) -> bool:
     """Take one page that is not dirty, in order to change its range."""
     token = secrets.token_hex(16)
-    given_up = Q(token="") | Q(claimed_at__lt=Now() - LEASE)
+    given_up = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
     quiet = Page.objects.filter(given_up, pk=page.pk, wanted=page.built)
     same = quiet.filter(built=page.built, low=page.low, high=page.high)
     page.token = token
     return bool(same.update(token=token, claimed_at=Now()))
 
 
+@retried
 def give_back(page: Page) -> None:
     """End a claim without a result, and without blame."""
-    mine = Page.objects.filter(pk=page.pk, token=page.token)
-    mine.update(token="", claimed_at=None)
+    _mine(page).update(token="", claimed_at=None)
 
 
-def release(pages: Collection[Page], error: str = "", *, counts: bool = True) -> None:
-    """Give up pages that could not be built; they stay dirty.
+@retried
+def release(pages: Collection[Page]) -> None:
+    """Give up pages without blame, for whoever comes next; they stay dirty."""
+    for page in pages:
+        _mine(page).update(token="", claimed_at=None, attempts=_one_less())
+
+
+@retried
+def set_aside(page: Page, error: str = "") -> None:
+    """Give up a page that could not be built; it stays dirty.
+
+    It keeps the time of its claim: no process of the same build tries it again.
 
     Args:
-        pages: as they were claimed.
-        error: why, in words.
-        counts: whether it is the page's own fault, so that it is parked in the end.
-            Such a page keeps the time of its claim: no other process of the same
-            build tries it again.
+        page: as it was claimed.
+        error: what is wrong with it, in words, so that it is parked in the end; ""
+            where it is not to blame.
     """
-    for page in pages:
-        mine = Page.objects.filter(pk=page.pk, token=page.token)
-        if counts:
-            mine.update(token="", error=error[:2_000])
-        else:
-            mine.update(token="", claimed_at=None, attempts=F("attempts") - 1)
+    if error:
+        _mine(page).update(token="", error=error[:2_000])
+    else:
+        _mine(page).update(token="", attempts=_one_less())
 
 
-def is_anybody_busy(sections: Collection[int], without: Collection[int] = ()) -> bool:
+@retried
+def void(sections: Collection[int], owner: str) -> None:
+    """Give up the pages of builders that died; the attempt counts for each of them."""
+    theirs = Page.objects.filter(section__in=sections, token__startswith=owner)
+    theirs.update(token="", claimed_at=None)
+
+
+def is_anybody_busy(sections: Collection[int]) -> bool:
     """Return whether somebody else is at work on dirty pages of these sections."""
-    alive = Page.objects.dirty().filter(claimed_at__gte=Now() - LEASE)
-    busy = alive.filter(section__in=sections).exclude(token="")
-    return busy.exclude(pk__in=without).exists()
+    alive = Page.objects.dirty().filter(claimed_at__gte=Now() - get_settings().lease)
+    return alive.filter(section__in=sections).exclude(token="").exists()
 
 
+def _one_less() -> Any:
+    # A deploy may have set the attempts to 0 meanwhile.
+    return Greatest(F("attempts"), 1) - 1
+
+
+def _mine(page: Page) -> PageQuerySet:
+    # By the token too, since another may have taken it over.
+    return Page.objects.filter(pk=page.pk, token=page.token)
+
+
+@retried
 def renew(pages: Collection[Page]) -> None:
     """Begin the lease of claims anew, before another page of the batch is rendered."""
     for token in {page.token for page in pages}:

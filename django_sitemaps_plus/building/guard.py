@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
+from typing import Any
 
 from django.db.models import Case, F, QuerySet, Sum, When
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
+from django_sitemaps_plus.models import INDEX, Hold, Page, PageQuerySet, Section, State
+from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.transactions import update_pages
 
 from .page import BuiltPage
 
@@ -47,27 +51,43 @@ def _is_bad(entries: int, skipped: int) -> bool:
     return entries + skipped >= MIN_ENTRIES and skipped > share * (entries + skipped)
 
 
-def judge(section: Section, *, allow_shrink: bool = False) -> str:
+def judge(section: Section, *, allow_shrink: bool = False, of_plan: str = "") -> str:
     """Decide on the held pages of a section, once its other dirty pages are built.
 
     Args:
         section: its row, fresh from the database.
         allow_shrink: let everything pass.
+        of_plan: what :func:`plan_reason` says of a plan to come.
 
     Returns:
         Why the section is held, in words; "" where its pages may be built.
     """
     held = _active(section).filter(hold=Hold.HELD)
     reason = "" if allow_shrink else _section_reason(section)
-    if allow_shrink:  # it is as small as it should be
-        Section.objects.filter(pk=section.pk).update(peak=0, earlier_peak=0)
+    if allow_shrink:
+        forget_peak(section)
     if not reason:
-        held.update(hold=Hold.RELEASED)
+        update_pages(held, [section.pk], hold=Hold.RELEASED)
     elif not held.exists():
         reason = ""
+    reason = reason or of_plan
     if reason != section.held:
         Section.objects.filter(pk=section.pk).update(held=reason)
     return reason
+
+
+def plan_reason(section: Section, plan: Sequence[Page]) -> str:
+    """Return why a new plan must not take the place of the one that is served, or "".
+
+    Args:
+        section: its row, fresh from the database.
+        plan: all pages of the plan to come; while one is not built, nothing is said.
+    """
+    if not all(page.built for page in plan):
+        return ""
+    before = _active(section).aggregate(before=Sum("entries"))["before"]
+    entries = sum(page.entries for page in plan)
+    return _reason(section, entries, sum(page.skipped for page in plan), before)
 
 
 def _section_reason(section: Section) -> str:
@@ -76,8 +96,11 @@ def _section_reason(section: Section) -> str:
         bad=Sum(Case(When(hold=Hold.HELD, then="held_skipped"), default="skipped")),
         before=Sum("entries"),
     )
-    entries, skipped = totals["after"] or 0, totals["bad"] or 0
-    peak = max(section.peak, section.earlier_peak, totals["before"] or 0)
+    return _reason(section, totals["after"] or 0, totals["bad"] or 0, totals["before"])
+
+
+def _reason(section: Section, entries: int, skipped: int, before: int | None) -> str:
+    peak = max(section.peak, section.earlier_peak, before or 0)
     if peak >= MIN_ENTRIES and entries < peak * (1 - get_settings().shrink_guard):
         return (
             f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
@@ -91,16 +114,30 @@ def _section_reason(section: Section) -> str:
     return ""
 
 
-def _active(section: Section) -> QuerySet[Page]:
+def forget_peak(section: Section) -> None:
+    """Take a section for as small as it should be."""
+    Section.objects.filter(pk=section.pk).update(peak=0, earlier_peak=0)
+
+
+def _active(section: Section) -> PageQuerySet:
     return section.pages.filter(state=State.ACTIVE)
 
 
-def note_peak(section: Section) -> None:
+def note_peak(section: Section, total: int) -> None:
     """Remember the most entries that a section had, for 24 to 48 hours."""
     now = timezone.now()
-    total = _active(section).aggregate(total=Sum("entries"))["total"] or 0
     rows = Section.objects.filter(pk=section.pk)
     if section.peak_since is None or now - section.peak_since > _DAY:
         rows.update(earlier_peak=F("peak"), peak=total, peak_since=now)
     elif total > section.peak:
         rows.update(peak=total)
+
+
+def has_held_pages(section: Section) -> bool:
+    """Return whether pages of a section wait for its others."""
+    return bool(fetch(_held_pages, section.pk))
+
+
+def _held_pages(section: int) -> QuerySet[Page, Any]:
+    rows = Page.objects.filter(section=section, state=State.ACTIVE, hold=Hold.HELD)
+    return rows.values_list("pk")[:1]

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from itertools import groupby, islice
+from operator import itemgetter
+from typing import Any
 
 from django.db import Error
-from django.db.models import Q
+from django.db.models import F, Q, QuerySet
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.compression import Document, write_document
+from django_sitemaps_plus.core.dates import w3c
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
-from django_sitemaps_plus.core.renderers import IndexItem, render_index
+from django_sitemaps_plus.core.renderers import page_lines, render_index
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.sources.dates import W3CText, has_utc_text
 from django_sitemaps_plus.sources.route import compile_route
+from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.transactions import own_alias
 
 from .page import BuiltPage, store_page
 from .plans import live_plan
@@ -25,7 +33,10 @@ from .plans import live_plan
 #: deploy is rolled out, some processes do not know a section that others do.
 MISSING_GRACE = timedelta(hours=24)
 
-_Listed = tuple[int, datetime | None]
+_Listed = tuple[int, str | None]
+
+# A number that stands for any other in the URL of a page.
+_SAMPLE = 123_456_789
 
 
 def build_index_page(page: Page, site: Site) -> BuiltPage:
@@ -39,7 +50,7 @@ def build_index_page(page: Page, site: Site) -> BuiltPage:
 
 
 def render_site_index(
-    site: Site, number: int = 0, *, live: bool
+    site: Site, number: int = 0, *, live: bool, has_rows: bool = True
 ) -> tuple[Document | None, int]:
     """Render an index of a site from its page rows.
 
@@ -48,61 +59,88 @@ def render_site_index(
         number: 0 for the first index, 2 and on for the others.
         live: whether sections that have no plan yet are listed as well, by the plans
             that they are served by.
+        has_rows: False where our own tables may not exist or be out of reach: then
+            every section is listed as one without a plan.
 
     Returns:
         The document, None without any page; and the number of pages in it.
 
     Raises:
         SourceError: a section without a plan could not be read.
+        DatabaseError: the page rows could not be read.
     """
-    items = list(_items(site, number, live=live))[:MAX_ENTRIES]
-    if not items:
-        return None, 0
-    return write_document(render_index(items)), len(items)
-
-
-def _items(site: Site, number: int, *, live: bool) -> Iterator[IndexItem]:
     try:
-        planned = _planned(site, number)
+        planned, listed = _with_plan(site), _listed(site, number)
     except Error:
-        if not live:
+        if has_rows:
             raise
-        planned = {}  # not migrated yet, or our tables are out of reach
-    names = [*registry, *(name for name in planned if name not in registry)]
+        planned, listed = set[str](), {}
+    if live and not number:
+        for name in registry:
+            if name not in listed and name not in planned:
+                listed[name] = _unplanned(site, name)
+    lines = list(islice(_lines(site, listed), MAX_ENTRIES))
+    if not lines:
+        return None, 0
+    return write_document(render_index(lines)), len(lines)
+
+
+def _lines(site: Site, listed: dict[str, list[_Listed]]) -> Iterator[str]:
+    names = [*registry, *(name for name in listed if name not in registry)]
     with rendering(site):
         url = compile_route("sitemaps_plus:page", ("section", "number"))
         for section in names:
-            pages = planned.get(section)
-            if pages is None:
-                pages = _unplanned(site, section) if live and not number else []
-            for page, lastmod in pages:
-                if lastmod is not None and timezone.is_naive(lastmod):  # USE_TZ = False
-                    zone = timezone.get_default_timezone()
-                    lastmod = timezone.make_aware(lastmod, zone)
-                yield IndexItem(site.origin + url((section, page)), lastmod)
+            sample = site.origin + url((section, _SAMPLE))
+            yield from page_lines(sample, _SAMPLE, listed.get(section, []))
 
 
-def _planned(site: Site, number: int) -> dict[str, list[_Listed]]:
-    """Return number and lastmod of the listed pages of each section with a plan."""
+def _with_plan(site: Site) -> set[str]:
+    """Return the sections that have a plan, whether or not this index lists them.
+
+    To be asked before :func:`_listed`, so that one planned in between is found by it.
+    """
+    rows = Section.objects.filter(site=site.name, next_number__gt=1)
+    return set(rows.values_list("name", flat=True))
+
+
+def _listed(site: Site, number: int) -> dict[str, list[_Listed]]:
+    """Return number and lastmod of the pages that an index lists, by section."""
     first = max(number - 1, 0) * MAX_ENTRIES
-    rows = (
-        Page.objects.filter(section__site=site.name, state=State.ACTIVE)
+    asked = (site.name, first, first + MAX_ENTRIES, tuple(registry))
+    if has_utc_text(own_alias()):
+        rows = fetch(_rows_with_text, *asked)
+    else:
+        dated = _rows(*asked).values_list("section__name", "number", "lastmod")
+        rows = [(section, page, _text(moment)) for section, page, moment in dated]
+    return {
+        section: [(page, lastmod) for _, page, lastmod in pages]
+        for section, pages in groupby(rows, itemgetter(0))
+    }
+
+
+def _rows_with_text(*asked: Any) -> QuerySet[Page, Any]:
+    lastmod = W3CText(F("lastmod"))
+    return _rows(*asked).values_list("section__name", "number", lastmod)
+
+
+def _rows(
+    site: str, first: int, end: int, registered: tuple[str, ...]
+) -> QuerySet[Page]:
+    recent = Q(section__missing_since__gt=Now() - MISSING_GRACE)
+    known = Q(section__name__in=registered) | recent | Q(section__missing_since=None)
+    return (
+        Page.objects.listed()
+        .filter(known, section__site=site)
+        .filter(place__gte=first, place__lt=end)
         .exclude(section__name=INDEX)
-        .filter(_is_known())
         .order_by("section_id", "number")
-        .values_list("section__name", "number", "lastmod", "entries", "built", "place")
     )
-    found: dict[str, list[_Listed]] = {}
-    for section, page, lastmod, entries, built, place in rows:
-        pages = found.setdefault(section, [])
-        if first <= place < first + MAX_ENTRIES and (entries or not built):
-            pages.append((page, lastmod))
-    return found
 
 
-def _is_known() -> Q:
-    recent = Q(section__missing_since__gt=timezone.now() - MISSING_GRACE)
-    return recent | Q(section__missing_since=None)
+def _text(moment: datetime | None) -> str | None:
+    if moment is not None and timezone.is_naive(moment):  # USE_TZ = False
+        moment = timezone.make_aware(moment, timezone.get_default_timezone())
+    return None if moment is None else w3c(moment)
 
 
 def _unplanned(site: Site, section: str) -> list[_Listed]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import time
 from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeAlias
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.compression import Document
+from django_sitemaps_plus.models import INDEX
 from django_sitemaps_plus.registry import registry
 
 from .cached import first_to, forget, recall, remember
@@ -19,12 +23,24 @@ MAX_BYTES = 1_000_000
 #: Seconds for which others wait for who renders a page; then they render it too.
 MAX_WAIT = 2.0
 
+#: Seconds after which a second process may render a page too: the first may be dead.
+BUSY_SECONDS = 1
+
 _POLL = 0.02
 
 Render = Callable[[], Document | None]
+Flight: TypeAlias = "Future[Document | None]"
+
+#: What threads of this process render now, by key.
+_flights: dict[str, Flight] = {}
+if hasattr(os, "register_at_fork"):
+    # What a thread of the parent renders never ends in the child.
+    os.register_at_fork(after_in_child=_flights.clear)
 
 
-def shared(section: str, number: int, site: Site, render: Render) -> Document | None:
+def shared(
+    section: str, number: int, site: Site, render: Render, version: int = 0
+) -> Document | None:
     """Return a page that is kept, or render and keep it.
 
     Of many requests for a page at once, one renders it, and the others wait for what
@@ -35,15 +51,40 @@ def shared(section: str, number: int, site: Site, render: Render) -> Document | 
         number: of the page.
         site: the site.
         render: what renders it; None is not kept.
+        version: what it is rendered from; what was kept of another is not taken.
     """
     seconds = get_settings().live_ttl
     if not seconds:
         return render()
-    key = _key(section, number, site)
+    key = _key(section, number, site, version)
     document = _parse(recall(key))
     if document is not None:
         return document
-    is_mine = first_to(f"{key}:busy", 30)
+    mine: Flight = Future()
+    flight = _flights.setdefault(key, mine)
+    if flight is not mine:
+        return _land(flight, render)
+    try:
+        mine.set_result(document := _lead(key, render, seconds))
+    except BaseException as error:
+        mine.set_exception(error)
+        raise
+    finally:
+        _flights.pop(key, None)
+    return document
+
+
+def _land(flight: Flight, render: Render) -> Document | None:
+    """Return what another thread of this process renders, or else render it."""
+    try:
+        return flight.result(MAX_WAIT)
+    except TimeoutError:
+        return render()
+
+
+def _lead(key: str, render: Render, seconds: int) -> Document | None:
+    """Render a page, unless another process is faster."""
+    is_mine = first_to(f"{key}:busy", BUSY_SECONDS)
     if not is_mine:
         document, is_mine = _wait(key)
         if document is not None:
@@ -65,14 +106,15 @@ def _wait(key: str) -> tuple[Document | None, bool]:
         document = _parse(recall(key))
         if document is not None:
             return document, False
-        if first_to(f"{key}:busy", 30):
-            return None, True  # its renderer has given up
+        if first_to(f"{key}:busy", BUSY_SECONDS):
+            return None, True  # it has given up, died, or takes long
         time.sleep(_POLL)
     return None, False
 
 
-def _key(section: str, number: int, site: Site) -> str:
-    parts = (site, repr(registry.get(section)))
+def _key(section: str, number: int, site: Site, version: int) -> str:
+    made_of = list(registry) if section == INDEX else registry.get(section)
+    parts = (site, made_of, version)
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
     return f"page:{section}:{number}:{digest}"
 

@@ -11,21 +11,26 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from datetime import datetime
+from typing import Any
 
-from django.db import Error
+from django.db import Error, InterfaceError, OperationalError
+from django.db.models import QuerySet
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.sources.route import compile_route
+from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
+from django_sitemaps_plus.transactions import contained, has_lost, is_well
 
-from .claims import claim, is_anybody_busy, release, renew
+from .claims import claim, give_back, is_anybody_busy, release, renew, set_aside, void
 from .index import build_index_page
 from .page import BuiltPage, build_page
+from .public import is_behind
 from .publisher import Result, flip
 from .reshape import split
 
@@ -35,8 +40,9 @@ logger = logging.getLogger(__name__)
 #: Between two looks at pages that somebody else is at work on.
 POLL_SECONDS = 0.05
 
-#: After which a builder that is still at work on a batch says so.
-RENEW_SECONDS = 10.0
+
+# What a source raises while its database cannot be reached, or has no time for it.
+_OUTAGES = (OperationalError, InterfaceError)
 
 
 @dataclass(slots=True)
@@ -72,17 +78,27 @@ class Work:
         sections: primary keys of the sections to work for.
         since: claims made before this time are taken over.
         told: called after each page with the name of its section.
+        owner: what the tokens of its claims begin with.
+        lost_owner: returns the owner of builders that have died, or "".
+        waits: whether it ends only when others have built their pages too.
+        until: by the monotonic clock, when no more pages are begun.
+        was_behind: whether public names may have been wrong before the first page was
+            built; None until then.
     """
 
     site: Site
     sections: Collection[int]
     since: datetime | None = None
     told: Callable[[str], None] | None = field(default=None, repr=False)
+    owner: str = ""
+    lost_owner: Callable[[], str] = field(default=str, repr=False)
+    waits: bool = True
+    until: float | None = None
+    was_behind: bool | None = None
     counts: dict[str, Counts] = field(default_factory=dict)
-    failed: set[int] = field(default_factory=set)
 
     def run(self) -> dict[str, Counts]:
-        """Build until no page is left to do, by this process or another.
+        """Build until no page is left to do, by this process or, if it waits, another.
 
         Returns:
             What was done, by section.
@@ -91,70 +107,109 @@ class Work:
             StoreError: the storage failed; claims are given up without blame.
             DatabaseError: the database failed.
         """
-        while True:
-            pages = claim(self.sections, since=self.since, without=self.failed)
-            if not pages and not is_anybody_busy(self.sections, self.failed):
-                return self.counts
-            if not pages:
-                time.sleep(POLL_SECONDS)  # for who is at the last pages, or its lease
-                continue
-            try:
-                self._build(pages)
-            except BaseException:
-                with suppress(Error):  # the lease gives them up then
-                    release(pages, counts=False)
-                raise
+        while self._may_go_on():
+            pages = claim(self.sections, since=self.since, owner=self.owner)
+            if pages:
+                if self.was_behind is None:
+                    self.was_behind = is_behind(self.site)
+                self._build_or_release(pages)
+            elif self.waits and is_anybody_busy(self.sections):
+                self._wait()
+            else:
+                break
+        return self.counts
+
+    def _may_go_on(self) -> bool:
+        is_late = self.until is not None and time.monotonic() >= self.until
+        # Cheap, and most refreshes find nothing to do. Whoever is busy is so with pages
+        # that are dirty.
+        return not is_late and bool(fetch(_dirty, tuple(self.sections)))
+
+    def _build_or_release(self, pages: list[Page]) -> None:
+        try:
+            self._build(pages)
+        except BaseException:
+            with suppress(Error):  # the lease gives them up then
+                release(pages)
+            raise
+
+    def _wait(self) -> None:
+        """Wait a moment for who is at the last pages, or for its lease."""
+        if owner := self.lost_owner():
+            void(self.sections, owner)
+        time.sleep(POLL_SECONDS)
 
     def _build(self, pages: list[Page]) -> None:
         results: list[Result] = []
         renewed = time.monotonic()
+        renew_seconds = get_settings().lease_seconds / 6
         with deferred_flush():
             for page in pages:
                 began = time.monotonic()
-                if began - renewed > RENEW_SECONDS:
+                if began - renewed > renew_seconds:
                     renew(pages)
                     renewed = began
                 built = self._try(page)
                 self._of(page).seconds += time.monotonic() - began
                 if built is not None:
                     results.append((page, built))
-        flipped = flip(results)
+        flipped = self._flip(results)
         for page, built in flipped:
             self._count(page, built)
         # Somebody else was faster with these; they may be dirty still.
         lost = [page for page, built in results if (page, built) not in flipped]
-        release(lost, counts=False)
+        release(lost)
+
+    def _flip(self, results: list[Result]) -> list[Result]:
+        try:
+            return flip(results)
+        except OperationalError as error:
+            if not has_lost(error):
+                raise
+            logger.warning("Pages are built again, since others were there: %s", error)
+        for page, _ in results:
+            give_back(page)  # and the attempt counts, or this might never end
+        return []
 
     def _try(self, page: Page) -> BuiltPage | None:
         """Build one page; None where that has been dealt with otherwise."""
         try:
-            if page.section.name == INDEX:
-                return build_index_page(page, self.site)
-            return build_page(page, self.site)
+            with contained():
+                if page.section.name == INDEX:
+                    return build_index_page(page, self.site)
+                return build_page(page, self.site)
         except LimitExceededError:
             self._split(page)
         except StalePlanError:
-            self.failed.add(page.pk)
             self._of(page).stale = True
-            release([page], counts=False)
+            set_aside(page)
         except SourceError as error:
             self._fail(page, error)
         return None
 
     def _split(self, page: Page) -> None:
         try:
-            for piece, built in split(page, self.site):
-                self._count(piece, built)
-        except SourceError as error:
+            with contained():
+                pieces = split(page, self.site)
+        except (SourceError, Error) as error:
             self._fail(page, error)
+            return
+        for piece, built in pieces:
+            self._count(piece, built)
+        if not pieces:
+            # It was read before another split it, and claimed after that.
+            release([page])
 
-    def _fail(self, page: Page, error: SourceError) -> None:
-        if isinstance(error.__cause__, Error):
+    def _fail(self, page: Page, error: Exception) -> None:
+        """Leave a page whose source failed, unless it was our own database."""
+        is_databases = isinstance(error, Error) or isinstance(error.__cause__, Error)
+        if is_databases and not is_well():
             raise error
-        self.failed.add(page.pk)
         self._of(page).errors.append(f"page {page.number}: {error}")
         logger.error("Page %s is not built: %s", page.number, error)
-        release([page], str(error))
+        # Nobody is to blame for a database that is away for a while.
+        is_outage = isinstance(error.__cause__ or error, _OUTAGES)
+        set_aside(page, "" if is_outage else str(error) or type(error).__name__)
 
     def _count(self, page: Page, built: BuiltPage) -> None:
         counts = self._of(page)
@@ -185,4 +240,11 @@ def _send(page: Page, built: BuiltPage, site: Site) -> None:
         number=page.number,
         entries=built.entries,
         url=site.origin + path,
+    )
+
+
+def _dirty(sections: tuple[int, ...]) -> QuerySet[Page, Any]:
+    """Return one dirty page of the sections, or none; of no sections too."""
+    return (
+        Page.objects.dirty().filter(section__in=sections or [0]).values_list("pk")[:1]
     )

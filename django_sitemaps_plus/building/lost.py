@@ -10,7 +10,8 @@ from django.db.models import F
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.storage import delete_object, open_object, read_object
+from django_sitemaps_plus.storage import delete_object, is_intact, open_object
+from django_sitemaps_plus.transactions import update_pages
 
 from .cached import forget, recall, remember
 
@@ -41,7 +42,8 @@ def mark_lost() -> int:
         return 0
     lost = [page for page in Page.objects.filter(pk__in=noted) if _is_lost(page)]
     rows = Page.objects.filter(pk__in=[page.pk for page in lost])
-    rows.update(wanted=F("wanted") + 1)
+    sections = [page.section_id for page in lost]
+    update_pages(rows, sections, wanted=F("wanted") + 1)
     forget(_KEY)
     return len(lost)
 
@@ -50,18 +52,16 @@ def _is_lost(page: Page) -> bool:
     if not page.object:
         return False
     try:
-        open_object(page.object)
+        data = open_object(page.object)
     except StoreError as error:
         logger.error("%s is stored again, if it is gone: %s", page, error)
         return True
-    try:
-        read_object(page.object, page.gzip_hash)
-    except StoreError as error:
-        logger.error("%s is stored again: %s", page, error)
-        with suppress(StoreError):
-            delete_object(page.object)  # else its name would pass for a good one
-        return True
-    return False
+    if is_intact(data, page.gzip_hash):
+        return False
+    logger.error("%s is stored again: %s is damaged", page, page.object)
+    with suppress(StoreError):
+        delete_object(page.object)  # else its name would pass for a good one
+    return True
 
 
 def _noted() -> list[int]:

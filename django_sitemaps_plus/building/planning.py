@@ -4,46 +4,67 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db import transaction
-from django.db.models import CharField, F, TextField
+from django.db.models import CharField, Exists, F, OuterRef, TextField
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.transactions import atomic, retried
 
+from .guard import forget_peak, plan_reason
 from .plans import first_plan
-from .reshape import active_plan, add_pages
+from .reshape import (
+    active_plan,
+    add_pages,
+    begin_replan,
+    coming_plan,
+    finish_replan,
+    has_coming,
+    raise_plan_version,
+)
 
 
-def plan_section(name: str, site: Site) -> tuple[Section, datetime]:
+def plan_section(name: str, site: Site) -> tuple[Section, datetime, bool]:
     """Return the row of a section; where it has no plan yet, make one and store it.
 
     Returns:
-        The row, and the time by the clock that claims are stamped with.
+        The row, the time by the clock that claims are stamped with, and whether an
+        earlier build has left a plan that is to come.
 
     Raises:
         SourceError: the source could not be read.
     """
-    rows = Section.objects.filter(site=site.name, name=name).annotate(now=Now())
+    coming = Page.objects.filter(section=OuterRef("pk"), state=State.COMING)
+    rows = Section.objects.filter(site=site.name, name=name)
+    rows = rows.annotate(now=Now(), is_replanned=Exists(coming))
     section = rows.first()
-    if section is None or section.next_number == 1:
+    if section is None or not _has_plan(section):
         _make_plan(name, site)
         section = rows.get()
     if section.missing_since is not None:
         Section.objects.filter(pk=section.pk).update(missing_since=None)
         Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
-    return section, section.now
+    return section, section.now, section.is_replanned
 
 
+def _has_plan(section: Section) -> bool:
+    if section.missing_since is None:
+        return section.next_number > 1
+    # It had left the registry for a while, and its pages may have been pruned.
+    return section.pages.filter(state=State.ACTIVE).exists()
+
+
+@retried
 def _make_plan(name: str, site: Site) -> None:
     ranges = first_plan(name, site).ranges
-    with transaction.atomic():
+    with atomic():
         section, _ = Section.objects.get_or_create(site=site.name, name=name)
-        # The update locks the row: two builders make one plan.
-        mine = Section.objects.filter(pk=section.pk, next_number=1)
-        if mine.update(plan_version=F("plan_version") + 1):
+        # Locks the row, so that two builders make one plan. One that has left the
+        # registry and was pruned may come back; its numbers are not used again.
+        raise_plan_version(section)
+        if not section.pages.filter(state=State.ACTIVE).exists():
             add_pages(section, ranges, announce=False)
 
 
@@ -68,3 +89,26 @@ def may_break(section: Section, *, was_deployed: bool) -> bool:
     if space is None:
         return False
     return was_deployed or isinstance(space.field, CharField | TextField)
+
+
+def settle_plan(
+    section: Section, site: Site, *, is_stale: bool, allow_shrink: bool
+) -> tuple[bool, str]:
+    """Let a plan to come take its place, or begin one where the old is stale.
+
+    Args:
+        section: its row, fresh from the database.
+        site: the site.
+        is_stale: whether pages could not be read by the plan that is served.
+        allow_shrink: let the guard pass a plan that lists far less.
+
+    Returns:
+        Whether pages are dirty again, and why the guard holds the plan, or "".
+    """
+    if has_coming(section):
+        if allow_shrink:
+            forget_peak(section)
+        elif reason := plan_reason(section, coming_plan(section)):
+            return False, reason
+        return finish_replan(section), ""
+    return is_stale and begin_replan(section, site, is_broken=True) > 0, ""

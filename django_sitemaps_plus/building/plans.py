@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -16,7 +18,7 @@ from django_sitemaps_plus.exceptions import (
     StalePlanError,
 )
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.sources import Source, rendering
 
 from .cached import recall, remember
 from .page import RenderedPage, render_page
@@ -47,23 +49,39 @@ def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
     Args:
         section: its name.
         site: the site that it is made for.
-        step: rows a page; by default what the source asks for.
+        step: rows a page; by default what the source and its keys ask for.
 
     Raises:
         SourceError: the source could not be read.
     """
-    source = registry.get(section)
+    with _reading(section, site) as source:
+        step = source.planned_rows if step is None else step
+        keys = list(source.first_keys(step, site))
+    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+
+
+def _bounded_plan(section: str, site: Site, rows: int) -> Plan | None:
+    """Make a plan as :func:`first_plan` does; None where there are more rows."""
+    with _reading(section, site) as source:
+        step = source.planned_rows
+        keys = source.bounded_keys(step, rows, site)
+    if keys is None:
+        return None
+    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+
+
+@contextmanager
+def _reading(section: str, site: Site) -> Iterator[Source]:
+    """Give a source; whatever it raises becomes a SourceError."""
     try:
         with rendering(site):
-            step = source.rows_per_page if step is None else step
-            keys = list(source.first_keys(step, site))
+            yield registry.get(section)
     except SitemapsPlusError:
         raise
     except Exception as error:  # a source is the user's code, and a database
         raise SourceError(
             f"section {section!r} could not be planned: {type(error).__name__}: {error}"
         ) from error
-    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
 
 
 def smaller_plan(section: str, site: Site, plan: Plan) -> Plan:
@@ -109,8 +127,8 @@ def live_plan(section: str, site: Site) -> Plan | None:
     if known is not None:
         return known if known.ranges else None
     limit = get_settings().live_max_rows
-    if not _is_too_large(section, site, limit):
-        plan = first_plan(section, site)
+    plan = _bounded_plan(section, site, limit)
+    if plan is not None:
         if not _lists_nothing(section, site, plan):
             _remember(section, site, plan)
             return plan
@@ -136,18 +154,6 @@ def _lists_nothing(section: str, site: Site, plan: Plan) -> bool:
         return render_page(section, plan.ranges[0], site).document is None
     except LimitExceededError:
         return False
-
-
-def _is_too_large(section: str, site: Site, limit: int) -> bool:
-    try:
-        with rendering(site):
-            return registry.get(section).is_larger_than(limit, site)
-    except SitemapsPlusError:
-        raise
-    except Exception as error:  # as in first_plan()
-        raise SourceError(
-            f"section {section!r} could not be read: {type(error).__name__}: {error}"
-        ) from error
 
 
 def _key(section: str, site: Site) -> str:

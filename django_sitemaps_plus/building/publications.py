@@ -5,18 +5,27 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from itertools import chain, islice
+from typing import Any
 
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Now
+
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.compression import inflate
-from django_sitemaps_plus.core.diff import Diff, diff
-from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.core.diff import Diff, diff, diff_parts
+from django_sitemaps_plus.exceptions import LostObjectError, StoreError
 from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import open_object
 
 logger = logging.getLogger(__name__)
 
 #: URLs in one call of the signal.
 BATCH_URLS = 1_000
+
+#: Pages of a publication, old and new, that are compared at once.
+FEW_PAGES = 4
 
 
 def is_wanted() -> bool:
@@ -27,64 +36,87 @@ def is_wanted() -> bool:
 def tell() -> int:
     """Work out what the publications changed, and send ``urls_changed``.
 
-    A publication goes once its receivers have been called, so a crash makes them hear
-    of it twice, never not at all.
+    Each is told by one process at a time. It goes once its receivers have been called,
+    so a crash makes them hear of it twice, never not at all.
 
     Returns:
         How many URLs have changed.
     """
+    lease = get_settings().lease
+    rows = (
+        Publication.objects.select_related("section")
+        .defer("section__seen")
+        .order_by("id")
+    )
+    free = rows.filter(Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease))
     total = 0
-    while batch := list(
-        Publication.objects.select_related("section").order_by("id")[:50]
-    ):
+    while fetch(_any_publication) and (batch := list(free[:50])):
         for publication in batch:
-            total += _tell(publication)
-            publication.delete()
+            if free.filter(pk=publication.pk).update(claimed_at=Now()):
+                total += _tell(publication)
     return total
 
 
+def _any_publication() -> QuerySet[Publication, Any]:
+    return Publication.objects.values_list("pk")[:1]
+
+
 def _tell(publication: Publication) -> int:
+    total = 0
     try:
-        found = publication_diff(publication)
-    except StoreError as error:
+        for found in publication_diffs(publication):
+            for part in _parts(found):
+                total += len(part.added) + len(part.updated) + len(part.removed)
+                _send(publication, part)
+    except LostObjectError as error:
         logger.error(
             "What changed in %s is lost: %s",
             publication.section,
             error,
             extra={"action": "publication_lost"},
         )
-        return 0
-    total = 0
-    for part in _parts(found):
-        total += len(part.added) + len(part.updated) + len(part.removed)
-        answers = urls_changed.send_robust(
-            sender=Publication,
-            section=publication.section.name,
-            added=part.added,
-            updated=part.updated,
-            removed=part.removed,
-            announce=publication.announce,
-        )
-        for receiver, answer in answers:
-            if isinstance(answer, Exception):
-                logger.error("%r failed", receiver, exc_info=answer)
+    except StoreError as error:
+        logger.warning("What changed is told after a lease: %s", error)
+        return total
+    publication.delete()
     return total
 
 
-def publication_diff(publication: Publication) -> Diff:
-    """Return what a publication changed.
+def _send(publication: Publication, part: Diff) -> None:
+    answers = urls_changed.send_robust(
+        sender=Publication,
+        section=publication.section.name,
+        added=part.added,
+        updated=part.updated,
+        removed=part.removed,
+        announce=publication.announce,
+    )
+    for receiver, answer in answers:
+        if isinstance(answer, Exception):
+            logger.error("%r failed", receiver, exc_info=answer)
+
+
+def publication_diffs(publication: Publication) -> Iterator[Diff]:
+    """Yield what a publication changed, in parts of different URLs.
+
+    Those of few pages are compared at once. A new plan may replace thousands of pages,
+    which are never all in memory.
 
     Raises:
         StoreError: one of its objects is lost.
     """
-    return diff(map(_plain, publication.old), map(_plain, publication.new))
+    old, new = publication.old, publication.new
+    if len(old) + len(new) <= FEW_PAGES:
+        yield diff(map(_plain, old), map(_plain, new))
+        return
+    yield from diff_parts(lambda: map(_plain, old), lambda: map(_plain, new))
 
 
 def _plain(name: str) -> bytes:
     try:
         return inflate(open_object(name))
     except ValueError as error:
-        raise StoreError(f"{name} is damaged: {error}") from error
+        raise LostObjectError(f"{name} is damaged: {error}") from error
 
 
 def _parts(found: Diff) -> Iterator[Diff]:

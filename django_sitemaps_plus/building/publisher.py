@@ -7,21 +7,23 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from django.conf import settings
-from django.db import transaction
 from django.db.models import F
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.models import INDEX, Hold, Page, Publication, Section, State
+from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .guard import WAITING, hold_reason
 from .page import BuiltPage
+from .public import show_when_committed
 from .publications import is_wanted
 
 Result = tuple[Page, BuiltPage]
 
 
+@retried
 def flip(results: Sequence[Result]) -> list[Result]:
     """Point pages to what was built for them.
 
@@ -35,45 +37,57 @@ def flip(results: Sequence[Result]) -> list[Result]:
         Those that are now published.
     """
     now = timezone.now()
+    results = sorted(results, key=lambda result: result[0].pk)
     held = [result for result in results if hold_reason(*result)]
-    with transaction.atomic():
+    with atomic():
+        lock([page.section_id for page, _ in results])
         _hold_sections(held)
         for result in held:
             _hold(*result)
         free = [result for result in results if result not in held]
-        _read_announce([page for page, _ in free])
+        read_announce([page for page, _ in free])
         done = [result for result in free if point(*result, now)]
-        publish([(page, [page], [built]) for page, built in done if built.is_new])
+        # A page that is empty when it is first built leaves the index, though no bytes
+        # of it have changed.
+        new = [(page, built) for page, built in done if built.is_new or not page.built]
+        publish([(page, [page], [built]) for page, built in new])
+        # One that was stored again shows the new object, not the damaged one.
+        show_when_committed([p for p, b in done if b.is_stored or (p, b) in new])
     return done
 
 
-def point(page: Page, built: BuiltPage, now: datetime) -> bool:
+def point(page: Page, built: BuiltPage, now: datetime, **others: object) -> bool:
     """Set the pointer of one page, inside a transaction of the caller's.
 
     The token is the fence: whoever lost the claim changes nothing.
+
+    Args:
+        page: as it was claimed.
+        built: what was built for it.
+        now: the present time.
+        others: fields that get another value than a flip gives them.
 
     Returns:
         Whether it was set.
     """
     mine = Page.objects.filter(pk=page.pk, token=page.token, built__lt=page.wanted)
     mine = mine.filter(low=page.low, high=page.high)
-    return bool(
-        mine.update(
-            **pointer(page, built, now),
-            built=page.wanted,
-            token="",
-            claimed_at=None,
-            attempts=0,
-            error="",
-            hold=Hold.NONE,
-            checked_at=Now(),
-            # Whoever marks it next may say otherwise. A new plan is told as a whole.
-            announce=page.state != State.COMING,
-        )
-    )
+    fields = {
+        **pointer(page, built, now),
+        "built": page.wanted,
+        "token": "",
+        "claimed_at": None,
+        "attempts": 0,
+        "error": "",
+        "hold": Hold.NONE,
+        "checked_at": Now(),
+        # Whoever marks it next may say otherwise. A new plan is told as a whole.
+        "announce": page.state != State.COMING,
+    }
+    return bool(mine.update(**{**fields, **others}))
 
 
-def _read_announce(pages: Sequence[Page]) -> None:
+def read_announce(pages: Sequence[Page]) -> None:
     """Read once more whether pages are to be announced: a change may have come in."""
     rows = Page.objects.filter(pk__in=[page.pk for page in pages])
     known = dict(rows.values_list("pk", "announce"))
@@ -148,6 +162,7 @@ def publish(flips: Iterable[Flip]) -> None:
                 )
                 for page, old, new in flips
                 if page.section.name != INDEX and page.state != State.COMING
+                if any([side.object for side in (*old, *new)])
             ]
         )
     site = flips[0][0].section.site
@@ -158,7 +173,7 @@ def publish(flips: Iterable[Flip]) -> None:
 
 def _hold_sections(held: Sequence[Result]) -> None:
     # In the same transaction, so that a build killed before it judges the section is
-    # followed by one that knows of its pages. Sections are locked before pages.
+    # followed by one that knows of its pages.
     if held:
         ids = {page.section_id for page, _ in held}
         Section.objects.filter(pk__in=ids, held="").update(held=WAITING)

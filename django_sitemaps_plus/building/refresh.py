@@ -3,69 +3,49 @@
 from __future__ import annotations
 
 import logging
+import secrets
+import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
 from django.db import Error
-from django.db.models import F, Max, Q
-from django.db.models.functions import Now
-from django.utils import timezone
+from django.db.models import F
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.executors.local import share
-from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
+from django_sitemaps_plus.models import INDEX, Hold, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking.fingerprint import check_fingerprint
 from django_sitemaps_plus.tracking.noticing import notice
+from django_sitemaps_plus.transactions import contained, is_well, update_pages
 
-from . import publications
-from .guard import judge, note_peak
-from .index import MISSING_GRACE, may_publish_index
+from . import public, publications
+from .audit import mark_unchecked
+from .claims import BATCH_PAGES, is_anybody_busy
+from .guard import has_held_pages, judge, note_peak
+from .index import may_publish_index
 from .loop import Counts, Work, merge_counts
 from .lost import mark_lost
-from .planning import is_broken, may_break, plan_section
+from .missing import forget_missing, note_missing
+from .options import Options, Told
+from .planning import is_broken, may_break, plan_section, settle_plan
 from .report import BuildReport, SectionReport, section_report
-from .reshape import begin_replan, finish_replan, merge_small
+from .reshape import begin_replan, has_coming, merge_small
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-#: Pages that an audit marks at once, before it looks at the clock.
-AUDIT_PAGES = 64
-
 #: How often one refresh builds what its own decisions (the guard's, merges) made dirty.
 MAX_ROUNDS = 5
-
-#: Told of each page that was built: its section, pages done and pages to do.
-Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How a refresh is to go about it.
-
-    Attributes:
-        full: render every page, and store those whose bytes differ.
-        replan: make new plans first.
-        allow_shrink: let the guard pass everything.
-        workers: local processes that build.
-        progress: told of each page.
-    """
-
-    full: bool = False
-    replan: bool = False
-    allow_shrink: bool = False
-    workers: int = 1
-    progress: Progress | None = None
 
 
 def refresh(names: Iterable[str] = (), options: Options | None = None) -> BuildReport:
@@ -110,38 +90,79 @@ class _Refresh:
     options: Options
     since: datetime | None = None
     counts: dict[str, Counts] = field(default_factory=dict)
+    replanned: set[int] = field(default_factory=set)  # by a build before this one
+    was_behind: bool | None = None  # as in Work
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def until(self) -> float | None:
+        """By the monotonic clock, when no more pages are begun."""
+        seconds = self.options.seconds
+        return None if seconds is None else self.began + seconds
 
     def run(self) -> BuildReport:
-        began = time.monotonic()
         planned = [found for name in self.names if (found := self._plan(name))]
-        sections = [section for section, _ in planned]
-        self.since = min([now for _, now in planned], default=None)
+        sections = [section for section, _, _ in planned]
+        if self.options.waits:
+            self.since = min([now for _, now, _ in planned], default=None)
+        self.replanned = {section.pk for section, _, is_so in planned if is_so}
+        if self.options.notices:
+            self._notice(sections)
+        if self.options.call_help is not None:
+            self._call_help(sections)
+        self._build(sections)
+        if self.options.audits:
+            self._audit(sections)
+        missing = note_missing(self.site)
+        indexes = self._index(missing)
+        if indexes is not None and self._look_after_names(indexes):
+            self._build(sections)
+            indexes = self._index(missing)
+            public.repair(self.site)  # an index that was hidden has its name again
+        publications.tell()
+        return BuildReport(
+            sections=self._reports(sections),
+            index_pages=None if indexes is None else sum([i.entries for i in indexes]),
+            missing=missing,
+            unfinished=self._unfinished(sections),
+            seconds=time.monotonic() - self.began,
+        )
+
+    def _look_after_names(self, indexes: list[Page]) -> bool:
+        was_behind = bool(self.was_behind)
+        return public.look_after(self.site, indexes, was_behind=was_behind)
+
+    def _notice(self, sections: list[Section]) -> None:
         for section in sections:
             self._guarded(section.name, partial(self._prepare, section))
         mark_lost()
         if self.options.full:
-            Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
-        self._build(sections)
-        self._audit(sections)
-        missing = note_missing(self.site)
-        index = self._index(missing)
-        publications.tell()
-        return BuildReport(
-            sections=self._reports(sections),
-            index_pages=index,
-            missing=missing,
-            seconds=time.monotonic() - began,
-        )
+            index_pages = Page.objects.of(self.site.name, INDEX)
+            index_pages.update(wanted=F("wanted") + 1, attempts=0)
 
-    def _plan(self, name: str) -> tuple[Section, datetime] | None:
+    def _call_help(self, sections: list[Section]) -> None:
+        ids = [section.pk for section in sections]
+        pages = Page.objects.claimable().filter(section__in=ids).count()
+        if self.options.call_help is not None and pages > BATCH_PAGES:
+            self.options.call_help([section.name for section in sections], pages)
+
+    def _unfinished(self, sections: list[Section]) -> list[str]:
+        """Return the sections with pages for which no time was left."""
+        if self.until is None or time.monotonic() < self.until:
+            return []
+        return [s.name for s in sections if s.pages.claimable().exists()]
+
+    def _plan(self, name: str) -> tuple[Section, datetime, bool] | None:
         return self._guarded(name, lambda: plan_section(name, self.site))
 
     def _guarded(self, name: str, step: Callable[[], T]) -> T | None:
         """Do something for a section; one whose source fails keeps back no other."""
         try:
-            return step()
+            with contained():
+                return step()
         except Exception as error:  # a source is the user's code
-            if isinstance(error, Error) or isinstance(error.__cause__, Error):
+            is_ours = isinstance(error, Error) or isinstance(error.__cause__, Error)
+            if is_ours and not is_well():
                 raise
             logger.exception("Section %s cannot be built", name)
             counts = self.counts.setdefault(name, Counts())
@@ -155,17 +176,19 @@ class _Refresh:
             was_deployed = check_fingerprint(section, source, self.site)
             asks = may_break(section, was_deployed=was_deployed)
         if asks and is_broken(section):
-            logger.warning("The plan of %s is broken, so it gets a new one", section)
-            begin_replan(section, self.site)
+            if not has_coming(section):  # else one that is being built
+                logger.warning("The plan of %s is broken: it gets a new one", section)
+                begin_replan(section, self.site, is_broken=True)
             return
         notice(section, source, self.site)
         if self.options.replan:
             begin_replan(section, self.site)
         if section.held:
-            section.pages.filter(hold=Hold.HELD).update(hold=Hold.NONE)
+            held = section.pages.filter(hold=Hold.HELD)
+            update_pages(held, [section.pk], hold=Hold.NONE)
         if self.options.full:
             pages = section.pages.planned()
-            pages.update(wanted=F("wanted") + 1, attempts=0)
+            update_pages(pages, [section.pk], wanted=F("wanted") + 1, attempts=0)
 
     def _build(self, sections: list[Section]) -> None:
         for _ in range(MAX_ROUNDS):
@@ -173,7 +196,7 @@ class _Refresh:
             again = [
                 self._guarded(s.name, partial(self._settle, s))
                 for s in sections
-                if s.name in touched or s.held
+                if s.name in touched or s.held or s.pk in self.replanned
             ]
             if not any(again):
                 return
@@ -181,13 +204,24 @@ class _Refresh:
 
     def _work(self, sections: list[Section]) -> set[str]:
         """Run the loop; return the sections that it has built pages of."""
-        told = _Told(self.options.progress)
-        if self.options.progress:
-            told.expect(sections)
+        told = Told(self.options.progress)
+        told.expect(sections)
         ids = [section.pk for section in sections]
-        here = Work(self.site, ids, self.since, told)
-        elsewhere = Work(self.site, ids, self.since)
-        results = share(Work.run, here, elsewhere, self.options.workers)
+        owner, died = secrets.token_hex(4), threading.Event()
+        here = Work(
+            self.site,
+            ids,
+            self.since,
+            told,
+            lost_owner=lambda: owner if died.is_set() else "",
+            waits=self.options.waits,
+            until=self.until,
+            was_behind=self.was_behind,
+        )
+        elsewhere = Work(self.site, ids, self.since, owner=owner)
+        workers = self.options.workers
+        results = share(Work.run, here, elsewhere, workers, on_death=died.set)
+        self.was_behind = here.was_behind
         for counts in results:
             merge_counts(self.counts, counts)
         return {name for counts in results for name in counts}
@@ -195,113 +229,67 @@ class _Refresh:
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
         section.refresh_from_db()
-        coming = section.pages.filter(state=State.COMING)
         counts = self.counts.get(section.name, Counts())
         again = False
-        if coming.exists():
-            again = finish_replan(section)
-        elif counts.stale:
-            again = begin_replan(section, self.site) > 0
+        if counts.shrank and not has_coming(section):
+            again = merge_small(section, self.site) > 0
+        if self._is_left_to_others(section):
+            return again
+        return self._decide(section, counts) or again
+
+    def _is_left_to_others(self, section: Section) -> bool:
+        """Return whether somebody else will build the last page of a section."""
+        if self.options.waits:
+            return False
+        return is_anybody_busy([section.pk]) or section.pages.claimable().exists()
+
+    def _decide(self, section: Section, counts: Counts) -> bool:
+        allows = self.options.allow_shrink
+        again, reason = settle_plan(
+            section, self.site, is_stale=counts.stale, allow_shrink=allows
+        )
         counts.stale = False
-        if section.held or section.pages.filter(hold=Hold.HELD).exists():
-            section.held = judge(section, allow_shrink=self.options.allow_shrink)
+        if section.held or reason or has_held_pages(section):
+            section.held = judge(section, allow_shrink=allows, of_plan=reason)
             again |= not section.held
-        if counts.shrank and not coming.exists():
-            again |= merge_small(section, self.site) > 0
-        note_peak(section)
         return again
 
     def _audit(self, sections: list[Section]) -> None:
         """Compare the pages longest unchecked, for a bounded time."""
-        configured = get_settings()
-        end = time.monotonic() + configured.audit_seconds
-        old = Q(checked_at__lt=Now() - timedelta(seconds=configured.audit_every))
-        due = Page.objects.filter(old, section__in=[s.pk for s in sections])
-        due = due.filter(wanted=F("built"), state=State.ACTIVE).order_by("checked_at")
-        while time.monotonic() < end:
-            pages = list(due.values_list("pk", flat=True)[:AUDIT_PAGES])
-            if not pages:
-                return
-            Page.objects.filter(pk__in=pages).update(wanted=F("wanted") + 1)
+        end = time.monotonic() + get_settings().audit_seconds
+        if self.until is not None:  # later nothing that is marked would be built
+            end = min(end, self.until)
+        ids = [section.pk for section in sections]
+        while time.monotonic() < end and mark_unchecked(ids):
             self._build(sections)
 
-    def _index(self, missing: list[str]) -> int | None:
+    def _index(self, missing: list[str]) -> list[Page] | None:
+        """Publish the indexes; return their rows, None where it is too early."""
+        if missing:
+            forget_missing(self.site)
         rows = Page.objects.of(self.site.name, INDEX)
-        pages = list(rows.only("wanted", "built", "entries", "section_id"))
-        if missing and forget_missing(self.site):
-            pages = list(rows.only("wanted", "built", "entries", "section_id"))
-        if any(page.wanted > page.built for page in pages):
+        pages = list(rows.all())
+        if any([page.wanted > page.built for page in pages]):
+            if self.was_behind is None:  # somebody else has built pages
+                self.was_behind = True
             if not may_publish_index(self.site):
                 return None
-            Work(self.site, [pages[0].section_id], self.since).run()
-            pages = list(rows.only("entries"))
-        return sum(page.entries for page in pages)
+            waits = self.options.waits
+            Work(self.site, [pages[0].section_id], self.since, waits=waits).run()
+            pages = list(rows.all())
+        return pages
 
     def _reports(self, sections: list[Section]) -> list[SectionReport]:
-        rows = {section.name: section for section in sections}
-        unplanned = [name for name in self.names if name not in rows]
+        reports = {}
+        for section in sections:
+            counts = self.counts.get(section.name, Counts())
+            report = reports[section.name] = section_report(section, counts)
+            note_peak(section, report.entries)
+        unplanned = [name for name in self.names if name not in reports]
         return [
-            *[section_report(s, self.counts.get(s.name, Counts())) for s in sections],
+            *reports.values(),
             *[
                 SectionReport(section=name, errors=self.counts[name].errors)
                 for name in unplanned
             ],
         ]
-
-
-@dataclass(slots=True)
-class _Told:
-    """Counts the pages of each section for who wants to see how far a build is."""
-
-    progress: Progress | None
-    done: dict[str, int] = field(default_factory=dict)
-    total: dict[str, int] = field(default_factory=dict)
-
-    def expect(self, sections: list[Section]) -> None:
-        """Count the pages that are to be built."""
-        for section in sections:
-            self.total[section.name] = section.pages.dirty().count()
-
-    def __call__(self, name: str) -> None:
-        if self.progress is None:
-            return
-        done = self.done[name] = self.done.get(name, 0) + 1
-        total = self.total[name] = max(done, self.total.get(name, 0))
-        self.progress(name, done, total)
-
-
-def note_missing(site: Site) -> list[str]:
-    """Note since when sections with pages are no longer registered.
-
-    Returns:
-        Their names. They stay listed for a while, and are served until they are pruned.
-    """
-    rows = Section.objects.filter(site=site.name).exclude(name=INDEX)
-    missing = rows.exclude(name__in=list(registry))
-    names = list(missing.values_list("name", flat=True))
-    if names and missing.filter(missing_since=None).update(
-        missing_since=timezone.now()
-    ):
-        logger.error(
-            "Sections %s are no longer registered; they leave the index in 24 hours",
-            ", ".join(names),
-            extra={"action": "section_missing"},
-        )
-    return names
-
-
-def forget_missing(site: Site) -> bool:
-    """Have the index rendered again without sections that are missing too long.
-
-    Returns:
-        Whether there are any that it may still list.
-    """
-    now = timezone.now()
-    gone = Section.objects.filter(
-        site=site.name, missing_since__lte=now - MISSING_GRACE
-    )
-    last = gone.aggregate(last=Max("missing_since"))["last"]
-    if last is None:
-        return False
-    rows = Page.objects.of(site.name, INDEX).filter(checked_at__lt=last + MISSING_GRACE)
-    return bool(rows.update(wanted=F("wanted") + 1))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
-from django.db.models import Count, F, Q, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 
-from django_sitemaps_plus.models import Section, State
+from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.statements import fetch
 
 from .loop import Counts
 
@@ -25,6 +27,7 @@ class SectionReport:
     rendered: int = 0  # pages that this build rendered
     stored: int = 0  # new objects; pages whose bytes are as before need none
     dirty: int = 0  # pages that are still to be built
+    unplanned: int = 0  # pages of a new plan that are still to be built
     held: str = ""  # why nothing more is published
     problems: list[str] = field(default_factory=list)  # rows left out, by name
     errors: list[str] = field(default_factory=list)  # pages that were not built
@@ -40,6 +43,7 @@ class BuildReport:
         index_pages: pages in the published index; None where it was left as it was,
             since some section has never been built.
         missing: sections with pages whose source is no longer registered.
+        unfinished: sections for whose last pages no time was left.
         seconds: from begin to end.
         is_dry_run: whether everything was rendered and nothing stored.
     """
@@ -47,6 +51,7 @@ class BuildReport:
     sections: list[SectionReport] = field(default_factory=list)
     index_pages: int | None = None
     missing: list[str] = field(default_factory=list)
+    unfinished: list[str] = field(default_factory=list)
     seconds: float = 0.0
     is_dry_run: bool = False
 
@@ -56,6 +61,12 @@ class BuildReport:
         found = [f"{s.section} is held: {s.held}" for s in self.sections if s.held]
         for section in self.sections:
             found += [f"{section.section}: {error}" for error in section.errors]
+            if section.unplanned:
+                found.append(
+                    f"{section.section}: {section.unplanned} pages of its new plan are "
+                    "not built, so the old plan is served. Mend what keeps them, then "
+                    f"run build_sitemaps {section.section} --replan"
+                )
             if section.dirty and not section.held and not section.errors:
                 found.append(
                     f"{section.section}: {section.dirty} pages are still to be built; "
@@ -66,29 +77,45 @@ class BuildReport:
 
 def section_report(section: Section, counts: Counts) -> SectionReport:
     """Return the state of a section, and what was done to it."""
-    active = section.pages.filter(state=State.ACTIVE)
-    totals = active.aggregate(
-        listed=Count("pk", filter=Q(entries__gt=0)),
-        all_entries=Sum("entries"),
-        plain=Sum("plain_size"),
-        gzipped=Sum("gzip_size"),
-        all_skipped=Sum("skipped"),
-        all_dropped=Sum("dropped"),
-        dirty=Count("pk", filter=Q(wanted__gt=F("built"))),
-    )
+    totals = {
+        state: [int(number) for number in numbers]  # some databases sum to decimals
+        for state, *numbers in fetch(_totals, section.pk)
+    }
+    nothing = [0] * 8
+    *active, _ = totals.get(State.ACTIVE, nothing)
+    pages, entries, plain_size, gzip_size, skipped, dropped, dirty = active
     return SectionReport(
         section=section.name,
-        pages=totals["listed"],
-        entries=totals["all_entries"] or 0,
-        plain_size=totals["plain"] or 0,
-        gzip_size=totals["gzipped"] or 0,
-        skipped=totals["all_skipped"] or 0,
-        dropped=totals["all_dropped"] or 0,
+        pages=pages,
+        entries=entries,
+        plain_size=plain_size,
+        gzip_size=gzip_size,
+        skipped=skipped,
+        dropped=dropped,
+        dirty=dirty,
+        unplanned=totals.get(State.COMING, nothing)[-1],
         rendered=counts.rendered,
         stored=counts.stored,
-        dirty=totals["dirty"],
         held=section.held,
         problems=counts.problems,
         errors=counts.errors,
         seconds=counts.seconds,
+    )
+
+
+def _totals(section: int) -> QuerySet[Page, Any]:
+    return (
+        Page.objects.planned()
+        .filter(section=section)
+        .values("state")
+        .annotate(
+            listed=Count("pk", filter=Q(entries__gt=0)),
+            all_entries=Sum("entries"),
+            plain=Sum("plain_size"),
+            gzipped=Sum("gzip_size"),
+            all_skipped=Sum("skipped"),
+            all_dropped=Sum("dropped"),
+            dirty=Count("pk", filter=Q(is_dirty=1)),
+            unbuilt=Count("pk", filter=Q(built=0)),
+        )
     )

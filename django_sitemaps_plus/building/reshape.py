@@ -8,6 +8,7 @@ is rendered after it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from django.db import transaction
 from django.db.models import F, QuerySet
@@ -17,6 +18,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
 from django_sitemaps_plus.core.plan import (
     KeyRange,
+    chain,
     in_plan_order,
     key_ranges,
     may_merge,
@@ -26,12 +28,15 @@ from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
+from django_sitemaps_plus.transactions import atomic, own_alias, retried
 
 from .claims import claim_page, give_back
 from .page import build_page
 from .plans import first_plan
-from .publisher import Result, pointer, publish
+from .public import show_when_committed
+from .publisher import Result, point, pointer, publish, read_announce
 
 
 def add_pages(
@@ -121,6 +126,7 @@ def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
         step //= 2
 
 
+@retried
 def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
     pieces = [
         Page(section=page.section, number=page.number, low=r.low, high=r.high)
@@ -129,32 +135,17 @@ def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
     with deferred_flush():  # of their own, since they are pointed to before the batch
         built = [build_page(piece, site) for piece in pieces]
     now = timezone.now()
-    with transaction.atomic():
-        _raise_plan_version(page.section)
-        mine = Page.objects.filter(pk=page.pk, token=page.token, built__lt=page.wanted)
-        first = pointer(page, built[0], now)
-        if not mine.update(
-            **first,
-            high=ranges[0].high,
-            built=page.wanted,
-            wanted=F("wanted") + 1,
-            token="",
-            claimed_at=None,
-            attempts=0,
-            error="",
-        ):
+    with atomic():
+        raise_plan_version(page.section)
+        read_announce([page])
+        again = {"wanted": F("wanted") + 1, "announce": page.announce}
+        if not point(page, built[0], now, high=ranges[0].high, **again):
             return []
-        others = add_pages(
-            page.section,
-            ranges[1:],
-            built=1,
-            wanted=2,
-            announce=page.announce,
-            state=page.state,
-        )
+        others = add_pages(page.section, ranges[1:], state=page.state)
         for other, piece in zip(others, built[1:], strict=True):
-            Page.objects.filter(pk=other.pk).update(**pointer(other, piece, now))
+            point(other, piece, now, **again)
         publish([(page, [page], built)])
+        show_when_committed([page, *others])
     return list(zip([page, *others], built, strict=True))
 
 
@@ -189,12 +180,13 @@ def _merge(a: Page, b: Page, site: Site) -> bool:
         give_back(b)
 
 
+@retried
 def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
     whole = Page(section=a.section, number=a.number, low=a.low, high=b.high)
     built = build_page(whole, site)
     now = timezone.now()
-    with transaction.atomic():
-        _raise_plan_version(a.section)
+    with atomic():
+        raise_plan_version(a.section)
         kept = Page.objects.filter(pk=a.pk, token=a.token, built=a.built)
         gone = Page.objects.filter(pk=b.pk, token=b.token, built=b.built)
         fields = pointer(a, built, now)
@@ -202,15 +194,26 @@ def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
             state=State.RETIRED, retired_at=now
         ):
             publish([(a, [a, b], [built])])
+            show_when_committed([a])
             return True
-        transaction.set_rollback(True)
+        transaction.set_rollback(True, using=own_alias())
     return False
 
 
 def active_plan(section: Section) -> list[Page]:
     """Return the pages that are served, in the order of their ranges."""
-    active = section.pages.filter(state=State.ACTIVE).select_related("section")
+    active = section.pages.filter(state=State.ACTIVE).with_section()
     return in_plan_order(active)
+
+
+def has_coming(section: Section) -> bool:
+    """Return whether a plan is to come."""
+    return bool(fetch(_coming_pages, section.pk))
+
+
+def _coming_pages(section: int) -> QuerySet[Page, Any]:
+    rows = Page.objects.filter(section=section, state=State.COMING)
+    return rows.values_list("pk")[:1]
 
 
 def coming_plan(section: Section) -> list[Page]:
@@ -218,61 +221,70 @@ def coming_plan(section: Section) -> list[Page]:
 
     Pages whose ranges stay the same serve in both.
     """
-    pages = section.pages.planned().select_related("section")
-    by_low: dict[str | None, Page] = {}
-    for page in sorted(pages, key=lambda page: page.state == State.COMING):
-        by_low[page.low] = page
-    if not any(page.state == State.COMING for page in by_low.values()):
+    pages = section.pages.planned().with_section()
+    ordered = sorted(pages, key=lambda page: page.state == State.COMING)
+    if not ordered or ordered[-1].state != State.COMING:
         return []
-    return in_plan_order(_chain(by_low))
+    return in_plan_order(chain(ordered))
 
 
-def _chain(by_low: dict[str | None, Page]) -> Iterator[Page]:
-    low: str | None = None
-    while (page := by_low.pop(low, None)) is not None:
-        yield page
-        low = page.high
-
-
-def begin_replan(section: Section, site: Site) -> int:
+@retried
+def begin_replan(section: Section, site: Site, *, is_broken: bool = False) -> int:
     """Make a new plan; its pages are built beside those that are served.
+
+    Args:
+        section: its row.
+        site: the site.
+        is_broken: whether the old plan does not fit the source any more. Pages whose
+            ranges stay are then rendered anew too: between the same bounds there are
+            other rows.
 
     Returns:
         How many pages of it are new.
     """
     ranges = first_plan(section.name, site).ranges
-    with transaction.atomic():
-        _raise_plan_version(section)
+    with atomic():
+        raise_plan_version(section)
         section.pages.filter(state=State.COMING).delete()
         active = section.pages.filter(state=State.ACTIVE)
-        same = {KeyRange(low, high) for low, high in active.values_list("low", "high")}
+        rows = active.values_list("pk", "low", "high")
+        same = {KeyRange(low, high): pk for pk, low, high in rows}
         new = [bounds for bounds in ranges if bounds not in same]
+        if is_broken:
+            kept = [same[bounds] for bounds in ranges if bounds in same]
+            section.pages.filter(pk__in=kept).update(wanted=F("wanted") + 1)
+            # The others go as they are: one may own any rows by now, and its pieces
+            # would lie across both plans.
+            active.exclude(pk__in=kept).update(built=F("wanted"))
         add_pages(section, new, state=State.COMING, announce=False)
     return len(new)
 
 
+@retried
 def finish_replan(section: Section) -> bool:
     """Let a new plan take the place of the old one, once each page of it was built."""
-    with transaction.atomic():
-        _raise_plan_version(section)
+    with atomic():
+        raise_plan_version(section)
         plan = coming_plan(section)
         if not plan or not all(page.built for page in plan):
             return False
         now = timezone.now()
-        kept = [page.pk for page in plan]
+        kept = {page.pk for page in plan}
         coming = [page for page in plan if page.state == State.COMING]
-        active = section.pages.filter(state=State.ACTIVE)
-        old = list(active.exclude(pk__in=kept).select_related("section"))
+        old = [page for page in active_plan(section) if page.pk not in kept]
         retired = section.pages.filter(pk__in=[page.pk for page in old])
         retired.update(state=State.RETIRED, retired_at=now)
         new = section.pages.filter(pk__in=[page.pk for page in coming])
         new.update(state=State.ACTIVE, announce=True)
         for page in coming:
-            page.state = State.ACTIVE
+            # A change that was marked on one of them is told by what comes after.
+            page.state, page.announce = State.ACTIVE, False
         if coming:
             publish([(coming[0], old, coming)])
+            show_when_committed(coming)
     return True
 
 
-def _raise_plan_version(section: Section) -> None:
+def raise_plan_version(section: Section) -> None:
+    """Lock a section, and have whoever has located keys in its plan look again."""
     Section.objects.filter(pk=section.pk).update(plan_version=F("plan_version") + 1)

@@ -6,20 +6,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, F, Max, Min, Q, Sum
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Sum
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
-    Change,
     Hold,
+    Page,
     Section,
     State,
 )
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking.watching import databases
+from django_sitemaps_plus.tracking.changes import count_changes
 
 
 @dataclass(slots=True, kw_only=True)
@@ -70,20 +70,25 @@ def status(site: Site) -> list[SectionStatus]:
 
 def _rows(site: Site) -> list[dict[str, Any]]:
     active = Q(pages__state=State.ACTIVE)
-    dirty = Q(pages__wanted__gt=F("pages__built"))
+    dirty = Q(pages__is_dirty=1)
+    # Also of a plan to come, which waits for them.
     parked = dirty & Q(pages__attempts__gte=MAX_ATTEMPTS)
+    parked &= ~Q(pages__state=State.RETIRED)
     sections = Section.objects.filter(site=site.name).exclude(name=INDEX)
+    # One that was pruned has left nothing but the numbers that it has used.
+    has_pages = Exists(Page.objects.filter(section=OuterRef("pk")))
+    sections = sections.filter(has_pages | Q(name__in=list(registry)))
     found: Any = sections.values("name", "held").annotate(
         pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
         entries=Sum("pages__entries", filter=active),
         dirty=Count("pages", filter=active & dirty),
-        parked=Count("pages", filter=active & parked),
+        parked=Count("pages", filter=parked),
         held_pages=Count("pages", filter=active & Q(pages__hold=Hold.HELD)),
         skipped=Sum("pages__skipped", filter=active),
         dropped=Sum("pages__dropped", filter=active),
         published_at=Max("pages__published_at", filter=active),
         checked_at=Min("pages__checked_at", filter=active),
-        error=Max("pages__error", filter=active & parked),
+        error=Max("pages__error", filter=parked),
     )
     return list(found)
 
@@ -94,9 +99,5 @@ def _status(name: str, row: dict[str, Any] | None) -> SectionStatus:
         if key != "name" and value is not None:
             setattr(found, "pages" if key == "pages_" else key, value)
     if found.registered:
-        aliases = databases(registry.get(name))
-        found.changes = sum(
-            Change.objects.using(alias).filter(section=name).count()
-            for alias in aliases
-        )
+        found.changes = count_changes(name)
     return found

@@ -5,10 +5,24 @@ An id is never used for another fault; docs/reference/checks.md has a line for e
 
 from __future__ import annotations
 
+from .building import check_building
+from .databases import check_migrated, check_routers
 from .settings import check_settings
 from .sources import check_sources
 from .urls import check_urls
 
-CHECKS = (check_settings, check_sources, check_urls)
+CHECKS = (check_building, check_settings, check_sources, check_urls, check_routers)
 
-__all__ = ["CHECKS", "check_settings", "check_sources", "check_urls"]
+#: Checks that ask the databases which a command names.
+DATABASE_CHECKS = (check_migrated,)
+
+__all__ = [
+    "CHECKS",
+    "DATABASE_CHECKS",
+    "check_building",
+    "check_migrated",
+    "check_routers",
+    "check_settings",
+    "check_sources",
+    "check_urls",
+]

@@ -91,10 +91,11 @@ def inflate(data: bytes, max_bytes: int = MAX_BYTES) -> bytes:
     Raises:
         ValueError: damaged, cut short, or larger than allowed.
     """
-    stream = zlib.decompressobj(_GZIP_WINDOW)
+    library = isal_zlib or zlib
+    stream = library.decompressobj(_GZIP_WINDOW)
     try:
-        plain = stream.decompress(data, max_bytes + 1)
-    except zlib.error as error:
+        plain: bytes = stream.decompress(data, max_bytes + 1)
+    except library.error as error:
         raise ValueError(f"damaged gzip data: {error}") from error
     if len(plain) > max_bytes:
         raise ValueError(f"gzip data that holds more than {max_bytes:,} bytes")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from zlib import crc32
 
 _LOC = b"<url><loc>"
 _LOC_END = b"</loc>"
 _FEW = 16  # locations that are looked for one by one
+_SPANS = 8  # parts into which too many differences are cut
 _ENTITIES = (
     (b"&lt;", b"<"),
     (b"&gt;", b">"),
@@ -15,6 +17,15 @@ _ENTITIES = (
     (b"&apos;", b"'"),
     (b"&amp;", b"&"),  # last, so that no other arises from it
 )
+
+#: Gives the documents of one side, as often as it is asked.
+Documents = Callable[[], Iterator[bytes]]
+
+#: All hashes that a location may have.
+EVERY_HASH = range(1 << 32)
+
+#: Bytes of lines that a comparison of many documents keeps at once.
+PENDING_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +51,13 @@ def diff(old: Iterable[bytes], new: Iterable[bytes]) -> Diff:
         new: the documents that took their place.
     """
     before, after, *ends = _parts(b"".join(old), b"".join(new))
-    old_lines, new_lines = set(before.split(b"\n")), set(after.split(b"\n"))
+    return _difference(set(before.split(b"\n")), set(after.split(b"\n")), ends)
+
+
+def _difference(
+    old_lines: set[bytes], new_lines: set[bytes], ends: Iterable[bytes] = ()
+) -> Diff:
+    """Compare lines; those of the ends are on both sides."""
     changed = _locs(old_lines ^ new_lines)
     # Two rows may have the same URL, and lines of it stay.
     stay = {line for line in old_lines & new_lines if _loc(line) in changed}
@@ -56,6 +73,85 @@ def diff(old: Iterable[bytes], new: Iterable[bytes]) -> Diff:
         _urls((gone & come) | (gone | come) & kept),
         _urls(gone - come - kept),
     )
+
+
+def diff_parts(
+    old: Documents, new: Documents, max_bytes: int = PENDING_BYTES
+) -> Iterator[Diff]:
+    """Compare many urlsets with many others, in bounded memory.
+
+    Both sides are read in step, and lines that both have are let go, so what is kept
+    is about what differs. Where that is too much, locations are parted by their
+    hashes, and each part is compared by reading everything once more.
+
+    Args:
+        old: gives the documents before, uncompressed and in the order of their keys.
+        new: gives the documents that took their place.
+        max_bytes: of lines that are kept, besides one document of each side.
+
+    Yields:
+        Differences of different URLs.
+    """
+    spans = [EVERY_HASH]
+    while spans:
+        span = spans.pop()
+        locs = _differing(old(), new(), span, max_bytes)
+        if locs is None:
+            step = len(span) // _SPANS  # both are powers of two
+            spans += [span[n * step : (n + 1) * step] for n in range(_SPANS)]
+        elif locs:
+            # Two rows may have the same URL: now all lines of those URLs are compared.
+            yield _difference(_all_lines(locs, old()), _all_lines(locs, new()))
+
+
+def _differing(
+    old: Iterator[bytes], new: Iterator[bytes], span: range, max_bytes: int
+) -> set[bytes] | None:
+    """Return the locations in a span that have a line on one side alone.
+
+    Some others may be among them. None where they are too many for one part.
+    """
+    left = _Lines(old, span), _Lines(new, span)
+    while any(side.has_more for side in left):
+        min(left, key=_Lines.progress).read_on()
+        common = left[0].lines & left[1].lines
+        for side in left:
+            side.lines -= common
+        size = sum(sum(map(len, side.lines)) for side in left)
+        if size > max_bytes and len(span) >= _SPANS:
+            return None
+    return _locs(left[0].lines ^ left[1].lines)
+
+
+@dataclass(slots=True)
+class _Lines:
+    """The lines of one side that the other has not shown yet."""
+
+    documents: Iterator[bytes]
+    span: range
+    lines: set[bytes] = field(default_factory=set)
+    size: int = 0  # bytes read
+    has_more: bool = True
+
+    def progress(self) -> tuple[bool, int]:
+        """Return what is least for the side that is to be read on."""
+        return not self.has_more, self.size
+
+    def read_on(self) -> None:
+        """Take in the entries of the next document."""
+        document = next(self.documents, None)
+        if document is None:
+            self.has_more = False
+            return
+        self.size += len(document)
+        lines = (line for line in document.split(b"\n") if line.startswith(_LOC))
+        if self.span is not EVERY_HASH:
+            lines = (line for line in lines if crc32(_loc(line)) in self.span)
+        self.lines.update(lines)
+
+
+def _all_lines(locs: set[bytes], documents: Iterable[bytes]) -> set[bytes]:
+    return {line for document in documents for line in _lines_of(locs, document)}
 
 
 def _locs(lines: Iterable[bytes]) -> set[bytes]:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from .dates import w3c
 from .extensions import Alternate, Image, News, Video
 from .limits import MAX_IMAGES
-from .locations import encode_url
+from .locations import encode_location
 
 __all__ = ["CHANGEFREQS", "Alternate", "Entry", "Image", "News", "Video"]
 
@@ -71,7 +71,7 @@ class Entry:
     entry can always be written.
 
     Attributes:
-        loc: absolute http(s) URL, at most 2,047 characters once percent-encoded.
+        loc: absolute http(s) URL, 12 to 2,047 characters once percent-encoded.
         lastmod: when the page last changed: a date or an aware datetime.
         changefreq: one of :data:`CHANGEFREQS`.
         priority: 0.0 to 1.0, compared within one site only.
@@ -97,7 +97,7 @@ class Entry:
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        set_(self, "loc", encode_url(self.loc))
+        set_(self, "loc", encode_location(self.loc))
         if self.lastmod is not None:
             w3c(self.lastmod)
         if self.changefreq is not None:

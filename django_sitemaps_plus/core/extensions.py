@@ -15,7 +15,10 @@ from .dates import w3c
 from .limits import MAX_VIDEO_TAGS
 from .locations import encode_url
 
-_LANGUAGE = re.compile(r"x-default|[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
+# Language, script and region: what search engines read, and no more of BCP 47.
+_LANGUAGE = re.compile(
+    r"x-default|[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
+)
 _NEWS_LANGUAGE = re.compile(r"zh-cn|zh-tw|[a-z]{2,3}")
 _COUNTRIES = re.compile(r"[A-Z]{2}(?: [A-Z]{2})*")
 _PLATFORMS = re.compile(r"(?:web|mobile|tv)(?: (?:web|mobile|tv))*")
@@ -41,8 +44,8 @@ class Alternate:
     """A language version of the page.
 
     Attributes:
-        hreflang: language, optionally script and region (``de``, ``pt-BR``), or
-            ``x-default``.
+        hreflang: language, optionally script and region (``de``, ``pt-BR``,
+            ``zh-Hant-TW``), or ``x-default``.
         href: its absolute URL.
     """
 
@@ -51,7 +54,10 @@ class Alternate:
 
     def __post_init__(self) -> None:
         if not _LANGUAGE.fullmatch(self.hreflang):
-            raise ValueError(f"hreflang {self.hreflang!r} is no language code")
+            raise ValueError(
+                f"hreflang {self.hreflang!r} is no language code: give a language, "
+                "optionally script and region, such as de, pt-BR or zh-Hant-TW"
+            )
         object.__setattr__(self, "href", encode_url(self.href))
 
 

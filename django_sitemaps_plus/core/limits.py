@@ -12,6 +12,9 @@ MAX_BYTES = 52_428_800
 #: Characters of one URL, counted before XML escaping ("less than 2,048 characters").
 MAX_URL_LENGTH = 2_047
 
+#: The same from below (sitemaps.org's XSD, ``tLoc``).
+MIN_URL_LENGTH = 12
+
 #: Images of one entry (Google, image sitemaps).
 MAX_IMAGES = 1_000
 

@@ -5,16 +5,18 @@ from __future__ import annotations
 import re
 from urllib.parse import quote
 
-from .limits import MAX_URL_LENGTH
+from .limits import MAX_URL_LENGTH, MIN_URL_LENGTH
 
-# A URL that needs no work: the usual case, decided by one match.
+# A URL that needs no work: the usual case, decided by one match. A port of five digits
+# may be too high.
 _READY = re.compile(
-    r"https?://[a-z0-9.-]+(?::[0-9]{1,5})?"
+    r"https?://[a-z0-9.-]+(?::[0-9]{1,4})?"
     r"(?:[/?](?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)?"
 )
 # ASCII: else U+017F, the long s, passes for the s of https.
 _PARTS = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
-_HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+_HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
+_MAX_PORT = 65_535
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
 # What RFC 3986 lets stand in a path and a query, and an escape that is there already.
@@ -30,7 +32,8 @@ def encode_url(url: str) -> str:
     Raises:
         TypeError: not a string.
         ValueError: relative, of another scheme, without a host, with credentials,
-            not expressible in UTF-8, or longer than 2,047 characters.
+            not expressible in UTF-8, with a port above 65,535, or longer than 2,047
+            characters.
     """
     if not isinstance(url, str):
         raise TypeError(f"{url!r} is no URL; give a string")
@@ -68,9 +71,28 @@ def _encode_authority(authority: str) -> str:
         except UnicodeError as error:
             raise ValueError(f"{authority[:200]!r} is no host name") from error
         authority = f"{host}{colon}{port}"
-    if not _HOST.fullmatch(authority.lower()):
+    found = _HOST.fullmatch(authority.lower())
+    if not found:
         raise ValueError(f"{authority[:200]!r} is no host, or has credentials in it")
+    if int(found["port"] or 0) > _MAX_PORT:
+        raise ValueError(f"{authority[:200]!r} has a port above {_MAX_PORT:,}")
     return authority.lower()
+
+
+def encode_location(url: str) -> str:
+    """Return a URL as :func:`encode_url` does, if it may be the location of an entry.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: shorter than 12 characters, or what :func:`encode_url` refuses.
+    """
+    encoded = encode_url(url)
+    if len(encoded) < MIN_URL_LENGTH:
+        raise ValueError(
+            f"{encoded!r} has {len(encoded)} characters: a location has at least "
+            f"{MIN_URL_LENGTH}"
+        )
+    return encoded
 
 
 def absolute_url(location: str, origin: str | None) -> str:
@@ -85,13 +107,13 @@ def absolute_url(location: str, origin: str | None) -> str:
         TypeError: not a string.
         ValueError: a relative path, another host (a sitemap may only list URLs of
             its own origin, sitemaps.org "Sitemap file location"), or what
-            :func:`encode_url` refuses.
+            :func:`encode_location` refuses.
     """
     if not isinstance(location, str):
         raise TypeError(f"{location!r} is no location; give a path or a URL")
     if origin and location.startswith("/") and not location.startswith("//"):
-        return encode_url(origin + location)
-    url = encode_url(location)
+        return encode_location(origin + location)
+    url = encode_location(location)
     if (
         origin
         and url != origin

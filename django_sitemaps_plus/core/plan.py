@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
+from .limits import MAX_ENTRIES
+
 
 @dataclass(frozen=True, slots=True)
 class KeyRange:
@@ -59,14 +61,24 @@ def in_plan_order(pages: Iterable[R]) -> list[R]:
         ValueError: the pages do not part the whole key space.
     """
     pages = list(pages)
+    ordered = chain(pages)
+    if len(ordered) != len(pages) or (ordered and ordered[-1].high is not None):
+        raise ValueError("the pages of the plan do not part the key space")
+    return ordered
+
+
+def chain(pages: Iterable[R]) -> list[R]:
+    """Return the pages from the first on, each beginning where the one before ends.
+
+    Of pages that begin at the same key the last given one counts, so that pages of a
+    plan to come, given after those that are served, take the place of theirs.
+    """
     by_low = {page.low: page for page in pages}
     ordered: list[R] = []
     low: str | None = None
     while (page := by_low.pop(low, None)) is not None:
         ordered.append(page)
         low = page.high
-    if low is not None or len(ordered) != len(pages):
-        raise ValueError("the pages of the plan do not part the key space")
     return ordered
 
 
@@ -81,9 +93,9 @@ def locate_integers(lows: Sequence[str | None], keys: Iterable[int]) -> list[int
     return [bisect_right(bounds, key) for key in keys]
 
 
-def is_overfull(entries: int, limit: int) -> bool:
-    """Return whether a page has outgrown its limit so far that it is to be split."""
-    return entries > limit + limit // 10
+def most_entries(limit: int) -> int:
+    """Return how many entries a page of this limit may grow to before it is split."""
+    return min(limit + limit // 10, MAX_ENTRIES)
 
 
 def split_step(rows: int, limit: int, *, is_last: bool) -> int:

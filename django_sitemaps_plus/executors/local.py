@@ -5,21 +5,33 @@ from __future__ import annotations
 import multiprocessing
 import sys
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from typing import TypeVar
+from functools import partial
+from typing import Any, TypeVar
 
 import django
 from django.db import connections
 
 from django_sitemaps_plus.exceptions import BuildError
 
+from .base import Executor
+
 J = TypeVar("J")
 R = TypeVar("R")
 
 
+class LocalExecutor(Executor):
+    """Runs builds in commands only, so wake-ups do nothing."""
+
+
 def share(
-    function: Callable[[J], R], here: J, elsewhere: J, workers: int = 1
+    function: Callable[[J], R],
+    here: J,
+    elsewhere: J,
+    workers: int = 1,
+    *,
+    on_death: Callable[[], object] = bool,
 ) -> list[R]:
     """Let several processes of this machine do the same work; this one is among them.
 
@@ -28,6 +40,8 @@ def share(
         here: what it is called with in this process.
         elsewhere: what it is called with in each of the others.
         workers: processes in all.
+        on_death: called, by another thread, once one of the others has died; then all
+            of them are ended.
 
     Returns:
         All results, this process's own first.
@@ -42,6 +56,8 @@ def share(
     connections.close_all()
     with ProcessPoolExecutor(workers - 1, _context(), initializer=_set_up) as pool:
         futures = [pool.submit(function, elsewhere) for _ in range(workers - 1)]
+        for future in futures:
+            future.add_done_callback(partial(_tell_death, on_death))
         own = function(here)
         try:
             return [own, *(future.result() for future in futures)]
@@ -49,6 +65,11 @@ def share(
             raise BuildError(
                 "a worker process died, perhaps for want of memory; try fewer workers"
             ) from error
+
+
+def _tell_death(on_death: Callable[[], object], future: Future[Any]) -> None:
+    if isinstance(future.exception(), BrokenProcessPool):
+        on_death()
 
 
 def _context() -> multiprocessing.context.BaseContext:

@@ -1,4 +1,4 @@
-"""Sections, pages, changes and publications."""
+"""Sections, pages, changes, publications and leftovers."""
 
 from __future__ import annotations
 
@@ -48,6 +48,8 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "abstract": False,
+                "base_manager_name": "objects",
                 "indexes": [
                     models.Index(
                         fields=["section", "id"], name="sitemaps_plus_change_order"
@@ -82,6 +84,8 @@ class Migration(migrations.Migration):
                 ("missing_since", models.DateTimeField(null=True)),
             ],
             options={
+                "abstract": False,
+                "base_manager_name": "objects",
                 "constraints": [
                     models.UniqueConstraint(
                         fields=("site", "name"), name="sitemaps_plus_section_key"
@@ -104,8 +108,42 @@ class Migration(migrations.Migration):
                 ("old", models.JSONField(default=list)),
                 ("new", models.JSONField(default=list)),
                 ("announce", models.BooleanField(default=True)),
+                ("claimed_at", models.DateTimeField(null=True)),
                 (
                     "at",
+                    models.DateTimeField(
+                        db_default=django.db.models.functions.datetime.Now()
+                    ),
+                ),
+                (
+                    "section",
+                    models.ForeignKey(
+                        db_constraint=False,
+                        on_delete=django.db.models.deletion.CASCADE,
+                        to="sitemaps_plus.section",
+                    ),
+                ),
+            ],
+            options={
+                "abstract": False,
+                "base_manager_name": "objects",
+            },
+        ),
+        migrations.CreateModel(
+            name="Leftover",
+            fields=[
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True,
+                        primary_key=True,
+                        serialize=False,
+                        verbose_name="ID",
+                    ),
+                ),
+                ("object", models.CharField(max_length=255, unique=True)),
+                (
+                    "noticed_at",
                     models.DateTimeField(
                         db_default=django.db.models.functions.datetime.Now()
                     ),
@@ -118,6 +156,10 @@ class Migration(migrations.Migration):
                     ),
                 ),
             ],
+            options={
+                "abstract": False,
+                "base_manager_name": "objects",
+            },
         ),
         migrations.CreateModel(
             name="Page",
@@ -150,6 +192,16 @@ class Migration(migrations.Migration):
                 ("retired_at", models.DateTimeField(null=True)),
                 ("wanted", models.PositiveBigIntegerField(default=1)),
                 ("built", models.PositiveBigIntegerField(default=0)),
+                (
+                    "is_dirty",
+                    models.GeneratedField(
+                        db_persist=True,
+                        expression=models.Case(
+                            models.When(then=1, wanted__gt=models.F("built")), default=0
+                        ),
+                        output_field=models.PositiveSmallIntegerField(),
+                    ),
+                ),
                 ("token", models.CharField(blank=True, max_length=32)),
                 ("claimed_at", models.DateTimeField(null=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
@@ -191,11 +243,18 @@ class Migration(migrations.Migration):
                 ),
             ],
             options={
+                "abstract": False,
+                "base_manager_name": "objects",
                 "indexes": [
                     models.Index(
-                        fields=["section", "wanted", "built"],
-                        name="sitemaps_plus_dirty",
-                    )
+                        fields=["section", "is_dirty"], name="sitemaps_plus_dirty"
+                    ),
+                    models.Index(
+                        fields=["section", "state", "hold"], name="sitemaps_plus_state"
+                    ),
+                    models.Index(
+                        fields=["section", "checked_at"], name="sitemaps_plus_checked"
+                    ),
                 ],
                 "constraints": [
                     models.UniqueConstraint(

@@ -16,7 +16,6 @@ from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 from django_sitemaps_plus.exceptions import StalePlanError
@@ -78,7 +77,7 @@ class SitemapSource(Source):
 
     @property
     def rows_per_page(self) -> int:
-        """Rows that a first plan gives a page; a row is an entry a language."""
+        """Rows that fill a page; a row is an entry a language."""
         sitemap = self.make()
         languages = len(sitemap._languages()) if sitemap.i18n else 1
         return max(1, self.limit // max(1, languages))
@@ -121,15 +120,13 @@ class SitemapSource(Source):
         rows = self._rows(self.make(), key_range, site, limit=None)
         return sum(1 for _ in rows)
 
-    def is_larger_than(self, rows: int, site: Site) -> bool:
-        """Return whether there are more items."""
-        sitemap = self.make()
+    def bounded_keys(self, step: int, rows: int, site: Site) -> list[str] | None:
+        """Return the first keys of all pages, None where there are more rows."""
+        if self.has_own_paging and self.make().paginator.count > rows:
+            return None  # how many are on a page is its own business
         if self.has_own_paging:
-            return bool(sitemap.paginator.count > rows)
-        items = sitemap.items()
-        if pages_by_key(items):
-            return bool(items.order_by("pk").values_list("pk")[rows : rows + 1])
-        return any(True for _ in at_positions(items, KeyRange(str(rows))))
+            return list(self.first_keys(step, site))
+        return super().bounded_keys(step, rows, site)
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
@@ -208,16 +205,17 @@ def _getters(sitemap: Any, site: Site) -> dict[str, Getter]:
     return getters
 
 
-def _alternates(sitemap: Any, origin: str, row: tuple[Any, str]) -> list[Alternate]:
+def _alternates(
+    sitemap: Any, origin: str, row: tuple[Any, str]
+) -> list[tuple[str, str]]:
     languages = sitemap.get_languages_for_item(row[0])
     found = [
-        Alternate(language, origin + sitemap._location(row, language))
-        for language in languages
+        (language, origin + sitemap._location(row, language)) for language in languages
     ]
     default = settings.LANGUAGE_CODE
     if sitemap.x_default and default in languages:
         path = sitemap._location(row, default).replace(f"/{default}/", "/", 1)
-        found.append(Alternate("x-default", origin + path))
+        found.append(("x-default", origin + path))
     return found
 
 
@@ -234,7 +232,7 @@ _OWN_GETTERS: dict[str, Getter] = {
     "changefreq": lambda url: url.get("changefreq"),
     "priority": lambda url: url.get("priority") or None,
     "alternates": lambda url: [
-        Alternate(alternate["lang_code"], alternate["location"])
+        (alternate["lang_code"], alternate["location"])
         for alternate in url.get("alternates", ())
     ],
 }

@@ -10,9 +10,8 @@ from django.db.models import Model
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entries import Entry
-from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
+from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
 from django_sitemaps_plus.exceptions import StalePlanError
@@ -61,13 +60,24 @@ class Source:
 
     @property
     def rows_per_page(self) -> int:
-        """Rows that a first plan gives a page."""
+        """Rows that fill a page."""
         return self.limit
+
+    @property
+    def planned_rows(self) -> int:
+        """Rows that a first plan gives a page.
+
+        Where keys do not grow, rows come in on any page, so each is left some room.
+        """
+        space = self.key_space()
+        if space is None or space.grows:
+            return self.rows_per_page
+        return max(1, self.rows_per_page * 4 // 5)
 
     @property
     def max_entries(self) -> int:
         """Entries above which a page is too full; growth up to it needs no new plan."""
-        return min(self.limit + self.limit // 10, MAX_ENTRIES)
+        return most_entries(self.limit)
 
     @property
     def tracked_model(self) -> type[Model] | None:
@@ -88,9 +98,25 @@ class Source:
         """Return how many rows a range has."""
         return sum(1 for _ in at_positions(self.entries(site.origin), key_range))
 
-    def is_larger_than(self, rows: int, site: Site) -> bool:
-        """Return whether it has more rows, without reading many more than that."""
-        return any(True for _ in islice(self.entries(site.origin), rows, None))
+    def bounded_keys(self, step: int, rows: int, site: Site) -> list[str] | None:
+        """Return the first keys of all pages, None where there are more rows.
+
+        No more is read than it takes to find that out.
+
+        Args:
+            step: rows a page.
+            rows: of the whole source, at most.
+            site: the site.
+        """
+        pages = -(-rows // step)
+        keys = list(islice(self.first_keys(step, site), pages + 1))
+        if len(keys) < pages or not keys:
+            return keys
+        # The last page that there may be need not be full.
+        rest = rows - (pages - 1) * step
+        last = self.first_keys(rest, site, KeyRange(keys[-1]))
+        is_larger = len(keys) > pages or len(list(islice(last, 2))) > 1
+        return None if is_larger else keys
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""

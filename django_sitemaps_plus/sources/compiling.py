@@ -10,6 +10,7 @@ from django_sitemaps_plus.core.entries import (
     check_priority,
     format_priority,
 )
+from django_sitemaps_plus.core.limits import MIN_URL_LENGTH
 
 from .dates import as_text
 from .declarations import (
@@ -94,6 +95,8 @@ def _fast(
     declared: dict[str, Any], route: CompiledRoute | None, origin: str
 ) -> FastLines | None:
     if not NAMESPACE_OF.keys().isdisjoint(declared):
+        return None
+    if len(f"{origin}/") < MIN_URL_LENGTH:  # a URL of it may be too short
         return None
     try:
         constants = _constants(declared)

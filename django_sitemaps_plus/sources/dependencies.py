@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django.db.models import F, Model, Q, QuerySet, Subquery
@@ -97,12 +97,15 @@ def _names(model: type[Model], found: Iterator[str | None]) -> set[str] | None:
 def _query_names(queryset: QuerySet[Any]) -> set[str] | None:
     """Return the fields that filter, order and annotations of a queryset name."""
     query = queryset.query
-    names: set[str] = set()
-    parts = [query.where, *query.annotations.values()]
     if any(table.join_type for table in query.alias_map.values()):
         return None
+    return _columns_of([query.where, *query.annotations.values()])
+
+
+def _columns_of(parts: Iterable[Any]) -> set[str] | None:
+    names: set[str] = set()
     for part in parts:
-        found = _columns_in(part)
+        found = set() if part is None else _columns_in(part)
         if found is None:
             return None
         names |= found
@@ -115,10 +118,4 @@ def _columns_in(node: Any) -> set[str] | None:
         return {node.target.name}
     if isinstance(node, _OPAQUE) or not hasattr(node, "get_source_expressions"):
         return None
-    names: set[str] = set()
-    for child in node.get_source_expressions():
-        found = set() if child is None else _columns_in(child)
-        if found is None:
-            return None
-        names |= found
-    return names
+    return _columns_of(node.get_source_expressions())

@@ -14,6 +14,9 @@ from django.db.models.query import ModelIterable
 from django_sitemaps_plus.core.plan import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 
+# Names of functions that make UUIDs of which a later one is the greater.
+_ORDERED = {"uuid6", "uuid7"}
+
 
 def key_field(model: type[Model], key: str) -> Field[Any, Any]:
     """Return the field that pages are cut by; of a relation, the field it holds.
@@ -112,6 +115,13 @@ def _value(model: type[Model], key: str, text: str) -> Any:
         ) from error
 
 
+def _makes_ordered(field: Field[Any, Any]) -> bool:
+    """Return whether a default of the field makes UUIDs in the order of time."""
+    defaults = (field.default, type(field.db_default))
+    names = {getattr(default, "__name__", "").lower() for default in defaults}
+    return not names.isdisjoint(_ORDERED)
+
+
 @dataclass(frozen=True, slots=True)
 class KeySpace:
     """The keys of a model in the order of its database.
@@ -130,6 +140,15 @@ class KeySpace:
     def field(self) -> Field[Any, Any]:
         """The field that holds the key."""
         return key_field(self.model, self.key)
+
+    @property
+    def grows(self) -> bool:
+        """Whether a new key is, as a rule, above all others.
+
+        Integers are numbered, and a UUID may begin with the time at which it was made.
+        Strings and other UUIDs fall anywhere.
+        """
+        return isinstance(self.field, IntegerField) or _makes_ordered(self.field)
 
     def value(self, text: str) -> Any:
         """Return the key of its text.

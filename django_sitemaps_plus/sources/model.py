@@ -107,6 +107,10 @@ class ModelSource(Source):
             )
         return on_write_database(queryset, self.using)
 
+    def every_row(self) -> QuerySet[Any]:
+        """Return all rows of the model, listed or not, on the same database."""
+        return self.model._base_manager.using(self.queryset().db)
+
     @property
     def tracked_model(self) -> type[Model] | None:
         """The model whose saves concern its rows."""
@@ -126,11 +130,6 @@ class ModelSource(Source):
     def count(self, key_range: KeyRange, site: Site) -> int:
         """Return how many rows a range has."""
         return in_range(self.queryset(), self.key, key_range).order_by().count()
-
-    def is_larger_than(self, rows: int, site: Site) -> bool:
-        """Return whether it has more rows, by one bounded query."""
-        keys = self.queryset().order_by(self.key).values_list(self.key)
-        return bool(keys[rows : rows + 1])
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally.

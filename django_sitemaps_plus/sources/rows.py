@@ -111,11 +111,24 @@ class RowRenderer:
         try:
             value = getter(row)
             return None if value is None else check(value)
-        except Exception as error:
-            if self.raises:
-                raise
-            tally.drop(describe(row), name, error)
+        except Exception as error:  # noqa: BLE001 - raised there if asked for
+            self._drop(row, name, error, tally)
             return None
+
+    def _alternates(self, row: Any, tally: Tally) -> list[Alternate]:
+        """Return the language versions; a bad one is left out, and the others stay."""
+        found = []
+        for value in self._value("alternates", tuple, row, tally) or ():
+            try:
+                found.append(_alternate(value))
+            except Exception as error:  # noqa: BLE001 - the same
+                self._drop(row, "an alternate", error, tally)
+        return found
+
+    def _drop(self, row: Any, name: str, error: Exception, tally: Tally) -> None:
+        if self.raises:
+            raise error
+        tally.drop(describe(row), name, error)
 
     def _extensions(self, row: Any, tally: Tally) -> str:
         if NAMESPACE_OF.keys().isdisjoint(self.getters):
@@ -124,7 +137,7 @@ class RowRenderer:
             self._value("images", check_images, row, tally) or (),
             self._value("videos", _videos, row, tally) or (),
             self._value("news", check_news, row, tally),
-            self._value("alternates", _alternates, row, tally) or (),
+            self._alternates(row, tally),
         )
 
 
@@ -145,8 +158,17 @@ def _videos(values: Iterable[Any]) -> tuple[Video, ...]:
     return check_all(Video, (values,) if isinstance(values, Video) else values)
 
 
-def _alternates(values: Iterable[Any]) -> tuple[Alternate, ...]:
-    return check_all(Alternate, values)
+def _alternate(value: Any) -> Alternate:
+    """Return one language version, which may be a pair of hreflang and URL as well.
+
+    Raises:
+        TypeError, ValueError: it is none.
+    """
+    if isinstance(value, Alternate):
+        return value
+    if not isinstance(value, tuple):
+        raise TypeError(f"{value!r} is no Alternate")
+    return Alternate(*value)
 
 
 def describe(row: object) -> str:

@@ -56,10 +56,6 @@ class ItemSource(Source):
         """Return how many items a range has."""
         return sum(1 for _ in at_positions(self.items(), key_range))
 
-    def is_larger_than(self, rows: int, site: Site) -> bool:
-        """Return whether there are more items."""
-        return any(True for _ in at_positions(self.items(), KeyRange(str(rows))))
-
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
         items = at_positions(self.items(), key_range)

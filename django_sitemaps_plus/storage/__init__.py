@@ -6,6 +6,7 @@ from .filesystem import AtomicFileSystemStorage, deferred_flush
 from .objects import (
     delete_object,
     get_storage,
+    is_intact,
     object_exists,
     open_object,
     read_object,
@@ -17,6 +18,7 @@ __all__ = [
     "deferred_flush",
     "delete_object",
     "get_storage",
+    "is_intact",
     "object_exists",
     "open_object",
     "read_object",

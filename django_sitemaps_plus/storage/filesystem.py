@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -12,6 +13,14 @@ from typing import Any
 
 from django.core.files.base import File
 from django.core.files.storage import FileSystemStorage
+
+from django_sitemaps_plus.exceptions import StoreError
+
+#: What the names of unfinished files begin with; nobody else's do.
+TEMPORARY = ".sitemaps-plus-"
+
+# Windows replaces no file that somebody reads: seconds to wait for them.
+_REPLACE_WAITS = (0.01, 0.05, 0.25, 1.0) if os.name == "nt" else ()
 
 # Directories to be flushed when a batch ends; None outside of one.
 _waiting: ContextVar[set[Path] | None] = ContextVar("waiting", default=None)
@@ -23,12 +32,20 @@ def deferred_flush() -> Iterator[None]:
 
     Only when the block has ended without an error do the names of its files survive
     a power cut; nothing may point to them before.
+
+    Raises:
+        StoreError: a directory could not be flushed.
     """
     token = _waiting.set(set())
     try:
         yield
         for directory in _waiting.get() or ():
-            _sync_directory(directory)
+            try:
+                _sync_directory(directory)
+            except OSError as error:
+                raise StoreError(
+                    f"{directory} could not be flushed: {error}"
+                ) from error
     finally:
         _waiting.reset(token)
 
@@ -45,28 +62,21 @@ class AtomicFileSystemStorage(FileSystemStorage):
     def _save(self, name: str, content: File[Any]) -> str:
         target = Path(self.path(name))
         self._make_directory(target.parent)
-        descriptor, temporary = tempfile.mkstemp(prefix=".", dir=target.parent)
+        descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=target.parent)
         try:
             with os.fdopen(descriptor, "wb") as file:
                 for chunk in content.chunks():
                     file.write(chunk)
                 file.flush()
-                os.fchmod(file.fileno(), self._mode())
+                _set_mode(file.fileno(), temporary, self._mode())
                 os.fsync(file.fileno())
-            os.replace(temporary, target)
+            replace(temporary, target)
         except BaseException:
             with suppress(OSError):
                 os.unlink(temporary)
             raise
-        self._flush(target.parent)
+        flush_directory(target.parent)
         return name.replace("\\", "/")
-
-    def _flush(self, directory: Path) -> None:
-        waiting = _waiting.get()
-        if waiting is None:
-            _sync_directory(directory)
-        else:
-            waiting.add(directory)
 
     def _mode(self) -> int:
         # mkstemp() makes files that only their owner may read; a web server is another.
@@ -81,7 +91,35 @@ class AtomicFileSystemStorage(FileSystemStorage):
         for path in missing:
             if self.directory_permissions_mode is not None:
                 path.chmod(self.directory_permissions_mode)
-            self._flush(path.parent)
+            flush_directory(path.parent)
+
+
+def flush_directory(path: Path) -> None:
+    """Let the names in a directory survive a power cut, now or when the batch ends."""
+    waiting = _waiting.get()
+    if waiting is None:
+        _sync_directory(path)
+    else:
+        waiting.add(path)
+
+
+def replace(source: str | Path, target: Path) -> None:
+    """Give a file the name of another, which is gone from then on."""
+    for wait in _REPLACE_WAITS:
+        try:
+            os.replace(source, target)
+        except PermissionError:
+            time.sleep(wait)
+        else:
+            return
+    os.replace(source, target)
+
+
+def _set_mode(descriptor: int, path: str, mode: int) -> None:
+    if hasattr(os, "fchmod"):
+        os.fchmod(descriptor, mode)
+    else:  # Windows, before Python 3.13
+        os.chmod(path, mode)
 
 
 def _sync_directory(path: Path) -> None:

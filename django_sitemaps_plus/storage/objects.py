@@ -12,7 +12,11 @@ from django.core.files.storage import InvalidStorageError, Storage, storages
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.compression import Document
-from django_sitemaps_plus.exceptions import ConfigurationError, StoreError
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    LostObjectError,
+    StoreError,
+)
 
 from .filesystem import AtomicFileSystemStorage
 
@@ -40,6 +44,14 @@ def get_storage() -> Storage:
     return AtomicFileSystemStorage(location=Path(settings.MEDIA_ROOT) / "sitemaps")
 
 
+def directory_name(section: str) -> str:
+    """Return the directory of a section's pages; the index has the name "".
+
+    No section can have the name of the index's, since none has a dot in it.
+    """
+    return section or "sitemap.xml"
+
+
 def store_object(section: str, number: int, document: Document) -> str:
     """Store a document as a new object of a page.
 
@@ -50,8 +62,7 @@ def store_object(section: str, number: int, document: Document) -> str:
         StoreError: the storage did not take it.
     """
     unique = f"{document.gzip_hash[:16]}-{secrets.token_hex(8)}"
-    # Pages count from 1, so the index, page 0 of no section, meets no section's name.
-    name = f"{section or 'index'}/{number}/{unique}.xml.gz"
+    name = f"{directory_name(section)}/{number}/{unique}.xml.gz"
     storage = get_storage()
     try:
         return storage.save(name, ContentFile(document.gzip))
@@ -90,11 +101,14 @@ def open_object(name: str) -> bytes:
     """Return the gzip bytes of an object, unchecked.
 
     Raises:
-        StoreError: it is not there, or cannot be read.
+        LostObjectError: it is not there.
+        StoreError: it cannot be read now.
     """
     try:
         with get_storage().open(name) as file:
             data: bytes = file.read()
+    except FileNotFoundError as error:
+        raise LostObjectError(f"{name} is gone: {_words(error)}") from error
     except Exception as error:  # as in store_object()
         raise StoreError(f"{name} could not be read: {_words(error)}") from error
     return data
@@ -104,12 +118,18 @@ def read_object(name: str, gzip_hash: str) -> bytes:
     """Return the gzip bytes of an object.
 
     Raises:
-        StoreError: it is not there, cannot be read, or is not what was stored.
+        LostObjectError: it is not there, or is not what was stored.
+        StoreError: it cannot be read now.
     """
     data = open_object(name)
-    if hashlib.sha256(data).hexdigest() != gzip_hash:
-        raise StoreError(f"{name} is damaged: it is not what was stored")
+    if not is_intact(data, gzip_hash):
+        raise LostObjectError(f"{name} is damaged: it is not what was stored")
     return data
+
+
+def is_intact(data: bytes, gzip_hash: str) -> bool:
+    """Return whether the bytes of an object are what was stored."""
+    return hashlib.sha256(data).hexdigest() == gzip_hash
 
 
 def _words(error: Exception) -> str:

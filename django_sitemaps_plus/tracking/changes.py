@@ -8,17 +8,16 @@ from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import FieldError
-from django.db import router
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.sources import Source
 from django_sitemaps_plus.sources.keyset import KeySpace
 
+from .databases import attempt, databases
 from .marking import delete_changes, mark_all, mark_keys
-from .watching import databases
 
 #: Changes that are read, located and deleted together.
 BATCH_CHANGES = 1_000
@@ -31,7 +30,7 @@ def take_changes(section: Section, source: Source) -> int:
         How many changes were taken.
     """
     total = 0
-    for alias in databases(source):
+    for alias in databases():
         while batch := _read(section, source, alias):
             _take(section, source, batch)
             total += len(batch)
@@ -41,12 +40,26 @@ def take_changes(section: Section, source: Source) -> int:
 
 
 def _read(section: Section, source: Source, alias: str) -> list[Change]:
-    rows = Change.objects.using(alias).filter(section=section.name)
-    if source.using not in (None, router.db_for_write(Page)):
+    rows = Change.objects.using(alias).filter(section=section.name).order_by("id")
+    found = attempt(alias, lambda: list(rows[:BATCH_CHANGES])) or []
+    if found and _database_read(source) not in (None, alias):
         # A replica may not have yet what its primary told us of.
         lag = timedelta(seconds=get_settings().replica_lag_seconds)
-        rows = rows.filter(at__lte=Now() - lag)
-    return list(rows.order_by("id")[:BATCH_CHANGES])
+        settled = rows.filter(at__lte=Now() - lag)
+        found = attempt(alias, lambda: list(settled[:BATCH_CHANGES])) or []
+    return found
+
+
+def _database_read(source: Source) -> str | None:
+    """Return the alias that pages are read from; None where nobody can tell."""
+    space = source.key_space()
+    return source.using if space is None else space.alias
+
+
+def count_changes(section: str) -> int:
+    """Return how many changes of a section wait, as far as they can be read."""
+    rows = Change.objects.filter(section=section)
+    return sum(attempt(alias, rows.using(alias).count) or 0 for alias in databases())
 
 
 def _take(section: Section, source: Source, changes: list[Change]) -> None:

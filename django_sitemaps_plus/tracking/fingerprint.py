@@ -32,7 +32,8 @@ _IGNORED = {"limit", "max_age", "on_error", "watch", "track_deletes", "announce_
 def check_fingerprint(section: Section, source: Source, site: Site) -> bool:
     """Mark all pages of a section whose source says something else than before.
 
-    Nothing of that is announced: it is no change of content.
+    Nothing of that is announced: it is no change of content. Pages that are parked are
+    tried again.
 
     Returns:
         Whether it did.
@@ -42,6 +43,8 @@ def check_fingerprint(section: Section, source: Source, site: Site) -> bool:
         return False
     if section.fingerprint:
         mark_all(section, announce=False)
+        # What made pages fail too often may be mended now.
+        section.pages.planned().update(attempts=0, error="")
     section.fingerprint = current
     Section.objects.filter(pk=section.pk).update(fingerprint=current)
     return True

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.declarations import find_field, is_indexed
-from django_sitemaps_plus.sources.keyset import on_write_database
+from django_sitemaps_plus.transactions import update_pages
 
 from .marking import mark_all, mark_keys
 
@@ -58,7 +58,10 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of a source by lastmod, as far as it is not in the future."""
+    """The rows of a model by lastmod, as far as it is not in the future.
+
+    Those that a source leaves out are among them: they may have been listed before.
+    """
 
     source: ModelSource
     field: Any
@@ -102,7 +105,7 @@ class _Rows:
 
     def _until(self, moment: Any) -> QuerySet[Any]:
         name = self.field.name
-        rows = self.source.queryset().order_by(name, self.source.key)
+        rows = self.source.every_row().order_by(name, self.source.key)
         return rows.filter(**{f"{name}__lte": moment})
 
 
@@ -233,8 +236,7 @@ def _crossed(source: ModelSource, since: datetime, now: datetime) -> QuerySet[An
     for path in (source.starts, source.ends):
         if path:
             times |= Q(**{f"{path}__gt": since, f"{path}__lte": now})
-    rows = on_write_database(source.model._base_manager.all(), source.using)
-    return rows.filter(times).distinct()
+    return source.every_row().filter(times).distinct()
 
 
 def look_at_age(section: Section, source: Source) -> None:
@@ -243,4 +245,4 @@ def look_at_age(section: Section, source: Source) -> None:
         return
     age = timedelta(seconds=source.max_age)
     old = section.pages.planned().filter(checked_at__lte=Now() - age)
-    old.update(wanted=F("wanted") + 1)
+    update_pages(old, [section.pk], wanted=F("wanted") + 1)

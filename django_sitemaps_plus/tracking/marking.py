@@ -4,25 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from itertools import starmap
+from typing import Any, NamedTuple
 
-from django.db import transaction
-from django.db.models import F, IntegerField
+from django.db import DataError
+from django.db.models import BigIntegerField, F, IntegerField, Q
+from django.db.models.functions import Cast
 
-from django_sitemaps_plus.core.plan import in_plan_order, locate_integers
+from django_sitemaps_plus.core.plan import chain, in_plan_order, locate_integers
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import Change, Page, Section, State
 from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.transactions import atomic, lock, own_alias, retried
+
+from .databases import attempt
 
 #: Bounds that are sorted together with keys in one query.
 BOUNDS_PER_QUERY = 5_000
+
+#: Integer keys up to which the database finds their pages.
+FEW_KEYS = 8
 
 #: Keys that are sorted in at once; databases limit the values of a query.
 KEYS_PER_QUERY = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Slot:
+class Slot(NamedTuple):
     """A page as far as locating goes."""
 
     pk: int
@@ -42,23 +50,12 @@ class Located:
 def plans(section: Section) -> list[list[Slot]]:
     """Return the plan that is served and, while one is made, the one to come."""
     rows = section.pages.planned().values_list("pk", "low", "high", "state")
-    slots = [Slot(*row) for row in rows]
+    slots = list(starmap(Slot, rows))
     active = [slot for slot in slots if slot.state == State.ACTIVE]
     found = [in_plan_order(active)]
     if len(active) < len(slots):
-        found.append(_with_coming(slots))
+        found.append(chain(sorted(slots, key=lambda slot: slot.state == State.COMING)))
     return found
-
-
-def _with_coming(slots: list[Slot]) -> list[Slot]:
-    by_low: dict[str | None, Slot] = {}
-    for slot in sorted(slots, key=lambda slot: slot.state == State.COMING):
-        by_low[slot.low] = slot
-    chain, low = [], None
-    while (slot_at := by_low.pop(low, None)) is not None:
-        chain.append(slot_at)
-        low = slot_at.high
-    return chain
 
 
 def locate(
@@ -77,6 +74,8 @@ def locate(
     """
     version = Section.objects.values_list("plan_version", flat=True).get(pk=section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
+    if not ranges and len(keys) <= FEW_KEYS and isinstance(space.field, IntegerField):
+        return Located(version, _owners_of_few(section, keys))
     found: set[int] = set()
     for plan in plans(section):
         at = owners(space, [slot.low for slot in plan], asked)
@@ -84,6 +83,21 @@ def locate(
         for first, last in _pairs(at[len(keys) :]):
             found |= {slot.pk for slot in plan[first : last + 1]}
     return Located(version, frozenset(found))
+
+
+def _owners_of_few(section: Section, keys: Sequence[Any]) -> frozenset[int]:
+    """Return the pages of a few integers, without reading the bounds of all others."""
+    owns = Q()
+    try:
+        for key in map(int, keys):
+            begins = Q(low=None) | Q(first__lte=key)
+            owns |= begins & (Q(high=None) | Q(end__gt=key))
+        first, end = [Cast(name, BigIntegerField()) for name in ("low", "high")]
+        rows = section.pages.planned().annotate(first=first, end=end).filter(owns)
+        found = frozenset(rows.values_list("pk", flat=True)) if keys else frozenset()
+    except (ValueError, DataError) as error:
+        raise StalePlanError(f"the plan has other keys: {error}") from error
+    return found
 
 
 def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -150,6 +164,7 @@ def mark_keys(
         delete_changes(changes)
 
 
+@retried
 def mark(
     section: Section,
     located: Located,
@@ -164,7 +179,7 @@ def mark(
     """
     version = located.plan_version
     told = {"announce": True} if announce else {}
-    with transaction.atomic():
+    with atomic():
         # The update locks the row: a split that is about to commit comes after it.
         rows = Section.objects.filter(pk=section.pk, plan_version=version)
         if not rows.update(plan_version=version):
@@ -175,6 +190,7 @@ def mark(
     return True
 
 
+@retried
 def mark_all(section: Section, *, announce: bool = True) -> None:
     """Raise ``wanted`` of every page of a section.
 
@@ -182,10 +198,11 @@ def mark_all(section: Section, *, announce: bool = True) -> None:
     change of its own to tell.
     """
     pages = section.pages.planned()
-    if announce:
-        pages.update(wanted=F("wanted") + 1, announce=True)
-        return
-    with transaction.atomic():
+    with atomic():
+        lock([section.pk])
+        if announce:
+            pages.update(wanted=F("wanted") + 1, announce=True)
+            return
         pages.filter(wanted=F("built")).update(announce=False)
         pages.update(wanted=F("wanted") + 1)
 
@@ -196,7 +213,7 @@ def delete_changes(changes: Iterable[Change]) -> None:
     # a change of another database.
     by_database: dict[str, list[int]] = {}
     for change in changes:
-        by_database.setdefault(change._state.db or "default", []).append(change.pk)
+        by_database.setdefault(change._state.db or own_alias(), []).append(change.pk)
     for alias, ids in by_database.items():
         rows = Change.objects.using(alias).filter(pk__in=ids)
-        rows._raw_delete(alias)
+        attempt(alias, partial(rows._raw_delete, alias))

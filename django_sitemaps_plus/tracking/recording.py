@@ -11,10 +11,13 @@ from django.db import connections, transaction
 from django.db.models import Model, QuerySet
 
 from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.executors.base import Executor, get_executor
 from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources.keyset import by_key, first_keys, on_write_database
 
+from .databases import savepoint
 from .watching import Watched, concrete
 
 logger = logging.getLogger(__name__)
@@ -63,22 +66,23 @@ def record(
 def record_unlinked(
     watchers: Sequence[Watched], instance: Model, using: str, pks: set[Any] | None
 ) -> None:
-    """Record that rows refer to an object no longer; never raise.
+    """Record that others refer to an object no longer; never raise.
 
     Args:
-        watchers: who is concerned with the rows.
-        instance: the object; a reader would not find the rows by it any more.
+        watchers: who is concerned with the others: rows, or what leads to rows.
+        instance: the object; a reader would not find the others by it any more.
         using: alias of its database.
-        pks: primary keys of the rows; None where nobody knows which.
+        pks: primary keys of the others; None where nobody knows which.
     """
 
     def rows() -> Iterator[Row]:
         for watched in watchers:
-            if pks is not None and getattr(watched.source, "key", "pk") == "pk":
-                for pk in pks:
-                    yield watched.section, Change.Kind.KEY, str(pk), ""
-            else:
+            if pks is None or not (watched.path or watched.key_is_pk):
                 yield watched.section, Change.Kind.AUDIT, "", ""
+                continue
+            kind = Change.Kind.RELATED if watched.path else Change.Kind.KEY
+            for pk in pks:
+                yield watched.section, kind, str(pk), watched.path
 
     _record(instance, using, rows)
 
@@ -127,12 +131,29 @@ def insert(using: str, rows: Iterable[Row]) -> None:
     rows = [row for row in rows if is_planned(row[0])]
     if not rows:
         return
-    connection = connections[using]
-    if connection.in_atomic_block:
-        with transaction.atomic(using=using):
-            _execute(connection, rows)
-    else:
-        _execute(connection, rows)
+    with savepoint(using):
+        _execute(connections[using], rows)
+    _wake(using, rows)
+
+
+def _wake(using: str, rows: Sequence[Row]) -> None:
+    try:
+        executor = get_executor()
+    except ConfigurationError as error:  # a check says so; the changes are recorded
+        logger.error("Nobody is woken: %s", error, extra={"action": "wake_failed"})
+        return
+    if executor.is_listening:
+        for section in {row[0] for row in rows}:
+            transaction.on_commit(_waking(executor, section), using=using, robust=True)
+
+
+def _waking(executor: Executor, section: str) -> Callable[[], None]:
+    # No partial: Django tells of a robust one that raises by its __qualname__, which a
+    # partial has not, and so would raise itself.
+    def wake() -> None:
+        executor.wake(section)
+
+    return wake
 
 
 def _execute(connection: Any, rows: Sequence[Row]) -> None:
@@ -157,24 +178,12 @@ def is_planned(section: str) -> bool:
 
 def _has_pages(section: str) -> bool:
     pages = Page.objects.filter(section__name=section)
-    if not connections[pages.db].in_atomic_block:
-        return pages.exists()
-    with transaction.atomic(using=pages.db):  # for the same reason as in insert()
+    with savepoint(pages.db):  # for the same reason as in insert()
         return pages.exists()
 
 
 def notify_changed(queryset: QuerySet[Any]) -> int:
-    """Record that rows were changed in a way that sends no signals.
-
-    That is what ``update()``, ``bulk_create()``, ``bulk_update()`` and raw SQL do. Call
-    it with the rows as they are found afterwards, in the same transaction.
-
-    Args:
-        queryset: rows of a model that some section lists.
-
-    Returns:
-        How many changes were recorded: one a row, or one for each range of many.
-    """
+    """Do what :func:`django_sitemaps_plus.notify_changed` says."""
     if not get_settings().track:
         return 0
     queryset = on_write_database(queryset, None)

@@ -9,10 +9,8 @@ from typing import Any, cast
 
 from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
-from django.db import router
 from django.db.models import Model
 
-from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dependencies import columns, paths
@@ -52,9 +50,17 @@ class Watched:
     def key_attribute(self) -> str:
         """The attribute of an object that holds its key."""
         meta = self.source.tracked_model._meta  # type: ignore[union-attr]
-        key = getattr(self.source, "key", "pk")
-        field: Any = meta.pk if key == "pk" else meta.get_field(key)
+        field: Any = meta.pk if self.key_is_pk else meta.get_field(self._key)
         return str(field.attname)
+
+    @property
+    def key_is_pk(self) -> bool:
+        """Whether pages are cut by the primary key."""
+        return self._key == "pk"
+
+    @property
+    def _key(self) -> str:
+        return getattr(self.source, "key", "pk")
 
 
 def watched_models() -> dict[type[Model], list[Watched]]:
@@ -142,10 +148,3 @@ def path_model(model: type[Model], path: str) -> type[Model]:
             raise FieldDoesNotExist(f"{model._meta.label}.{name} is no relation")
         model = related
     return model
-
-
-def databases(source: Source) -> list[str]:
-    """Return the databases on which changes of a source are recorded."""
-    models = [model for model, _, _ in _dependencies(source)]
-    aliases = {router.db_for_write(model) for model in models}
-    return sorted(aliases | {router.db_for_write(Page)})

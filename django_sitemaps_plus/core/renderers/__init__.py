@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .index import IndexItem, render_index
+from .index import page_lines, render_index
 from .urlset import entry_line, render_urlset, url_line
 
 __all__ = [
     "RENDERER_VERSION",
-    "IndexItem",
     "entry_line",
+    "page_lines",
     "render_index",
     "render_urlset",
     "url_line",

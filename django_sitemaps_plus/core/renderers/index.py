@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import date
+from itertools import islice
 
-from django_sitemaps_plus.core.dates import w3c
 from django_sitemaps_plus.core.escaping import escape
 from django_sitemaps_plus.core.locations import encode_url
 
@@ -16,29 +14,38 @@ _HEAD = (
 )
 _TAIL = b"</sitemapindex>\n"
 
+# Lines that go through hash and compressor together.
+_CHUNK_LINES = 500
 
-@dataclass(frozen=True, slots=True)
-class IndexItem:
-    """One page in the index.
 
-    Attributes:
-        loc: absolute URL of the page, encoded.
-        lastmod: when its content changed, or None where nobody knows.
+def page_lines(
+    sample: str, number: int, pages: Iterable[tuple[int, str | None]]
+) -> Iterator[str]:
+    """Yield lines of pages whose URLs differ in their number alone.
+
+    Args:
+        sample: the absolute URL of one of them.
+        number: its number; the last place where the URL has it is the one to change.
+        pages: number and lastmod, as W3C text, of each page.
+
+    Raises:
+        ValueError: the sample is no absolute http(s) URL.
     """
-
-    loc: str
-    lastmod: date | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "loc", encode_url(self.loc))
-        if self.lastmod is not None:
-            w3c(self.lastmod)
+    before, _, after = escape(encode_url(sample)).rpartition(str(number))
+    for page, lastmod in pages:
+        yield _line(f"{before}{page}{after}", lastmod)
 
 
-def render_index(items: Iterable[IndexItem]) -> Iterator[bytes]:
-    """Yield the bytes of an index, one page a line."""
+def _line(loc: str, lastmod: str | None) -> str:
+    if lastmod is None:
+        return f"<sitemap><loc>{loc}</loc></sitemap>\n"
+    return f"<sitemap><loc>{loc}</loc><lastmod>{lastmod}</lastmod></sitemap>\n"
+
+
+def render_index(lines: Iterable[str]) -> Iterator[bytes]:
+    """Yield the bytes of an index, from its lines."""
     yield _HEAD
-    for item in items:
-        lastmod = f"<lastmod>{w3c(item.lastmod)}</lastmod>" if item.lastmod else ""
-        yield f"<sitemap><loc>{escape(item.loc)}</loc>{lastmod}</sitemap>\n".encode()
+    remaining = iter(lines)
+    while chunk := list(islice(remaining, _CHUNK_LINES)):
+        yield "".join(chunk).encode()
     yield _TAIL

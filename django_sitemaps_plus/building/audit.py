@@ -1,0 +1,42 @@
+"""The audit: pages that nobody has compared for long are rendered, and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.models import Page, State
+from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.transactions import update_pages
+
+#: Pages that an audit marks at once, before it looks at the clock.
+AUDIT_PAGES = 64
+
+
+def mark_unchecked(sections: Collection[int]) -> bool:
+    """Make the pages dirty that were longest not compared, and longer than AUDIT_EVERY.
+
+    Returns:
+        Whether there were any.
+    """
+    if not sections:
+        return False
+    age = get_settings().audit_every
+    pages = dict(fetch(_unchecked, tuple(sections), age, AUDIT_PAGES))
+    if pages:
+        rows = Page.objects.filter(pk__in=pages)
+        update_pages(rows, pages.values(), wanted=F("wanted") + 1)
+    return bool(pages)
+
+
+def _unchecked(
+    sections: tuple[int, ...], seconds: int, limit: int
+) -> QuerySet[Page, Any]:
+    old = Page.objects.filter(checked_at__lt=Now() - timedelta(seconds=seconds))
+    due = old.filter(section__in=sections, is_dirty=0, state=State.ACTIVE)
+    return due.order_by("checked_at").values_list("pk", "section_id")[:limit]

@@ -1,0 +1,60 @@
+"""Sections whose source is no longer registered: listed for a while, then forgotten."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from django.db.models import Exists, F, Max, OuterRef, QuerySet
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.statements import fetch
+
+from .index import MISSING_GRACE
+
+logger = logging.getLogger(__name__)
+
+
+def note_missing(site: Site) -> list[str]:
+    """Note since when sections with pages are no longer registered.
+
+    Returns:
+        Their names. They stay listed for a while, and are served until they are pruned.
+    """
+    known = (site.name, tuple(registry))
+    names = [name for (name,) in fetch(_missing, *known)]
+    fresh = Section.objects.filter(site=site.name, name__in=names, missing_since=None)
+    if names and fresh.update(missing_since=timezone.now()):
+        logger.error(
+            "Sections %s are no longer registered; they leave the index in 24 hours",
+            ", ".join(names),
+            extra={"action": "section_missing"},
+        )
+    return names
+
+
+def forget_missing(site: Site) -> bool:
+    """Have the index rendered again without sections that are missing too long.
+
+    Returns:
+        Whether there are any that it may still list.
+    """
+    now = timezone.now()
+    gone = Section.objects.filter(
+        site=site.name, missing_since__lte=now - MISSING_GRACE
+    )
+    last = gone.aggregate(last=Max("missing_since"))["last"]
+    if last is None:
+        return False
+    rows = Page.objects.of(site.name, INDEX).filter(checked_at__lt=last + MISSING_GRACE)
+    return bool(rows.update(wanted=F("wanted") + 1))
+
+
+def _missing(site: str, registered: tuple[str, ...]) -> QuerySet[Section, Any]:
+    rows = Section.objects.filter(site=site).exclude(name__in=[INDEX, *registered])
+    # One that was pruned has no pages, and is past.
+    has_pages = Exists(Page.objects.filter(section=OuterRef("pk")))
+    return rows.filter(has_pages).values_list("name")

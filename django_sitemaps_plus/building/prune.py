@@ -1,0 +1,213 @@
+"""Pruning: what nobody needs any more goes, once nobody can have it in mind."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, field
+from datetime import timedelta
+from itertools import islice
+
+from django.db import transaction
+from django.db.models import F, QuerySet
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.models import (
+    INDEX,
+    Change,
+    Leftover,
+    Page,
+    Section,
+    State,
+)
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.storage import delete_object
+from django_sitemaps_plus.storage.listing import (
+    list_pages,
+    remove_empty_directory,
+    remove_old_temporaries,
+    remove_temporary_files,
+)
+from django_sitemaps_plus.storage.public import public_tree
+from django_sitemaps_plus.transactions import atomic, lock, own_alias
+
+from .index import MISSING_GRACE
+from .public import page_name
+from .unnamed import unnamed_objects
+
+logger = logging.getLogger(__name__)
+
+#: Rows that are written in one statement.
+BATCH_ROWS = 500
+
+
+@dataclass(slots=True)
+class PruneReport:
+    """What a prune has removed, or, in a dry run, what it would have."""
+
+    claims: int = 0  # of builders that are not heard of any more
+    pages: int = 0  # merged, replaced by a new plan, or of sections that are gone
+    changes: int = 0  # of sections that are gone
+    sections: list[str] = field(default_factory=list)  # that are gone with this prune
+    objects: int = 0  # files that no row names
+    waiting: int = 0  # such files that are not old enough yet
+    temporary: int = 0  # files that a killed builder has left unfinished
+
+
+def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
+    """Remove what no row has named for PRUNE_AFTER seconds, and rows that are past.
+
+    It is safe beside running builders: what a page that somebody is at work on may be
+    pointed to is left alone, and whose lease has ended loses its claim first, so it
+    can no longer point to anything.
+
+    Args:
+        site: the site.
+        is_dry_run: count only.
+
+    Raises:
+        StoreError: the storage failed, or cannot list what it has.
+    """
+    work = _Prune(site, is_dry_run)
+    work.void_claims()
+    work.remove_pages()
+    work.remove_sections()
+    work.remove_changes()
+    for section in Section.objects.filter(site=site.name):
+        work.remove_leftovers(section)
+    logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
+    return work.report
+
+
+@dataclass(slots=True)
+class _Prune:
+    site: Site
+    is_dry_run: bool
+    report: PruneReport = field(default_factory=PruneReport)
+
+    @property
+    def grace(self) -> timedelta:
+        """How long something must have been unused."""
+        configured = get_settings()
+        seconds = max(configured.prune_after, 2 * configured.lease_seconds)
+        return timedelta(seconds=seconds)
+
+    def void_claims(self) -> None:
+        expired = Page.objects.filter(
+            claimed_at__lt=Now() - get_settings().lease
+        ).exclude(token="")
+        self.report.claims = self._change(expired, token="", claimed_at=None)
+
+    def remove_pages(self) -> None:
+        """Remove pages that were merged or replaced, and served for long enough."""
+        pages = Page.objects.filter(section__site=self.site.name, state=State.RETIRED)
+        self._remove(pages.filter(retired_at__lt=timezone.now() - self.grace))
+
+    def remove_sections(self) -> None:
+        """Remove the pages of sections that are gone.
+
+        Their rows stay: whoever asks for a page hears that it is gone, and if the
+        section comes back, its pages get new numbers.
+        """
+        for section in self._gone_sections().filter(pages__isnull=False).distinct():
+            with atomic():
+                # Somebody who knows it may have built it a moment ago.
+                lock([section.pk])
+                if not self._gone_sections().filter(pk=section.pk).exists():
+                    continue
+                self._remove(section.pages.all())
+                if not self.is_dry_run:
+                    _forget_past(section)
+            self.report.sections.append(section.name)
+
+    def _remove(self, pages: QuerySet[Page]) -> None:
+        found = list(pages.values_list("pk", "section__name", "number"))
+        self.report.pages += len(found)
+        if self.is_dry_run or not found:
+            return
+        remaining = iter([pk for pk, _, _ in found])
+        while batch := list(islice(remaining, BATCH_ROWS)):
+            Page.objects.filter(pk__in=batch).delete()
+        Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
+        transaction.on_commit(lambda: _hide(found), using=own_alias())
+
+    def remove_changes(self) -> None:
+        """Forget changes that nobody will read; a deploy may be under way."""
+        old = Change.objects.filter(at__lt=Now() - max(self.grace, MISSING_GRACE))
+        unread = old.exclude(section__in=list(registry))
+        self.report.changes = unread.count()
+        if not self.is_dry_run:
+            unread.delete()
+
+    def remove_leftovers(self, section: Section) -> None:
+        """Note the objects of a section that no row names, and remove the old ones."""
+        found = unnamed_objects(section.name)
+        rows = Leftover.objects.filter(section=section)
+        known = set(rows.values_list("object", flat=True))
+        # By the clock that has noted them.
+        past = rows.filter(noticed_at__lt=Now() - self.grace)
+        old = found.intersection(past.values_list("object", flat=True))
+        self.report.objects += len(old)
+        self.report.waiting += len(found) - len(old)
+        if self.is_dry_run:
+            return
+        for name in old:
+            delete_object(name)
+        _forget(rows, known - (found - old))
+        Leftover.objects.bulk_create(
+            [Leftover(object=name, section=section) for name in found - known],
+            batch_size=BATCH_ROWS,
+            ignore_conflicts=True,  # another prune notices the same
+        )
+        self._tidy(section)
+
+    def _gone_sections(self) -> QuerySet[Section]:
+        since = timezone.now() - max(self.grace, MISSING_GRACE)
+        gone = Section.objects.filter(site=self.site.name, missing_since__lt=since)
+        return gone.exclude(name=INDEX).exclude(name__in=list(registry))
+
+    def _tidy(self, section: Section) -> None:
+        before = timezone.now() - self.grace
+        numbers = list_pages(section.name)
+        # Rows after directories: a page has the one before the other.
+        known = set(section.pages.values_list("number", flat=True))
+        for number in numbers:
+            self.report.temporary += remove_temporary_files(
+                section.name, number, before
+            )
+            if number not in known:
+                remove_empty_directory(section.name, number)
+        tree = public_tree()
+        if section.name == INDEX and tree is not None:
+            self.report.temporary += remove_old_temporaries(tree.root, before)
+
+    def _change(self, rows: QuerySet[Page], **fields: object) -> int:
+        return rows.count() if self.is_dry_run else rows.update(**fields)
+
+
+def _hide(pages: list[tuple[int, str, int]]) -> None:
+    tree = public_tree()
+    if tree is not None:
+        for _, section, number in pages:
+            tree.hide(page_name(section, number))
+
+
+def _forget_past(section: Section) -> None:
+    """Let a section that may come back begin anew, but for the numbers of its pages."""
+    Section.objects.filter(pk=section.pk).update(
+        fingerprint="",
+        watermark=None,
+        seen="",
+        looked_at=None,
+        peak=0,
+        earlier_peak=0,
+        peak_since=None,
+        held="",
+    )
+
+
+def _forget(rows: QuerySet[Leftover], names: set[str]) -> None:
+    remaining = iter(names)
+    while batch := list(islice(remaining, BATCH_ROWS)):
+        rows.filter(object__in=batch).delete()

@@ -1,0 +1,55 @@
+"""What every executor can do."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from django.core.signals import setting_changed
+from django.dispatch import receiver
+from django.utils.module_loading import import_string
+
+from django_sitemaps_plus.conf import SETTING, get_settings
+from django_sitemaps_plus.exceptions import ConfigurationError
+
+
+class Executor:
+    """Where builds run that nobody waits for."""
+
+    #: Does anybody hear wake-ups?
+    is_listening = False
+
+    def wake(self, section: str) -> None:
+        """Ask for a build of a section, soon.
+
+        Best effort: what it is asked for is in the database, and is found without it.
+        It never raises, and never keeps its caller waiting: a user's save calls it.
+        """
+
+
+@cache
+def get_executor() -> Executor:
+    """Return the executor that the settings name.
+
+    Raises:
+        ConfigurationError: it cannot be imported, or is none.
+    """
+    path = get_settings().executor
+    try:
+        executor = import_string(path)()
+    except Exception as error:  # an import runs any code
+        raise ConfigurationError(
+            f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which cannot be used: "
+            f"{type(error).__name__}: {error}."
+        ) from error
+    if not isinstance(executor, Executor):
+        raise ConfigurationError(
+            f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which is no Executor. Use "
+            "'django_sitemaps_plus.tasks.CeleryExecutor', or leave it out."
+        )
+    return executor
+
+
+@receiver(setting_changed)
+def _clear_executor(*, setting: str, **kwargs: object) -> None:
+    if setting == SETTING:
+        get_executor.cache_clear()

@@ -1,0 +1,55 @@
+"""``prune_sitemaps``: remove files and rows that nobody needs any more."""
+
+from __future__ import annotations
+
+import json as json_module
+from dataclasses import asdict
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import Error
+
+from django_sitemaps_plus.building.prune import PruneReport, prune
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.management.tables import table
+
+
+class Command(BaseCommand):
+    """Prunes, and says what has gone."""
+
+    help = "Remove files that no page has named for a day, and pages that are past."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Define the options."""
+        parser.add_argument(
+            "--dry-run", action="store_true", help="count, remove nothing"
+        )
+        parser.add_argument(
+            "--json", action="store_true", help="print JSON, nothing else"
+        )
+
+    def handle(
+        self, *, dry_run: bool, json: bool, verbosity: int, **options: Any
+    ) -> None:
+        """Remove what is past.
+
+        Raises:
+            CommandError: the storage or the database failed; run it again.
+        """
+        try:
+            report = prune(get_site(), is_dry_run=dry_run)
+        except (SitemapsPlusError, ImproperlyConfigured, Error) as error:
+            raise CommandError(f"Not all was removed: {error}") from error
+        if json:
+            self.stdout.write(json_module.dumps(asdict(report)))
+        elif verbosity:
+            self.stdout.write(table(["removed", "number"], list(_rows(report))))
+            if dry_run:
+                self.stdout.write("Nothing was removed (--dry-run).")
+
+
+def _rows(report: PruneReport) -> list[tuple[str, str]]:
+    counted = {**asdict(report), "sections": len(report.sections)}
+    return [(name, f"{number:,}") for name, number in counted.items()]

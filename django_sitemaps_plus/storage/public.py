@@ -1,0 +1,239 @@
+"""The public tree: stable names of what is published, for web servers to serve."""
+
+from __future__ import annotations
+
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from django.core.files.storage import FileSystemStorage
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.core.compression import inflate
+from django_sitemaps_plus.exceptions import LostObjectError, StoreError
+
+from .filesystem import TEMPORARY, flush_directory, replace
+from .objects import get_storage
+
+#: The directory of the tree, beside those of the sections.
+PUBLIC = "public"
+
+_SUFFIXES = (".xml.gz", ".xml")
+
+#: Trees with names that a power cut may undo.
+_unflushed: set[Path] = set()
+
+_OURS = re.compile(r"sitemap(-[a-z0-9_-]+-\d+|s-\d+)?\.xml(\.gz)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a public name shows, as far as its file tells without being read.
+
+    Attributes:
+        second: of publication, as seconds since 1970; no two publications of a page
+            fall into the same, so that servers which make an ETag of time and size
+            never give one to two versions.
+        size: bytes.
+    """
+
+    second: int
+    size: int
+
+
+class PublicTree:
+    """Files under the names that crawlers ask for.
+
+    ``sitemap.xml.gz``, ``sitemap-products-1.xml.gz`` and so on are hard links to
+    objects. With PUBLIC_PLAIN there is ``sitemap.xml`` and so on too, uncompressed.
+    Each name changes in one step.
+    """
+
+    def __init__(self, storage: FileSystemStorage) -> None:
+        self.storage = storage
+        self.root = Path(storage.path(PUBLIC))
+        self.has_plain = get_settings().public_plain
+
+    def show(self, name: str, object_name: str, published_at: datetime) -> None:
+        """Let a name show an object.
+
+        Args:
+            name: without a suffix: ``sitemap-products-1``.
+            object_name: what the storage calls the object.
+            published_at: becomes the time of the files, as in the view's answers.
+
+        Raises:
+            FileNotFoundError: there is no such object.
+            LostObjectError: the object is damaged.
+            StoreError: the file system failed.
+        """
+        source = Path(self.storage.path(object_name))
+        moment = int(published_at.timestamp() * 1_000_000) * 1_000
+        with _store_errors(name):
+            self._make_root()
+            os.utime(source, ns=(moment, moment))
+            with self._new_name(f"{name}.xml.gz") as new:
+                _link(source, new)
+            if self.has_plain:
+                with self._new_name(f"{name}.xml") as new:
+                    _write(new, inflate(source.read_bytes()), moment)
+            else:
+                (self.root / f"{name}.xml").unlink(missing_ok=True)
+
+    def _make_root(self) -> None:
+        # The objects have made the directory around it.
+        if not self.root.exists():
+            self.root.mkdir(exist_ok=True)
+            flush_directory(self.root.parent)
+
+    def flush(self) -> None:
+        """Let the names that were changed survive a power cut.
+
+        Those of new pages do at once. It would leave the others as they were, so that
+        they can wait for the index.
+
+        Raises:
+            StoreError: the file system failed.
+        """
+        if self.root in _unflushed:
+            with _store_errors(PUBLIC):
+                flush_directory(self.root)
+            _unflushed.discard(self.root)
+
+    def hide(self, name: str) -> None:
+        """Take a name out of the tree; one that is not there is no fault.
+
+        Raises:
+            StoreError: the file system failed.
+        """
+        with _store_errors(name):
+            for suffix in _SUFFIXES:
+                with suppress(FileNotFoundError):
+                    (self.root / f"{name}{suffix}").unlink()
+                    flush_directory(self.root)
+
+    def is_of(self, name: str, published_at: datetime | None = None) -> bool:
+        """Return whether a name shows what was published at a time; None for any."""
+        last = f"{name}.xml" if self.has_plain else f"{name}.xml.gz"
+        with suppress(OSError):
+            modified = (self.root / last).stat().st_mtime
+            return published_at is None or int(modified) == int(
+                published_at.timestamp()
+            )
+        return False
+
+    def size_of(self, object_name: str) -> int:
+        """Return how many bytes an object has.
+
+        Raises:
+            FileNotFoundError: there is no such object.
+            StoreError: the file system failed.
+        """
+        with _store_errors(object_name):
+            return Path(self.storage.path(object_name)).stat().st_size
+
+    def shown(self, names: Iterable[str] | None = None) -> dict[str, Shown]:
+        """Return what there is, by file name.
+
+        Args:
+            names: without suffixes; None for all.
+
+        Raises:
+            StoreError: the file system failed.
+        """
+        if names is None:
+            files = self._listed()
+        else:
+            files = [f"{name}{suffix}" for name in names for suffix in _SUFFIXES]
+        found = {}
+        with _store_errors(PUBLIC):
+            for name in files:
+                with suppress(FileNotFoundError):
+                    status = (self.root / name).stat()
+                    found[name] = Shown(int(status.st_mtime), status.st_size)
+        return found
+
+    def has_names(self, pages: int) -> bool:
+        """Return whether so many pages have their names, as far as numbers tell.
+
+        There may be more: of pages that are retired.
+        """
+        lines = "\n".join([*self._names(), ""])  # in one piece: there may be thousands
+        gzipped, plain = lines.count(".xml.gz\n"), lines.count(".xml\n")
+        return gzipped >= pages and plain == (gzipped if self.has_plain else 0)
+
+    def _listed(self) -> list[str]:
+        return [name for name in self._names() if _OURS.fullmatch(name)]
+
+    def _names(self) -> list[str]:
+        with _store_errors(PUBLIC), suppress(FileNotFoundError):
+            return os.listdir(self.root)
+        return []
+
+    @contextmanager
+    def _new_name(self, name: str) -> Iterator[Path]:
+        """Give a name that nobody reads, and let its file take the place of another."""
+        temporary = self.root / f"{TEMPORARY}{secrets.token_hex(8)}"
+        target = self.root / name
+        is_known = target.exists()
+        try:
+            yield temporary
+            replace(temporary, target)
+            _unflushed.add(self.root)
+            if not is_known:
+                self.flush()
+        finally:
+            # Replacing a link by another link to the same file leaves both.
+            temporary.unlink(missing_ok=True)
+
+
+def public_tree() -> PublicTree | None:
+    """Return the tree; None where objects are not in a file system."""
+    storage = get_storage()
+    return PublicTree(storage) if isinstance(storage, FileSystemStorage) else None
+
+
+def _link(source: Path, target: Path) -> None:
+    try:
+        os.link(source, target)
+    except FileNotFoundError:
+        raise
+    except OSError:  # a file system without links
+        shutil.copy2(source, target)
+        _flush_file(target)
+
+
+def _write(target: Path, data: bytes, moment: int) -> None:
+    target.write_bytes(data)
+    target.chmod(0o644)
+    os.utime(target, ns=(moment, moment))
+    _flush_file(target)
+
+
+def _flush_file(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _store_errors(name: str) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except ValueError as error:
+        raise LostObjectError(f"{name} shows what is damaged: {error}") from error
+    except OSError as error:
+        raise StoreError(
+            f"the public name {name} could not be changed: "
+            f"{type(error).__name__}: {error}"
+        ) from error

@@ -1,0 +1,184 @@
+"""Celery: tasks that do what the commands do, and the executor that calls them.
+
+The only module that knows Celery. A message says "look again" and nothing else: what
+there is to do is in the database. So it may be lost, or come twice or late.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any
+
+from celery import current_app, shared_task
+
+from .building import prune as pruning
+from .building import refresh as building
+from .building.cached import first_to, forget
+from .building.claims import BATCH_PAGES
+from .building.options import Options
+from .conf import get_settings, get_site
+from .executors.base import Executor
+from .executors.wakeups import Wakeups
+from .registry import registry
+
+logger = logging.getLogger(__name__)
+
+# A message is acknowledged when its work is done, and comes back if its worker died.
+# Nobody reads a result, and none is stored. (Celery has no types.)
+_task: Any = shared_task(acks_late=True, reject_on_worker_lost=True, ignore_result=True)
+
+#: Seconds that a broker may take to accept a connection, or a message.
+BROKER_SECONDS = 0.25
+
+# Each transport of kombu takes those that it knows.
+_TIMEOUTS = {
+    "socket_timeout": BROKER_SECONDS,  # Redis
+    "socket_connect_timeout": BROKER_SECONDS,
+    "read_timeout": BROKER_SECONDS,  # AMQP
+    "write_timeout": BROKER_SECONDS,
+}
+
+#: Seconds more than the wait for a build, for which one that was asked for is expected.
+#: If its message is lost, the next change asks again.
+_EXPECTED_SECONDS = 30
+
+
+@_task
+def refresh(sections: Iterable[str] = ()) -> None:
+    """Notice what has changed, and build it together with other workers.
+
+    Args:
+        sections: names; none for all that are registered. Others are left out: another
+            version of the project may have sent them.
+
+    Raises:
+        BuildError: a source, the storage or the database failed. The next call of the
+            schedule goes on.
+    """
+    for name in sections:
+        # From here on a change is not sure to be seen: it must wake somebody again.
+        forget(_wake_key(name))
+    _build(sections, audits=False)
+
+
+@_task
+def build_pages(sections: Iterable[str] = ()) -> None:
+    """Build pages that are known to have changed, until there are no more.
+
+    Args:
+        sections: as for :func:`refresh`.
+    """
+    _build(sections, audits=False, notices=False)
+
+
+@_task
+def audit() -> None:
+    """Compare the pages longest unchecked with their rows, for AUDIT_SECONDS."""
+    _build((), notices=False)
+
+
+@_task
+def prune() -> None:
+    """Remove files and rows that nobody needs any more.
+
+    Raises:
+        StoreError: the storage failed.
+    """
+    pruning.prune(get_site())
+
+
+class CeleryExecutor(Executor):
+    """Lets Celery workers build, soon after something has changed."""
+
+    @property
+    def is_listening(self) -> bool:  # type: ignore[override]
+        """Whether there are workers; eager tasks would run inside of a user's save."""
+        return not current_app.conf.task_always_eager
+
+    @cached_property
+    def wakeups(self) -> Wakeups:
+        """What tells the workers."""
+        return Wakeups(_ask)
+
+    def wake(self, section: str) -> None:
+        """Ask for a refresh of a section after WAKE_AFTER seconds, once for all.
+
+        Changes meanwhile are part of the same refresh.
+        """
+        self.wakeups.wake(section)
+
+
+def _ask(section: str) -> None:
+    seconds = get_settings().wake_after
+    key = _wake_key(section)
+    if not first_to(key, seconds + _EXPECTED_SECONDS):
+        return
+    try:
+        _send(refresh, [section], seconds)
+    except Exception:
+        forget(key)
+        raise
+
+
+def _wake_key(section: str) -> str:
+    return f"wake:{section}"
+
+
+def _send(task: Any, sections: list[str], seconds: float = 0) -> None:
+    """Send a message, or fail soon.
+
+    A connection of its own, since those of the project may wait without end; and
+    without a retry, which would take longer than it helps.
+    """
+    app = task.app
+    with app.connection_for_write(
+        connect_timeout=BROKER_SECONDS, transport_options=_TIMEOUTS
+    ) as connection:
+        task.apply_async(
+            [sections],
+            connection=connection,
+            countdown=seconds or None,
+            # Later it is of no use: a sweep has found what there was.
+            expires=seconds + get_settings().task_seconds,
+            retry_policy={"max_retries": 0},
+        )
+
+
+def _build(sections: Iterable[str], **changes: Any) -> None:
+    known = list(registry)
+    names = [name for name in sections or known if name in known]
+    if not names:
+        return
+    options = Options(
+        waits=False,
+        seconds=get_settings().task_seconds,
+        call_help=_call_help if changes.get("notices", True) else None,
+        **changes,
+    )
+    report = building.refresh(names, options)
+    if report.unfinished:  # no task takes for ever: another one goes on
+        _try_to_send(report.unfinished)
+
+
+def _call_help(sections: list[str], pages: int) -> None:
+    """Let other workers take part where there is enough to do."""
+    batches = -(-pages // BATCH_PAGES)
+    helpers = min(batches, get_settings().max_builders) - 1
+    for _ in range(helpers):
+        _try_to_send(sections)
+
+
+def _try_to_send(sections: list[str]) -> None:
+    if current_app.conf.task_always_eager:
+        return
+    try:
+        _send(build_pages, sections)
+    except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
+        logger.warning(
+            "No help was called, since the broker failed: %s: %s",
+            type(error).__name__,
+            error,
+            extra={"action": "broker_failed"},
+        )

@@ -1,0 +1,76 @@
+"""Where changes lie: beside each object, on whichever database it was saved."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from django.db import connections, router, transaction
+
+from django_sitemaps_plus.models import Change, Page
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+#: Seconds for which a database that could not be read is left alone.
+PAUSE = 60
+
+# Connections that failed, and until when they are left alone by the monotonic clock.
+_paused: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+
+
+def databases() -> list[str]:
+    """Return the databases on which changes may lie.
+
+    All that have our tables: ``save(using="other")`` asks no router.
+    """
+    own = router.db_for_write(Page)
+    others = [alias for alias in connections if alias != own]
+    return [own, *filter(may_hold_changes, others)]
+
+
+def may_hold_changes(alias: str) -> bool:
+    """Return whether our tables are migrated to a database that is written to.
+
+    A replica, as ``TEST["MIRROR"]`` names one, has copies of changes of its primary.
+    """
+    is_replica = connections.settings[alias]["TEST"]["MIRROR"] is not None
+    return not is_replica and bool(router.allow_migrate_model(alias, Change))
+
+
+def attempt(alias: str, step: Callable[[], T]) -> T | None:
+    """Do something with the changes of a database; return None if that failed.
+
+    Only the database of the pages must work. Another may be down, not migrated or
+    read-only. It is left alone for a while then, since each section would wait for it.
+    """
+    if alias == router.db_for_write(Page):
+        return step()
+    connection = connections[alias]
+    if _paused.get(connection, 0) > time.monotonic():
+        return None
+    try:
+        with savepoint(alias):
+            return step()
+    except Exception:
+        logger.warning(
+            "Changes on the database %r cannot be taken. Is it up, and sitemaps_plus "
+            "migrated to it? Of a replica, let TEST['MIRROR'] name the primary",
+            alias,
+            exc_info=True,
+            extra={"action": "changes_out_of_reach"},
+        )
+        _paused[connection] = time.monotonic() + PAUSE
+        return None
+
+
+def savepoint(alias: str) -> AbstractContextManager[Any]:
+    """Return what keeps an error of ours from breaking a transaction that is open."""
+    if connections[alias].in_atomic_block:
+        return transaction.atomic(using=alias)
+    return nullcontext()

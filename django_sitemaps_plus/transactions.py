@@ -1,0 +1,119 @@
+"""Transactions on our rows: where they are, what they lock first, who tries again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from django.db import Error, OperationalError, connections, router, transaction
+from django.db.models import F
+
+from .models import Page, PageQuerySet, Section
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: How often what loses against other transactions is tried.
+TRIES = 3
+
+# What databases call a transaction that lost: PostgreSQL's deadlock and serialization
+# failure; MySQL's deadlock, lock wait and (MariaDB) record that has changed.
+_LOST = {"40P01", "40001", 1213, 1205, 1020}
+
+
+def own_alias() -> str:
+    """Return the alias of the database of our rows; changes may lie elsewhere too."""
+    return router.db_for_write(Page)
+
+
+def atomic() -> transaction.Atomic:
+    """Open a transaction on our rows.
+
+    Rows of sections are locked before those of pages: by :func:`lock` or an update.
+    """
+    return transaction.atomic(using=own_alias())
+
+
+def lock(sections: Iterable[int]) -> None:
+    """Lock rows of sections, in the order of their keys, until the transaction ends.
+
+    Whoever changes several pages at once does so first, so that no two wait for each
+    other's pages.
+    """
+    rows = Section.objects.filter(pk__in=set(sections))
+    if connections[own_alias()].features.has_select_for_update:
+        list(rows.order_by("pk").select_for_update().values_list("pk"))
+    else:
+        # SQLite refuses at once who reads first and then finds another at work, but
+        # lets who begins with a write wait.
+        rows.update(plan_version=F("plan_version"))
+
+
+def has_lost(error: OperationalError) -> bool:
+    """Return whether another transaction was in the way, so that a new try may do."""
+    code = (
+        getattr(error.__cause__, "sqlstate", None)
+        or getattr(error.__cause__, "pgcode", None)
+        or next(iter(error.args), None)
+    )
+    return code in _LOST or "is locked" in str(error)
+
+
+def retried(work: Callable[P, R]) -> Callable[P, R]:
+    """Make a function, that is a transaction, try again when it loses against another.
+
+    Databases end one of two transactions that wait for each other. Inside a
+    transaction of the caller's nothing is tried again: that one is lost as a whole.
+    """
+
+    @wraps(work)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for _ in range(TRIES - 1):
+            try:
+                return work(*args, **kwargs)
+            except OperationalError as error:
+                is_inside = connections[own_alias()].in_atomic_block
+                if is_inside or not has_lost(error):
+                    raise
+        return work(*args, **kwargs)
+
+    return call
+
+
+@retried
+def update_pages(pages: PageQuerySet, sections: Iterable[int], **values: Any) -> int:
+    """Update pages of sections, which are locked first; return how many there were."""
+    with atomic():
+        lock(sections)
+        return pages.update(**values)
+
+
+@contextmanager
+def contained() -> Iterator[None]:
+    """Keep errors of the user's own queries from transactions that the caller is in.
+
+    After one PostgreSQL takes no statement any more, except behind a savepoint.
+    """
+    with ExitStack() as stack:
+        for connection in connections.all(initialized_only=True):
+            if connection.vendor == "postgresql" and connection.in_atomic_block:
+                stack.enter_context(transaction.atomic(using=connection.alias))
+        yield
+
+
+def is_well() -> bool:
+    """Return whether our rows can be read, after an error of some database.
+
+    If so, the error was one of the user's own queries. A connection that broke is
+    closed, so that the next query opens another.
+    """
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
+    try:
+        Page.objects.exists()
+    except Error:
+        return False
+    return True
