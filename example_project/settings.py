@@ -71,6 +71,13 @@ if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     )
 
 CACHES = {"default": env.cache_url("CACHE_URL", default="locmemcache://")}
+if CACHES["default"]["BACKEND"] == "django.core.cache.backends.redis.RedisCache":
+    # A server that does not answer must not hang a request; by default it would.
+    CACHES["default"]["OPTIONS"] = {
+        "socket_connect_timeout": 0.25,
+        "socket_timeout": 0.25,
+        **CACHES["default"].get("OPTIONS", {}),
+    }
 
 LANGUAGE_CODE = "en-us"
 TIME_ZONE = "UTC"
@@ -82,3 +89,47 @@ MEDIA_URL = "media/"
 MEDIA_ROOT = VAR_DIR / "media"
 
 SITEMAPS_PLUS = {"BASE_URL": env.str("BASE_URL", default="http://localhost:8000")}
+
+# What follows is for worker and beat. Nothing imports Celery unless a broker is named.
+BROKER_URL = env.str("CELERY_BROKER_URL", default=env.str("REDIS_URL", default=""))
+if BROKER_URL:
+    SITEMAPS_PLUS["EXECUTOR"] = "django_sitemaps_plus.tasks.CeleryExecutor"
+
+CELERY_BROKER_URL = BROKER_URL or "redis://127.0.0.1:6379/0"
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_TIMEZONE = TIME_ZONE
+# A task leaves what it found in the database.
+CELERY_TASK_IGNORE_RESULT = True
+# A worker takes one message at a time, so that others find work too.
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+# A save sends a message. With the broker gone it goes on after one attempt, and beat
+# finds what was saved; by default it tries again, and hangs if nobody answers. One
+# attempt is this policy: without any, Celery's own attempts take even longer.
+CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 0}
+CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, float] = {}
+if CELERY_BROKER_URL.startswith("redis"):
+    CELERY_BROKER_TRANSPORT_OPTIONS = {
+        "socket_connect_timeout": 0.25,
+        "socket_timeout": 0.25,
+        # Seconds after which Redis gives the message of a task that has not ended to
+        # another worker: longer than any task. Nothing waits for it after a kill, for
+        # claims have leases of their own and beat sends new messages.
+        "visibility_timeout": 3_600,
+    }
+CELERY_BEAT_SCHEDULE = {
+    "refresh sitemaps": {
+        "task": "django_sitemaps_plus.tasks.refresh",
+        "schedule": 30,  # seconds
+        # After an hour without workers there would be 120 of them to work off.
+        "options": {"expires": 30},
+    },
+    "audit sitemaps": {
+        "task": "django_sitemaps_plus.tasks.audit",
+        "schedule": 10 * 60,
+        "options": {"expires": 10 * 60},
+    },
+    "prune sitemaps": {
+        "task": "django_sitemaps_plus.tasks.prune",
+        "schedule": 24 * 60 * 60,
+    },
+}
