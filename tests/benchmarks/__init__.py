@@ -1,3 +1,3 @@
-"""What this app costs beside django.contrib.sitemaps; run this package to see."""
+"""What this app costs beside others of its kind; run this package to see."""
 
 from __future__ import annotations

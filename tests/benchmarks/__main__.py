@@ -31,7 +31,7 @@ def main() -> None:
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         "python -m tests.benchmarks",
-        description="Measure this app beside django.contrib.sitemaps on the same rows.",
+        description="Measure this app beside others of its kind on the same rows.",
     )
     parser.add_argument("--rows", type=int, default=1_000_000, help="%(default)s")
     parser.add_argument("--quick", action="store_true", help="100,000 rows")

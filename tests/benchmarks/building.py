@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +12,11 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db import connection
 
+from django_sitemaps_plus.building.claims import BATCH_PAGES
 from django_sitemaps_plus.core.compression import _compressor
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource
-from django_sitemaps_plus.storage import get_storage
+from django_sitemaps_plus.storage import deferred_flush, get_storage
 from tests.integration.builds import build
 from tests.testapp.models import Product
 
@@ -49,51 +50,88 @@ def build_all(entries: int, workers: int = 1) -> None:
         raise RuntimeError(f"{built:,} entries were built, not {entries:,}")
 
 
-def hide() -> None:
+def hide(name: str = _HIDDEN) -> None:
     """Let the site seem unbuilt."""
-    Section.objects.filter(site="default").update(site=_HIDDEN)
+    Section.objects.filter(site="default").update(site=name)
 
 
-def show() -> None:
+def show(name: str = _HIDDEN) -> None:
     """Undo :func:`hide`."""
-    Section.objects.filter(site=_HIDDEN).update(site="default")
+    Section.objects.filter(site=name).update(site="default")
 
 
-def bare_loop(entries: int) -> None:
+def bare_loop(entries: int, limit: int = ModelSource.limit) -> None:
     """Write the same files as a build by a cursor, an f-string a row, and no checks.
 
-    Rows come by key, a page at a time; dates come as text; compressor and storage are
-    the package's own. Nothing is planned, checked, hashed or remembered.
+    Rows come by key, a page at a time; dates come as text; compressor, storage and
+    flushes are the package's own. Nothing is planned, checked, hashed or remembered.
+
+    Args:
+        entries: how many rows there are.
+        limit: entries a page.
 
     Raises:
         RuntimeError: there are more or fewer rows.
     """
-    storage, key, written = get_storage(), 0, 0
-    for number in range(1, entries // ModelSource.limit + 2):
-        rows = _rows(key)
-        if not rows:
-            break
-        content = b"".join(_compressed(rows))
-        storage.save(f"bare/{number}/page.xml.gz", ContentFile(content))
-        key, written = rows[-1][0], written + len(rows)
+    written, pages = 0, enumerate(_pages(limit), 1)
+    while batch := list(islice(pages, 1)):
+        with deferred_flush():
+            for number, rows in chain(batch, islice(pages, BATCH_PAGES - 1)):
+                store_bare(number, rows)
+                written += len(rows)
     if written != entries:
         raise RuntimeError(f"{written:,} entries were written, not {entries:,}")
 
 
-def _rows(key: int) -> list[tuple[Any, ...]]:
+def store_bare(number: int, rows: list[tuple[Any, ...]]) -> None:
+    """Render, compress and store one page."""
+    content = b"".join(_compressed(rows))
+    get_storage().save(f"bare/{number}/page.xml.gz", ContentFile(content))
+
+
+def bare_rendering(entries: int) -> None:
+    """Make the text of all pages by the same loop, and throw it away.
+
+    Raises:
+        RuntimeError: there are more or fewer rows.
+    """
+    made = 0
+    for rows in _pages(ModelSource.limit):
+        for _ in _texts(rows):
+            pass
+        made += len(rows)
+    if made != entries:
+        raise RuntimeError(f"{made:,} entries were rendered, not {entries:,}")
+
+
+def _pages(limit: int) -> Iterator[list[tuple[Any, ...]]]:
+    key = 0
+    while rows := bare_rows(key, limit):
+        yield rows
+        key = rows[-1][0]
+
+
+def bare_rows(key: int, limit: int) -> list[tuple[Any, ...]]:
+    """Return the next rows behind a key, by a cursor."""
     table = Product._meta.db_table
     with connection.cursor() as cursor:
         cursor.execute(
             f"SELECT id, slug, {_TEXT[connection.vendor]} FROM {table} "  # noqa: S608
             "WHERE id > %s ORDER BY id LIMIT %s",
-            [key, ModelSource.limit],
+            [key, limit],
         )
         return cursor.fetchall()
 
 
 def _compressed(rows: list[tuple[Any, ...]]) -> Iterator[bytes]:
     compressor = _compressor()
-    yield compressor.compress(_HEAD)
+    for text in _texts(rows):
+        yield compressor.compress(text)
+    yield compressor.flush()
+
+
+def _texts(rows: list[tuple[Any, ...]]) -> Iterator[bytes]:
+    yield _HEAD
     remaining = iter(rows)
     while chunk := list(islice(remaining, _CHUNK)):
         lines = [
@@ -101,6 +139,5 @@ def _compressed(rows: list[tuple[Any, ...]]) -> Iterator[bytes]:
             f"<lastmod>{changed}+00:00</lastmod></url>\n"
             for _, slug, changed in chunk
         ]
-        yield compressor.compress("".join(lines).encode())
-    yield compressor.compress(b"</urlset>\n")
-    yield compressor.flush()
+        yield "".join(lines).encode()
+    yield b"</urlset>\n"

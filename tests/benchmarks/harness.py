@@ -28,6 +28,31 @@ class Contender:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A figure that a contender is to reach: at most ``times`` another's, and ``plus``.
+
+    Attributes:
+        name: the contender's.
+        beside: the other contender's; ``""`` where ``plus`` alone is allowed.
+        times: how often the other's figure.
+        plus: what is allowed on top, in the unit of the subject.
+        given: what must be reached in the same rounds, else nothing is judged.
+    """
+
+    name: str
+    beside: str = ""
+    times: float = 1.0
+    plus: float = 0.0
+    given: Target | None = None
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Target:
+        """Return the target that ``dataclasses.asdict`` took apart."""
+        given = data.pop("given")
+        return cls(**data, given=given and cls.from_json(given))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
     """One thing that can be done in several ways.
 
@@ -36,8 +61,9 @@ class Subject:
         contenders: the ways; all are compared with the first.
         rounds: how often each has its turn.
         warm_ups: rounds before those, which fill caches and compile templates.
-        unit: ``s`` or ``MiB``; less is better.
+        unit: ``s``, ``MiB`` or what is counted; less is better.
         note: what a reader must know to judge the figures.
+        targets: what is to be reached.
     """
 
     title: str
@@ -46,6 +72,7 @@ class Subject:
     warm_ups: int = 1
     unit: str = "s"
     note: str = ""
+    targets: Sequence[Target] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,12 +106,14 @@ class Result:
     rounds: int
     note: str
     figures: list[Figure] = field(default_factory=list)
+    targets: list[Target] = field(default_factory=list)
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Result:
         """Return the result that ``dataclasses.asdict`` took apart."""
         figures = [Figure(**figure) for figure in data.pop("figures")]
-        return cls(**data, figures=figures)
+        targets = [Target.from_json(target) for target in data.pop("targets")]
+        return cls(**data, figures=figures, targets=targets)
 
 
 def run(subject: Subject, rounds: int | None = None) -> Result:
@@ -107,6 +136,7 @@ def run(subject: Subject, rounds: int | None = None) -> Result:
         rounds=rounds,
         note=subject.note,
         figures=list(_figures(subject, measured)),
+        targets=list(subject.targets),
     )
 
 

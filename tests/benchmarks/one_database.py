@@ -47,6 +47,7 @@ def _measure(names: list[str], rows: int, rounds: int | None) -> dict[str, objec
     from .machine import describe_database, describe_machine
     from .rows import add_products
     from .subjects import SETTINGS
+    from .verdicts import in_short
 
     chosen = {name: SETTINGS[name] for name in names or SETTINGS}
     machine = describe_machine()
@@ -57,7 +58,10 @@ def _measure(names: list[str], rows: int, rounds: int | None) -> dict[str, objec
         with setting(rows) as subjects:
             for subject in subjects:
                 _say(subject.title)
-                results.append(asdict(run(subject, rounds)))
+                result = run(subject, rounds)
+                for line in in_short(result):
+                    _say(f"  {line}")
+                results.append(asdict(result))
     return {
         "database": describe_database(),
         "machine": machine,

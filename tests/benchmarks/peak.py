@@ -40,24 +40,31 @@ def _action(name: str, rows: int) -> Callable[[], object]:
     """Return what to do, once all that it imports is there and it has connected."""
     from .web import Web
 
-    if name != "build":
+    if name.startswith("/"):
         web = Web()
         web.get("/products/warm-up/")
         web.get("/generic/sitemap.xml")
         return partial(web.get, name)
-    _build(100)
-    return partial(_build, rows)
+    _do(name, 100)
+    return partial(_do, name, rows)
 
 
-def _build(rows: int) -> None:
+def _do(name: str, rows: int) -> None:
+    """Build, or plan only."""
+    from django_sitemaps_plus.building.plans import first_plan
+    from django_sitemaps_plus.conf import get_site
     from django_sitemaps_plus.testing import temporary_source
 
     from .building import build_all, unbuild
-    from .sources import DeclaredSource
+    from .sources import DeclaredSource, NarrowSource
 
-    with temporary_source("products", DeclaredSource(rows)):
-        build_all(rows)
-    unbuild()
+    source = NarrowSource if name == "narrow" else DeclaredSource
+    with temporary_source("products", source(rows)):
+        if name == "plan":
+            first_plan("products", get_site())
+        else:
+            build_all(rows)
+            unbuild()
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from .harness import Figure, Result
+from .units import amount, decimals
+from .verdicts import verdicts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ def as_markdown(runs: list[Run], rows: int, now: datetime) -> str:
 
 
 def _document(runs: list[Run], rows: int, now: datetime) -> Iterator[str]:
-    yield "# Measured beside django.contrib.sitemaps"
+    yield "# Measured beside django.contrib.sitemaps and django-icv-sitemaps"
     yield ""
     yield f"{now:%Y-%m-%d %H:%M} UTC, {rows:,} rows."
     yield "Figures are medians of rounds in which the contenders took turns."
@@ -43,6 +45,7 @@ def _document(runs: list[Run], rows: int, now: datetime) -> Iterator[str]:
         yield f"- database: {run.database}"
     for run in runs:
         yield from ("", f"## {run.database}")
+        yield from verdicts(run.results)
         for result in run.results:
             yield from _table(result)
 
@@ -57,26 +60,16 @@ def _table(result: Result) -> Iterator[str]:
         low, high = min(figure.values), max(figure.values)
         cells = (
             figure.name,
-            _amount(figure.median, result.unit),
-            f"{_amount(low, result.unit)}, {_amount(high, result.unit)}",
+            amount(figure.median, result.unit),
+            f"{amount(low, result.unit)}, {amount(high, result.unit)}",
             _comparison(figure, result.unit) if position else "",
         )
         yield f"| {' | '.join(cells)} |"
-
-
-def _amount(value: float, unit: str) -> str:
-    if unit == "s" and value < 1:
-        value, unit = value * 1_000, "ms"
-    return f"{value:.{_decimals(value)}f} {unit}"
-
-
-def _decimals(value: float) -> int:
-    return 0 if value >= 100 else 1 if value >= 10 else 2
 
 
 def _comparison(figure: Figure, unit: str) -> str:
     ratio = figure.ratio
     less, more = ("faster", "as long") if unit == "s" else ("less", "as much")
     if ratio >= 1:
-        return f"{ratio:,.{_decimals(ratio)}f} times {less}"
+        return f"{ratio:,.{decimals(ratio)}f} times {less}"
     return f"{1 / ratio:,.2f} times {more}"

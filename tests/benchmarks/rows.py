@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import connection, transaction
 
-from tests.testapp.models import Product
+from tests.testapp.models import Author, Product
 
 _TEXT = (
     "amber basket birch blue bottle brass canvas cedar chair classic copper cotton "
@@ -29,6 +29,23 @@ def add_products(total: int) -> None:
         for first in range(0, total, _BATCH):
             numbers = range(first, min(first + _BATCH, total))
             Product.objects.bulk_create([_product(n, chance) for n in numbers])
+    _analyze()
+
+
+def add_authors(total: int) -> None:
+    """Add so many narrow rows, by the database itself."""
+    table = Author._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "WITH RECURSIVE numbers(n) AS "  # noqa: S608
+            "(SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < %s) "
+            f"INSERT INTO {table} (id, name) SELECT n, 'a-' || n FROM numbers",
+            [total],
+        )
+    _analyze()
+
+
+def _analyze() -> None:
     vacuum = "VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE"
     with connection.cursor() as cursor:
         cursor.execute(vacuum)

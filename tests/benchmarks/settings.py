@@ -1,4 +1,4 @@
-"""Settings of the benchmark: the test project's, with contrib.sitemaps beside it."""
+"""Settings of the benchmark: the test project's, with the packages it is beside."""
 
 from __future__ import annotations
 
@@ -6,17 +6,29 @@ import atexit
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 from tests.settings import *  # noqa: F403
 from tests.settings import DATABASES, INSTALLED_APPS
 
-INSTALLED_APPS = [*INSTALLED_APPS, "django.contrib.sitemaps"]
+INSTALLED_APPS = [*INSTALLED_APPS, "django.contrib.sitemaps", "icv_sitemaps"]
 ROOT_URLCONF = "tests.benchmarks.urls"
 MIDDLEWARE: list[str] = []  # each subject says which it needs
 TIME_ZONE = "UTC"
-MEDIA_ROOT = tempfile.mkdtemp(prefix="sitemaps-plus-benchmark-")
-atexit.register(shutil.rmtree, MEDIA_ROOT, ignore_errors=True)
+_FILES = Path(tempfile.mkdtemp(prefix="sitemaps-plus-benchmark-"))
+atexit.register(shutil.rmtree, _FILES, ignore_errors=True)
+MEDIA_ROOT = str(_FILES / "media")
 DATABASES["default"]["CONN_MAX_AGE"] = None
+
+# Without overwriting, icv writes each file that it replaces twice.
+_STORAGE = "django.core.files.storage.FileSystemStorage"
+_ICV_OPTIONS = {"location": str(_FILES / "icv"), "allow_overwrite": True}
+STORAGES = {
+    "default": {"BACKEND": _STORAGE},
+    "icv": {"BACKEND": _STORAGE, "OPTIONS": _ICV_OPTIONS},
+}
+ICV_STORAGES_ALIAS = "icv"
+ICV_SITEMAPS_BASE_URL = "https://example.com"
 
 # Processes that the benchmark starts find its rows again.
 if "BENCHMARK_DATABASE" in os.environ:

@@ -9,7 +9,7 @@ from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.db.models import QuerySet
 
 from django_sitemaps_plus import ModelSource, Route
-from tests.testapp.models import Product
+from tests.testapp.models import Author, Product
 
 #: Entries of the page that is compared: as many as the protocol allows.
 FULL_PAGE = 50_000
@@ -33,6 +33,31 @@ class DeclaredSource(ModelSource):
         """Return the first rows; their keys count from 1."""
         products = super().get_queryset()
         return products if self.rows is None else products.filter(pk__lte=self.rows)
+
+
+def sized_source(rows: int, limit: int) -> DeclaredSource:
+    """Return the usual source with so many rows, and so many entries a page."""
+    source = DeclaredSource(rows)
+    source.limit = limit
+    return source
+
+
+class NarrowSource(ModelSource):
+    """Rows of little more than a key.
+
+    Args:
+        rows: how many there are to list.
+    """
+
+    model = Author
+    location = Route("product-detail", slug="name")
+
+    def __init__(self, rows: int) -> None:
+        self.rows = rows
+
+    def get_queryset(self) -> QuerySet[Any]:
+        """Return the first rows; their keys count from 1."""
+        return super().get_queryset().filter(pk__lte=self.rows)
 
 
 class MethodSource(ModelSource):

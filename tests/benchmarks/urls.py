@@ -6,6 +6,8 @@ from django.contrib.sitemaps import views
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
+from tests.testapp.models import Product
+
 from .sources import GENERIC_SITEMAP, ProductSitemap
 
 
@@ -14,11 +16,17 @@ def product(request: HttpRequest, slug: str) -> HttpResponse:
     return HttpResponse(slug)
 
 
+def trivial(request: HttpRequest) -> HttpResponse:
+    """Answer with the least that a view with one query can say."""
+    return HttpResponse(Product.objects.get(pk=1).name)
+
+
 _USUAL = {"sitemaps": {"products": ProductSitemap}}
 _GENERIC = {"sitemaps": {"products": GENERIC_SITEMAP}}
 
 urlpatterns = [
     path("products/<slug:slug>/", product, name="product-detail"),
+    path("trivial/", trivial),
     path("contrib/sitemap.xml", views.index, _USUAL),
     path("generic/sitemap.xml", views.index, _GENERIC),
     path(

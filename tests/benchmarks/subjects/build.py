@@ -1,52 +1,86 @@
-"""A full build of all rows, beside the plainest loop that writes the same files."""
+"""A full build of all rows, beside icv and the plainest loop that writes the same."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
-from django_sitemaps_plus.testing import temporary_registry
+from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import bare_loop, build_all, unbuild
-from tests.benchmarks.harness import Subject, timed
-from tests.benchmarks.sources import DeclaredSource
+from tests.benchmarks.harness import Contender, Subject, Target, timed
+from tests.benchmarks.icv import begin, build_icv
+from tests.benchmarks.sources import DeclaredSource, FullDeclaredSource
+
+_BESIDE_LOOP = {10_000: 1.6, 50_000: 1.5}
+_BESIDE_ICV = 16
 
 
 @contextmanager
 def setting(rows: int) -> Iterator[list[Subject]]:
-    """Compare builds into an empty storage, and one that finds nothing changed."""
+    """Compare builds into an empty storage with a loop."""
+    yield [_beside_loop(rows, limit) for limit in _BESIDE_LOOP]
+    unbuild()
 
+
+@contextmanager
+def icv_setting(rows: int) -> Iterator[list[Subject]]:
+    """Compare them with icv, of which one build takes half a minute."""
+    yield [
+        _beside_icv(rows, 10_000, rounds=2),
+        _beside_icv(rows, 50_000, rounds=1),
+    ]
+    unbuild()
+
+
+def _beside_loop(rows: int, limit: int) -> Subject:
+    return Subject(
+        title=f"A full build of {rows:,} rows, {limit:,} a page",
+        note="The bare loop reads the same rows by a cursor, writes one f-string "
+        "each, and uses the same compressor, storage and flushes.",
+        contenders=[
+            timed("bare loop", partial(bare_loop, rows, limit), before=_prepare),
+            _build(rows, limit),
+        ],
+        targets=[Target(name="build", beside="bare loop", times=_BESIDE_LOOP[limit])],
+    )
+
+
+def _beside_icv(rows: int, limit: int, rounds: int) -> Subject:
     def prepare() -> None:
-        unbuild()
-        os.sync()  # what earlier turns wrote is not to be paid for in this one
-
-    def prepare_built() -> None:
-        prepare()
-        build_all(rows)
+        begin(limit)
         os.sync()
 
-    with temporary_registry() as sections:
-        sections.register("products", DeclaredSource)
-        yield [
-            Subject(
-                title=f"A full build of {rows:,} rows, 10,000 a page",
-                rounds=5,
-                note="The bare loop reads the same rows by a cursor, writes one "
-                "f-string each, and uses the same compressor and storage.",
-                contenders=[
-                    timed("bare loop", lambda: bare_loop(rows), before=prepare),
-                    timed("build", lambda: build_all(rows), before=prepare),
-                    timed(
-                        "build, 2 workers",
-                        lambda: build_all(rows, workers=2),
-                        before=prepare,
-                    ),
-                    timed(
-                        "build, nothing has changed",
-                        lambda: build_all(rows),
-                        before=prepare_built,
-                    ),
-                ],
-            )
-        ]
-        unbuild()
+    return Subject(
+        title=f"A full build of {rows:,} rows beside icv, {limit:,} a page",
+        note="django-icv-sitemaps 3.6.0, its periodic task called directly: the same "
+        "columns, elements, page size and file system. It uses zlib, whatever is "
+        "installed, so it is measured with isal in the place of zlib as well.",
+        rounds=rounds,
+        warm_ups=0,
+        contenders=[
+            timed("icv", partial(build_icv, rows, is_fast=False), before=prepare),
+            timed("icv with isal", partial(build_icv, rows), before=prepare),
+            _build(rows, limit),
+        ],
+        targets=[
+            Target(name="build", beside=name, times=1 / _BESIDE_ICV)
+            for name in ("icv", "icv with isal")
+        ],
+    )
+
+
+def _build(rows: int, limit: int) -> Contender:
+    source = DeclaredSource if limit == DeclaredSource.limit else FullDeclaredSource
+
+    def build() -> None:
+        with temporary_source("products", source):
+            build_all(rows)
+
+    return timed("build", build, before=_prepare)
+
+
+def _prepare() -> None:
+    unbuild()
+    os.sync()  # what earlier turns wrote is not to be paid for in this one

@@ -10,16 +10,21 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-from tests.benchmarks.harness import Contender, Subject
+from tests.benchmarks.harness import Contender, Subject, Target
+from tests.benchmarks.rows import add_authors
+from tests.testapp.models import Author
+
+_MOST = 32  # MiB
+_NOISE = 2  # MiB by which two runs of the same may differ
 
 
 @contextmanager
 def setting(rows: int) -> Iterator[list[Subject]]:
-    """Compare builds of all and of a tenth of the rows with two requests of contrib."""
+    """Compare all rows with a tenth of them; with SOAK=1 ten times as many too."""
     if sys.platform != "linux":
         yield []
         return
-    yield [
+    subjects = [
         Subject(
             title="Peak memory above that of the idle process",
             unit="MiB",
@@ -33,11 +38,49 @@ def setting(rows: int) -> Iterator[list[Subject]]:
                     "contrib, a page of 50,000", "/contrib/sitemap-products.xml"
                 ),
                 _contender(f"contrib, index of {rows:,}", "/contrib/sitemap.xml"),
-                _contender(f"build of {rows // 10:,}", "build", rows // 10),
-                _contender(f"build of {rows:,}", "build", rows),
+                *_sizes("build", rows),
+                *_sizes("plan", rows),
             ],
+            targets=[*_flat("build", rows), *_flat("plan", rows)],
         )
     ]
+    if "SOAK" in os.environ:
+        add_authors(10 * rows)
+        subjects.append(_soak(10 * rows))
+    yield subjects
+    if "SOAK" in os.environ:
+        Author.objects.all()._raw_delete(connection.alias)
+
+
+def _soak(rows: int) -> Subject:
+    return Subject(
+        title="The same of narrow rows",
+        unit="MiB",
+        rounds=2,
+        warm_ups=0,
+        contenders=_sizes("narrow", rows),
+        targets=_flat("narrow", rows),
+    )
+
+
+def _sizes(action: str, rows: int) -> list[Contender]:
+    return [
+        _contender(_name(action, number), action, number)
+        for number in (rows // 10, rows)
+    ]
+
+
+def _flat(action: str, rows: int) -> list[Target]:
+    """Return what is asked: little memory, and as much for a tenth of the rows."""
+    name, tenth = _name(action, rows), _name(action, rows // 10)
+    return [
+        Target(name=name, plus=_MOST),
+        Target(name=name, beside=tenth, plus=_NOISE),
+    ]
+
+
+def _name(action: str, rows: int) -> str:
+    return f"{action} of {rows:,}"
 
 
 def _contender(name: str, action: str, rows: int = 0) -> Contender:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.building import build_all, unbuild
-from tests.benchmarks.harness import Subject, timed
+from tests.benchmarks.harness import Subject, Target, timed
 from tests.benchmarks.sources import FullDeclaredSource
 from tests.benchmarks.web import Web
 
@@ -19,7 +19,7 @@ _OURS = "/sitemap-products-1.xml"
 @contextmanager
 def setting(rows: int) -> Iterator[list[Subject]]:
     """Compare a published page with contrib's and ConditionalGetMiddleware."""
-    web = Web(_CONDITIONAL)
+    web, bare = Web(_CONDITIONAL), Web()
     with temporary_registry() as sections:
         sections.register("products", FullDeclaredSource)
         unbuild()
@@ -31,9 +31,30 @@ def setting(rows: int) -> Iterator[list[Subject]]:
                     timed("contrib, ConditionalGetMiddleware", _again(web, _CONTRIB)),
                     timed("published page", _again(web, _OURS), times=200),
                 ],
-            )
+            ),
+            Subject(
+                title="A 304 beside a trivial view",
+                note="The view gets one object by its primary key and answers with its "
+                "name. No middleware.",
+                rounds=11,
+                contenders=[
+                    timed("a view with one query", _trivial(bare), times=500),
+                    timed("published page", _again(bare, _OURS), times=500),
+                ],
+                targets=[
+                    Target(
+                        name="published page",
+                        beside="a view with one query",
+                        times=1.3,
+                    )
+                ],
+            ),
         ]
         unbuild()
+
+
+def _trivial(web: Web) -> Callable[[], object]:
+    return lambda: web.get("/trivial/")
 
 
 def _again(web: Web, path: str) -> Callable[[], object]:

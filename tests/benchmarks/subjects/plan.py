@@ -11,10 +11,11 @@ from django_sitemaps_plus.building.plans import first_plan
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.testing import temporary_registry
-from tests.benchmarks.harness import Subject, timed
+from tests.benchmarks.harness import Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource, ProductSitemap
 from tests.testapp.models import Product
 
+_SECONDS_A_ROW = 0.2 / 1_000_000
 _TABLE = Product._meta.db_table
 
 
@@ -33,6 +34,7 @@ def setting(rows: int) -> Iterator[list[Subject]]:
                     timed("contrib, count of pages", _count_pages),
                     timed("plan", lambda: first_plan("products", get_site())),
                 ],
+                targets=[Target(name="plan", plus=_SECONDS_A_ROW * rows)],
             )
         ]
 

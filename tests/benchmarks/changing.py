@@ -1,0 +1,77 @@
+"""Edits of the benchmark, and who is told of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from itertools import count
+from typing import Any
+
+from django.db.models import F, Value
+from django.db.models.functions import Cast, Concat
+from django.utils import timezone
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.transactions import update_pages
+from tests.testapp.models import Product
+
+# One second each, so that every edit shows in the lastmod.
+_moments = map(timedelta(seconds=1).__mul__, count())
+_turns = count()
+_start = timezone.now() - timedelta(days=1)
+
+
+def edit(key: int) -> None:
+    """Change the lastmod of one product, as a save by a user does."""
+    product = Product.objects.get(pk=key)
+    product.updated_at = _start + next(_moments)
+    product.save()
+
+
+def edit_each_page(size: int, n_pages: int) -> None:
+    """Change the URL of the first product in each page, and mark all pages.
+
+    Args:
+        size: entries a page.
+        n_pages: how many there are.
+    """
+    turn = Value(f"turn-{next(_turns)}-")
+    firsts = Product.objects.alias(place=F("pk") % size).filter(place=1)
+    firsts.filter(pk__lte=size * n_pages).update(
+        slug=Concat(turn, Cast("pk", Product._meta.get_field("slug")))
+    )
+    section = Section.objects.get(name="products", site="default")
+    pages = Page.objects.filter(section=section)
+    update_pages(pages, [section.pk], wanted=F("wanted") + 1)
+
+
+@contextmanager
+def listening() -> Iterator[list[str]]:
+    """Listen to which URLs have changed, so that each refresh works out its diff."""
+    heard: list[str] = []
+
+    def listen(
+        added: list[str], updated: list[str], removed: list[str], **kwargs: Any
+    ) -> None:
+        heard.extend([*added, *updated, *removed])
+
+    urls_changed.connect(listen)
+    try:
+        yield heard
+    finally:
+        urls_changed.disconnect(listen)
+
+
+def refresh_one(heard: list[str]) -> None:
+    """Refresh after one edit.
+
+    Raises:
+        RuntimeError: another number of pages or URLs has changed.
+    """
+    heard.clear()
+    (section,) = refresh().sections
+    if (section.stored, len(heard)) != (1, 1):
+        raise RuntimeError(f"{section.stored} pages and {len(heard)} URLs, not one")

@@ -1,0 +1,73 @@
+"""An audit of all rows: each page is rendered and compared; nothing has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+
+from django.conf import settings
+from django.test.utils import override_settings
+from django.utils import timezone
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.renderers import render_urlset
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.testing import temporary_source
+from tests.benchmarks.building import bare_rendering, build_all, unbuild
+from tests.benchmarks.harness import Subject, Target, timed
+from tests.benchmarks.sources import DeclaredSource
+
+_UNHURRIED = {**settings.SITEMAPS_PLUS, "AUDIT_SECONDS": 3_600}
+
+
+@contextmanager
+def setting(rows: int) -> Iterator[list[Subject]]:
+    """Compare the audit that a refresh makes with rendering the same pages."""
+    with temporary_source("products", DeclaredSource):
+        unbuild()
+        build_all(rows)
+        yield [
+            Subject(
+                title=f"An audit of {rows:,} rows",
+                contenders=[
+                    timed("rendering alone", partial(_render, rows)),
+                    timed("rendering by a bare loop", partial(bare_rendering, rows)),
+                    timed("audit", _audit, before=_grow_old),
+                    timed("--full, nothing has changed", partial(build_all, rows)),
+                ],
+                targets=[Target(name="audit", beside="rendering alone", times=1.5)],
+            )
+        ]
+        unbuild()
+
+
+def _grow_old() -> None:
+    Page.objects.update(checked_at=timezone.now() - timedelta(days=30))
+
+
+@override_settings(SITEMAPS_PLUS=_UNHURRIED)
+def _audit() -> None:
+    (section,) = refresh().sections
+    if (section.rendered, section.stored) != (section.pages, 0):
+        raise RuntimeError(
+            f"{section.rendered} pages compared, {section.stored} stored"
+        )
+
+
+def _render(rows: int) -> None:
+    """Make the bytes of all pages, and throw them away."""
+    site, source, tally = get_site(), registry.get("products"), Tally("products")
+    pages = Page.objects.of(site.name, "products").values_list("low", "high")
+    with rendering(site):
+        for bounds in pages:
+            chunks = source.chunks(KeyRange(*bounds), site, tally)
+            for _ in render_urlset(chunks, source.extensions):
+                pass
+    if tally.entries != rows:
+        raise RuntimeError(f"{tally.entries:,} entries were rendered, not {rows:,}")

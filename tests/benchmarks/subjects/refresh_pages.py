@@ -1,0 +1,86 @@
+"""What the number of pages adds to a refresh after one change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.testing import temporary_registry
+from tests.benchmarks.building import build_all, hide, show, unbuild
+from tests.benchmarks.changing import edit, listening, refresh_one
+from tests.benchmarks.harness import Contender, Subject, Target, timed
+from tests.benchmarks.sources import DeclaredSource
+
+_FEW, _MANY = 100, 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Variant:
+    """A section of pages of the same size, alone in its site."""
+
+    pages: int
+    size: int  # entries a page
+    source: DeclaredSource
+    entries: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.pages:,} pages"
+
+    def build(self) -> None:
+        self.choose()
+        build_all(self.entries)
+        hide(self.name)
+
+    def choose(self) -> None:
+        """Let this be the section that the site has."""
+        if "products" in registry:
+            registry.unregister("products")
+        self.source.limit = self.size
+        registry.register("products", self.source)
+
+    def contender(self, heard: list[str]) -> Contender:
+        def before() -> None:
+            self.choose()
+            show(self.name)
+            edit(self.size * _FEW - self.size)
+
+        def action() -> None:
+            refresh_one(heard)
+
+        inner = timed(self.name, action, before=before)
+
+        def measure() -> float:
+            seconds = inner.measure()
+            hide(self.name)
+            return seconds
+
+        return Contender(name=self.name, measure=measure)
+
+
+@contextmanager
+def setting(rows: int) -> Iterator[list[Subject]]:
+    """Compare few pages with many; each holds as many entries."""
+    size = rows // _MANY
+    # All edit the same row, since a refresh looks back. It is at the end of the few:
+    # SQLite reads on to the last row of the section, if there is a bound in its query.
+    some = _FEW * size
+    few = _Variant(_FEW, size, DeclaredSource(some), some)
+    many = _Variant(_MANY, size, DeclaredSource(), rows)
+    with temporary_registry(), listening() as heard:
+        unbuild()
+        few.build()
+        many.build()
+        yield [
+            Subject(
+                title=f"A refresh after one change, pages of {size} entries",
+                note="The index lists all pages, and is rendered and stored as well.",
+                rounds=21,
+                warm_ups=2,
+                contenders=[few.contender(heard), many.contender(heard)],
+                targets=[Target(name=many.name, beside=few.name, plus=0.020)],
+            )
+        ]
+        unbuild()

@@ -1,0 +1,74 @@
+"""What it adds to a save that its section is told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+from django.db import connection, transaction
+
+from django_sitemaps_plus import receivers
+from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.testing import temporary_source
+from tests.benchmarks.building import build_all, unbuild
+from tests.benchmarks.harness import Contender, Subject, Target, timed
+from tests.benchmarks.sources import DeclaredSource
+from tests.testapp.models import Product
+
+_SAVES = 200
+_TABLE = Change._meta.db_table
+_INSERT = f"INSERT INTO {_TABLE} (section, kind, low, high) VALUES (%s, %s, %s, %s)"  # noqa: S608
+
+_Block = Callable[[], AbstractContextManager[object]]
+
+
+@contextmanager
+def setting(rows: int) -> Iterator[list[Subject]]:
+    """Compare receivers with an INSERT by hand after the save."""
+    with temporary_source("products", DeclaredSource):
+        unbuild()
+        build_all(rows)
+        yield [
+            _subject("inside atomic()", transaction.atomic, transaction.atomic),
+            _subject("in autocommit", nullcontext, nullcontext),
+        ]
+        Change.objects.all().delete()
+        unbuild()
+
+
+def _subject(where: str, outer: _Block, inner: _Block) -> Subject:
+    def insert(product: Product) -> None:
+        with inner(), connection.cursor() as cursor:
+            cursor.execute(_INSERT, ["products", "key", str(product.pk), ""])
+
+    return Subject(
+        title=f"{_SAVES} saves {where}",
+        rounds=15,
+        contenders=[
+            _saves("an INSERT by hand", receivers.disconnect, outer, insert),
+            _saves("registered", receivers.connect, outer),
+            _saves("not registered", receivers.disconnect, outer),
+        ],
+        targets=[Target(name="registered", beside="an INSERT by hand", times=1.3)],
+    )
+
+
+def _saves(
+    name: str,
+    wire: Callable[[], None],
+    outer: _Block,
+    after: Callable[[Product], None] = lambda product: None,
+) -> Contender:
+    products = list(Product.objects.filter(pk__lte=_SAVES))
+
+    def before() -> None:
+        wire()
+        Change.objects.all().delete()
+
+    def save() -> None:
+        with outer():
+            for product in products:
+                product.save()
+                after(product)
+
+    return timed(name, save, before=before)

@@ -1,0 +1,194 @@
+"""What it adds to a save that its commit wakes the workers, who may be out of reach."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any
+from unittest.mock import patch
+
+from django.conf import settings
+from django.db import transaction
+from django.test import override_settings
+
+from django_sitemaps_plus import receivers
+from django_sitemaps_plus.building.cached import forget
+from django_sitemaps_plus.executors import wakeups
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.testing import temporary_source
+from tests.benchmarks.building import build_all, unbuild
+from tests.benchmarks.harness import Contender, Subject, Target
+from tests.benchmarks.sources import DeclaredSource
+from tests.servers.chaos import ChaosProxy, start_chaos
+from tests.servers.valkey import start_valkey
+from tests.servers.workers import Broker, messages_to
+from tests.testapp.models import Product
+
+_SAVES = 1_000
+_CELERY = "django_sitemaps_plus.tasks.CeleryExecutor"
+_FORGETFUL = {"default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"}}
+
+_WITHOUT, _WITH = "nobody listens", "Celery listens"
+_HOLE = "the broker black-holed"
+
+# A message takes about as long, and a save that follows a pause is slower by itself.
+_PAUSE_SECONDS = 0.015
+_PAUSED_SAVES = 200
+
+_Figure = Callable[[list[float]], float]
+
+
+@dataclass(slots=True)
+class _Way:
+    """One way to be woken; its saves are timed one by one, once a round.
+
+    Attributes:
+        name: what the tables call it.
+        around: what is so while it saves.
+        after: called after each save, unmeasured.
+        seconds: of each save of the last turn.
+    """
+
+    name: str
+    around: Callable[[], AbstractContextManager[object]]
+    after: Callable[[], object] = bool
+    seconds: list[float] = field(default_factory=list)
+
+    def save(self, products: list[Product]) -> None:
+        Change.objects.all().delete()
+        gc.collect()
+        with self.around():
+            self.seconds = [self._save(product) for product in products]
+
+    def _save(self, product: Product) -> float:
+        began = time.perf_counter()
+        with transaction.atomic():
+            product.save()
+        seconds = time.perf_counter() - began
+        self.after()
+        return seconds
+
+
+@contextmanager
+def setting(rows: int) -> Iterator[list[Subject]]:
+    """Compare saves in blocks of their own; each figure is of the same saves."""
+    with (
+        temporary_source("products", DeclaredSource),
+        start_valkey() as server,
+        start_chaos(server.port) as proxy,
+        messages_to(Broker(f"redis://127.0.0.1:{proxy.port}/0")),
+    ):
+        unbuild()
+        build_all(rows)
+        receivers.connect()
+        products = list(Product.objects.filter(pk__lte=_SAVES))
+        in_a_row = [
+            _Way(_WITHOUT, _unlistened),
+            _Way(_WITH, _listened),
+            _Way(_HOLE, lambda: _black_holed(proxy)),
+        ]
+        yield [_each_told(products[:_PAUSED_SAVES]), *_subjects(in_a_row, products)]
+        Change.objects.all().delete()
+        unbuild()
+
+
+def _each_told(products: list[Product]) -> Subject:
+    ways = [
+        _Way(_WITHOUT, _unlistened, lambda: time.sleep(_PAUSE_SECONDS)),
+        _Way(_WITH, _always_told, _wait),
+    ]
+    return _subject(
+        "A save in a block, each with a wake-up of its own, the median",
+        [_first(way, products) for way in ways],
+        [Target(name=_WITH, beside=_WITHOUT, plus=0.001)],
+        note="Between two saves there is time for the message, unmeasured.",
+        rounds=9,
+        warm_ups=1,
+    )
+
+
+def _subjects(ways: list[_Way], products: list[Product]) -> Iterator[Subject]:
+    """Yield one that saves, and others that look at the same saves in other ways."""
+    yield _subject(
+        f"A save in a block, {_SAVES:,} in a row, the median",
+        [_first(way, products) for way in ways],
+        [Target(name=way.name, beside=_WITHOUT, plus=0.001) for way in ways[1:]],
+        note="One wake-up speaks for those of the next half second. The next two "
+        "tables are of the saves of the last round.",
+        rounds=5,
+        warm_ups=1,
+    )
+    yield _subject(
+        "The same, the longest save",
+        [_again(way, max) for way in ways],
+        [Target(name=_HOLE, plus=0.3)],
+    )
+    yield _subject(
+        "The same, all of them together",
+        [_again(way, sum) for way in ways],
+        [Target(name=_HOLE, beside=_WITHOUT, plus=0.3)],
+    )
+
+
+def _subject(
+    title: str, contenders: list[Contender], targets: list[Target], **rest: Any
+) -> Subject:
+    given = {"rounds": 1, "warm_ups": 0, **rest}
+    return Subject(title=title, contenders=contenders, targets=targets, **given)
+
+
+def _first(way: _Way, products: list[Product]) -> Contender:
+    def measure() -> float:
+        way.save(products)
+        return median(way.seconds)
+
+    return Contender(name=way.name, measure=measure)
+
+
+def _again(way: _Way, figure: _Figure) -> Contender:
+    return Contender(name=way.name, measure=lambda: figure(way.seconds))
+
+
+def _unlistened() -> AbstractContextManager[object]:
+    return override_settings(SITEMAPS_PLUS=dict(settings.SITEMAPS_PLUS))
+
+
+@contextmanager
+def _listened(**changes: Any) -> Iterator[None]:
+    """Let Celery workers be told, by an executor that has told nobody yet."""
+    asked = {**settings.SITEMAPS_PLUS, "EXECUTOR": _CELERY}
+    with override_settings(SITEMAPS_PLUS=asked, **changes):
+        forget("wake:products")
+        yield
+        _wait()
+
+
+def _wait() -> None:
+    get_executor().wakeups.wait(5)  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _always_told() -> Iterator[None]:
+    """Let no wake-up speak for another, neither in this process nor in the cache."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(wakeups, "QUIET_SECONDS", 0))
+        stack.enter_context(_listened(CACHES=_FORGETFUL))
+        yield
+
+
+@contextmanager
+def _black_holed(proxy: ChaosProxy) -> Iterator[None]:
+    before = proxy.accepted
+    proxy.black_hole()
+    try:
+        with _listened(CACHES=_FORGETFUL):
+            yield
+    finally:
+        proxy.heal()
+    if proxy.accepted == before:
+        raise RuntimeError("Nobody tried to reach the broker.")
