@@ -10,18 +10,20 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MYSQL_STAMP := $(VENV)/.installed-mysql
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
-EXTRAS := dev,docs,example,bench,fast,cli
+EXTRAS := dev,docs,example,bench,fast,cli,celery,s3
 # By variable and not by -X dev, so that the workers of xdist have it too.
 PYTEST := PYTHONDEVMODE=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
-.PHONY: help demo serve test test-sqlite test-postgresql test-mysql bench mutants lint docs \
+.PHONY: help demo serve worker beat test test-sqlite test-postgresql test-mysql bench mutants lint docs \
   clean
 
 help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
 	@echo "make serve  serve the example project at http://localhost:8000"
+	@echo "make worker run a Celery worker of it; a second one in another terminal"
+	@echo "make beat   tell its workers every 30 seconds to look for changes"
 	@echo "make test   run all tests"
-	@echo "make bench  measure against django.contrib.sitemaps"
+	@echo "make bench  measure against django.contrib.sitemaps and django-icv-sitemaps"
 	@echo "make mutants  plant known mistakes, see that the tests catch each"
 	@echo "make lint   format, style, types, layers"
 	@echo "make docs   build the documentation"
@@ -56,6 +58,18 @@ demo: $(STAMP)
 serve: $(STAMP)
 	$(BIN)/python manage.py runserver
 
+# The web site has workers too when it knows the broker:
+# `REDIS_URL=redis://127.0.0.1:6379/0 make serve`.
+worker beat: export REDIS_URL ?= redis://127.0.0.1:6379/0
+
+worker: $(STAMP)
+	$(BIN)/celery -A example_project.worker worker --loglevel INFO \
+	  --hostname "worker-$$$$@%h"
+
+beat: $(STAMP)
+	$(BIN)/celery -A example_project.worker beat --loglevel INFO \
+	  --schedule var/beat-schedule
+
 test: test-sqlite test-postgresql test-mysql
 
 test-sqlite: $(STAMP)
@@ -63,7 +77,8 @@ test-sqlite: $(STAMP)
 	TEST_DB=sqlite $(BIN)/python -m pytest -n 2 tests/reliability # thousands of forks
 
 test-postgresql: $(STAMP)
-	TEST_DB=postgresql $(PYTEST) -n 2 tests/integration
+	TEST_DB=postgresql $(PYTEST) -n 2 tests/integration \
+	  tests/reliability/test_worker_kills.py
 
 ifdef TEST_MYSQL_URL
 test-mysql: $(MYSQL_STAMP)

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from django.core.cache import cache
 
+pytest_plugins = ["tests.servers.fixtures"]
+
 
 @pytest.fixture(autouse=True)
 def media_root(settings, tmp_path: Path) -> Path:

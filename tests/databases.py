@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import shutil
 import tempfile
@@ -22,6 +23,10 @@ def database_settings() -> dict[str, Any]:
     Raises:
         RuntimeError: TEST_DB is unknown, or mysql without TEST_MYSQL_URL.
     """
+    if "TEST_DATABASE" in os.environ:
+        # A worker that tests have started works on the very database of the test.
+        given: dict[str, Any] = json.loads(os.environ["TEST_DATABASE"])
+        return given
     kind = os.environ.get("TEST_DB", "sqlite")
     if kind == "sqlite":
         return _sqlite()

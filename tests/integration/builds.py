@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django_sitemaps_plus.building.dry_run import dry_run as render_only
-from django_sitemaps_plus.building.refresh import Options, Progress, refresh
+from django_sitemaps_plus.building.options import Options, Progress
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.building.report import BuildReport
 
 

@@ -11,11 +11,16 @@ import pytest
 from django.db import connections
 from django.test import Client
 
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import temporary_registry
+from django_sitemaps_plus.tracking import recording
 from tests.testapp.models import Product
 
+from .builds import build
 from .documents import locs, read_index
+from .shop import limited, make_products
 
 
 @pytest.fixture
@@ -23,6 +28,28 @@ def sections() -> Iterator[SourceRegistry]:
     """Give a registry without sections."""
     with temporary_registry() as registry:
         yield registry
+
+
+@pytest.fixture(autouse=True)
+def unknown_plans() -> Iterator[None]:
+    """Begin each test as a process that knows of no plan."""
+    recording._planned.clear()
+    yield
+    recording._planned.clear()
+
+
+@pytest.fixture
+def publish(sections: SourceRegistry) -> Callable[..., Section]:
+    """Return what registers a source, builds it and gives its section."""
+
+    def publish(source: Any, name: str = "products") -> Section:
+        if name in sections:
+            sections.unregister(name)
+        sections.register(name, source)
+        refresh([name])
+        return Section.objects.get(name=name)
+
+    return publish
 
 
 @pytest.fixture
@@ -77,3 +104,12 @@ def other_database(tmp_path: Path) -> Iterator[str]:
     yield alias
     connections[alias].close()
     del connections.settings[alias], connections[alias]
+
+
+@pytest.fixture
+def products(sections: SourceRegistry) -> list[Product]:
+    """Publish three pages of products."""
+    made = make_products(25)
+    sections.register("products", limited(10))
+    build()
+    return made

@@ -6,6 +6,7 @@ import gzip
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.test import Client
 
@@ -16,6 +17,7 @@ from .shop import START
 #: Columns of a page that only builders look at.
 INNER = {
     "wanted",
+    "is_dirty",
     "built",
     "token",
     "claimed_at",
@@ -49,6 +51,24 @@ def objects() -> dict[str, bytes]:
     root = Path(settings.MEDIA_ROOT) / "sitemaps"
     return {
         str(path.relative_to(root)): gzip.decompress(path.read_bytes())
+        for path in root.rglob("*")
+        if path.is_file() and path.parent.name != "public"
+    }
+
+
+def all_rows() -> dict[str, list[Any]]:
+    """Return everything in the app's tables."""
+    models = apps.get_app_config("sitemaps_plus").get_models()
+    return {
+        model.__name__: list(model.objects.order_by("pk").values()) for model in models
+    }
+
+
+def files() -> dict[str, tuple[int, bytes]]:
+    """Return time and bytes of every file in the default storage, by name."""
+    root = Path(settings.MEDIA_ROOT) / "sitemaps"
+    return {
+        str(path.relative_to(root)): (path.stat().st_mtime_ns, path.read_bytes())
         for path in root.rglob("*")
         if path.is_file()
     }

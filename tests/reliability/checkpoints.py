@@ -8,8 +8,9 @@ from pkgutil import resolve_name
 from typing import Any
 from unittest import mock
 
+from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.page import build_page
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.refresh import refresh
 from tests.testapp.models import Product
 
 from .shop import STEP, add, add_quietly, rename

@@ -82,8 +82,10 @@ class HttpCache:
 
     def _fresh(self, path: str, response: HttpResponse, mine: Stored | None) -> Stored:
         """Return the stored response that a 304 speaks of (RFC 9111, 4.3.4)."""
+        tag = response["ETag"].removeprefix("W/")
         for stored in self.stored[path]:
-            if stored.etag == response["ETag"]:
+            # nginx calls the tag of what it inflates a weak one.
+            if stored.etag.removeprefix("W/") == tag:
                 return stored
         assert mine is not None, "a 304 for what was never asked for"
         return mine

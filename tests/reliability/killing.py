@@ -7,12 +7,16 @@ import os
 import signal
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from django.db import connection, connections
 
 #: Bytes that one write takes: small, so that files are torn at many places.
 PIECE = 32
+
+#: What changes names and files, or makes a change last; and what begins it.
+STEPS = ("open", "fsync", "close", "replace", "unlink", "link", "utime", "mkdir")
 
 #: What a child exits with that has done all of its work.
 DONE = 0
@@ -37,10 +41,11 @@ class Killer:
 
     def install(self) -> None:
         """Watch the calls of this process that change files and the database."""
-        for name in ("open", "fsync", "close", "replace", "unlink"):
+        for name in STEPS:
             setattr(os, name, self._before(getattr(os, name)))
         os.write = self._torn(os.write)
         os.fdopen = self._fdopen
+        Path.write_bytes = _write_bytes
         connection.execute_wrappers.append(self._statement)
         self._watch_commits()
 
@@ -85,11 +90,16 @@ class _Pieces(io.FileIO):
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "wb")
 
-    def write(self, data: Any) -> int:
+    def write(self, data: Any, piece: int = PIECE) -> int:
         """Write all of it."""
-        for start in range(0, len(data), PIECE):
-            os.write(self.fileno(), data[start : start + PIECE])
+        for start in range(0, len(data), piece):
+            os.write(self.fileno(), data[start : start + piece])
         return len(data)
+
+
+def _write_bytes(path: Path, data: bytes) -> int:
+    with _Pieces(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) as file:
+        return file.write(data, piece=len(data) or 1)
 
 
 def die() -> None:

@@ -9,9 +9,10 @@ from typing import Any
 from django.db.models.functions import Now
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.refresh import Options
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.plan import in_plan_order
-from django_sitemaps_plus.models import LEASE, Change, Page, State
+from django_sitemaps_plus.models import Change, Page, State
 from django_sitemaps_plus.storage import read_object
 from tests.testapp.models import Product
 
@@ -99,7 +100,9 @@ def lost_objects() -> list[str]:
 
 def age_claims() -> None:
     """Let the clock of every claim pass, as if an hour had gone by."""
-    Page.objects.exclude(claimed_at=None).update(claimed_at=Now() - 60 * LEASE)
+    Page.objects.exclude(claimed_at=None).update(
+        claimed_at=Now() - 60 * get_settings().lease
+    )
 
 
 def hashes() -> list[tuple[Any, ...]]:

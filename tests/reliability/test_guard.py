@@ -9,7 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page, Section
 from tests.testapp.models import Product
 

@@ -12,7 +12,8 @@ import pytest
 from django.db import transaction
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.core.plan import in_plan_order
 from django_sitemaps_plus.models import Change, Section, State
 from django_sitemaps_plus.testing import temporary_registry

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Change
 from tests.testapp.models import Product
 

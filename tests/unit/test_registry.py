@@ -90,7 +90,7 @@ class TestRegister:
             sources.register(name)(Pages)
         assert len(sources) == 0
 
-    @pytest.mark.parametrize("given", [object(), dict, "pages", 5, lambda: None])
+    @pytest.mark.parametrize("given", [object(), dict, "pages", 5, lambda: None, None])
     def test_what_is_no_source_is_refused(self, sources, given):
         """With what would be one."""
         with pytest.raises(ConfigurationError, match=r"'pages': .* is no source"):

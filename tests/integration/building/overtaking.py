@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.models import LEASE, Page
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.models import Page
 from tests.testapp.models import Product
 
 PATHS = tuple(f"/sitemap-products-{number}.xml" for number in (1, 2, 3))
@@ -28,7 +29,9 @@ def marks(client: Any) -> list[str]:
 
 def end_leases() -> None:
     """Let the claims that exist be older than any build that begins now."""
-    Page.objects.exclude(claimed_at=None).update(claimed_at=Now() - 2 * LEASE)
+    Page.objects.exclude(claimed_at=None).update(
+        claimed_at=Now() - 2 * get_settings().lease
+    )
 
 
 def pages_of_products() -> list[dict[str, Any]]:

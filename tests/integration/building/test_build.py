@@ -83,7 +83,7 @@ class TestFirstBuild:
         build()
         assert len(objects()) == 8
         for name in objects():
-            form = r"(products/[123]|index/0)/[0-9a-f]{16}-[0-9a-f]{16}\.xml\.gz"
+            form = r"(products/[123]|sitemap\.xml/0)/[0-9a-f]{16}-[0-9a-f]{16}\.xml\.gz"
             assert re.fullmatch(form, name)
 
     def test_the_index_is_a_page_row_too(self, products):

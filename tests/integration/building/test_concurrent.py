@@ -17,8 +17,8 @@ from django.db.models.functions import Now
 from django_sitemaps_plus.building import loop
 from django_sitemaps_plus.building.page import BuiltPage
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.models import LEASE, Page, Section
+from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.storage import read_object
 from tests.integration.building.overtaking import (
     end_leases,
@@ -84,7 +84,9 @@ class TestOvertaken:
         """Each page is fenced by itself; a batch is not lost for one of them."""
 
         def take_over_one() -> None:
-            Page.objects.filter(number=2).update(claimed_at=Now() - 2 * LEASE)
+            Page.objects.filter(number=2).update(
+                claimed_at=Now() - 2 * get_settings().lease
+            )
             Product.objects.filter(slug="product-00010-a").update(
                 slug="product-00010-b"
             )
@@ -231,3 +233,30 @@ def check_pages() -> None:
     for page in Page.objects.all():
         assert (page.built, page.token) == (page.wanted, "")
         read_object(page.object, page.gzip_hash)
+
+
+@pytest.mark.django_db
+def test_a_split_that_came_too_late_gives_up_its_claim(sections, monkeypatch):
+    """Its page is taken anew at once, and nobody waits for the end of its lease."""
+    made = make_products(10)
+    sections.register("products", limited(10))
+    build()
+    make_products(20, first=len(made))
+    real, tokens = loop.split, []
+
+    def split(page: Page, site: Any) -> Any:
+        tokens.append(page.token)
+        if len(tokens) > 1:
+            assert Page.objects.get(pk=page.pk).token == page.token
+            return real(page, site)
+        # Another builder has split it between the read and the claim of this one.
+        Page.objects.filter(pk=page.pk).update(high=made[4].pk)
+        pieces = real(page, site)
+        Page.objects.filter(pk=page.pk).update(high=page.high)
+        return pieces
+
+    monkeypatch.setattr(loop, "split", split)
+    monkeypatch.setattr(loop, "POLL_SECONDS", HANG)
+    build()
+    assert len(tokens) == 2
+    assert not Page.objects.exclude(token="").exists()

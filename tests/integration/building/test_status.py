@@ -130,7 +130,7 @@ class TestSharedLivePages:
         monkeypatch.setattr(live, "MAX_WAIT", 0.1)
         make_products(3)
         sections.register("products", limited(10))
-        key = live._key("products", 1, get_site())
+        key = live._key("products", 1, get_site(), 0)
         cache.set(f"sitemaps_plus:{key}:busy", b"", 30)
         response = client.get("/sitemap-products-1.xml")
         assert response.status_code == 200

@@ -9,33 +9,6 @@ import pytest
 from django.db import connection, models
 from django.test.utils import isolate_apps
 
-from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.registry import SourceRegistry
-from django_sitemaps_plus.tracking import recording
-
-
-@pytest.fixture(autouse=True)
-def unknown_plans() -> Iterator[None]:
-    """Begin each test as a process that knows of no plan."""
-    recording._planned.clear()
-    yield
-    recording._planned.clear()
-
-
-@pytest.fixture
-def publish(sections: SourceRegistry) -> Callable[..., Section]:
-    """Return what registers a source, builds it and gives its section."""
-
-    def publish(source: Any, name: str = "products") -> Section:
-        if name in sections:
-            sections.unregister(name)
-        sections.register(name, source)
-        refresh([name])
-        return Section.objects.get(name=name)
-
-    return publish
-
 
 @pytest.fixture
 def keyed(transactional_db: None) -> Iterator[Callable[[models.Field], Any]]:

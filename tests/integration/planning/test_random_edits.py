@@ -7,7 +7,8 @@ import random
 
 import pytest
 
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.core.plan import in_plan_order
 from django_sitemaps_plus.models import Section
 from tests.integration.shop import limited

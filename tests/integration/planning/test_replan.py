@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from itertools import chain
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.planning import is_broken
-from django_sitemaps_plus.building.refresh import Options, refresh
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.building.refresh import _Refresh, refresh
+from django_sitemaps_plus.building.status import status
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Section
 from django_sitemaps_plus.registry import registry
 from tests.integration.shop import limited
 from tests.testapp.models import Label, Product, Shop
 
-from .plans import dirty, numbers, objects, plan_of, sizes, spread
+from .plans import add, dirty, numbers, objects, plan_of, sizes, spread
 
 pytestmark = pytest.mark.django_db
 
 REPLAN = Options(replan=True)
+
+
+def command(*arguments):
+    """Run build_sitemaps, silently."""
+    call_command("build_sitemaps", *arguments, stdout=StringIO(), stderr=StringIO())
 
 
 class LabelSource(ModelSource):
@@ -92,45 +104,154 @@ class TestAskedFor:
         assert dirty(section) == []
 
     def test_the_old_plan_serves_until_the_new_one_is_complete(
-        self, publish, client, monkeypatch
+        self, publish, client, failing
     ):
         """A page of it that cannot be built holds the change back."""
-        from django_sitemaps_plus.building import loop
-        from django_sitemaps_plus.exceptions import SourceError
-
         spread(30)
         section = publish(limited(10))
-        build = loop.build_page
-
-        def fail(page, site):
-            if page.number == 6:
-                raise SourceError("not today")
-            return build(page, site)
-
         replace(limited(6))
-        monkeypatch.setattr(loop, "build_page", fail)
+        failing(6)
         refresh((), REPLAN)
         assert numbers(section) == [1, 2, 3]
         assert client.get("/sitemap-products-2.xml").status_code == 200
-        monkeypatch.setattr(loop, "build_page", build)
+        failing()
         refresh()
         assert sizes(section) == [6, 6, 6, 6, 6]
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Return what makes pages of some numbers fail, and what mends them."""
+    build = loop.build_page
+
+    def fail(*numbers):
+        def build_page(page, site):
+            if page.number in numbers:
+                raise SourceError("not today")
+            return build(page, site)
+
+        monkeypatch.setattr(loop, "build_page", build_page)
+
+    return fail
+
+
+class TestUnfinished:
+    @pytest.fixture
+    def section(self, publish, failing):
+        """Three pages; five are to come, and page 6, one of them, fails."""
+        spread(30)
+        section = publish(limited(10))
+        replace(limited(6))
+        failing(6)
+        with pytest.raises(CommandError, match="not today"):
+            command("--replan")
+        return section
+
+    def test_the_command_says_what_to_do(self, section):
+        """Each time, also once the page is parked and no error comes up."""
+        section.pages.filter(number=6).update(attempts=MAX_ATTEMPTS)
+        for _ in range(2):
+            with pytest.raises(CommandError, match="products --replan") as raised:
+                command()
+            assert "1 pages of its new plan are not built" in str(raised.value)
+        assert numbers(section) == [1, 2, 3]
+
+    def test_a_page_that_is_parked_is_shown(self, section):
+        """The status knows of the plan to come."""
+        section.pages.filter(number=6).update(attempts=MAX_ATTEMPTS, error="why")
+        (found,) = status(get_site())
+        assert (found.parked, found.error) == (1, "why")
+
+    def test_it_is_done_as_the_command_says(self, section, failing):
+        """Pages that were parked are replaced by those of another plan."""
+        section.pages.filter(number=6).update(attempts=MAX_ATTEMPTS)
+        failing()
+        command("--replan")
+        assert sizes(section) == [6, 6, 6, 6, 6]
+
+    def test_a_plan_that_was_complete_before_a_crash_is_taken(
+        self, publish, monkeypatch
+    ):
+        """No page is dirty then, so nothing else would bring the section up."""
+        spread(30)
+        section = publish(limited(10))
+        replace(limited(6))
+        with monkeypatch.context() as patch:
+            patch.setattr(_Refresh, "_settle", lambda self, section: False)
+            refresh((), REPLAN)
+        assert numbers(section) == [1, 2, 3]
+        command()
+        assert sizes(section) == [6, 6, 6, 6, 6]
+
+
+class TestShrinking:
+    @pytest.fixture
+    def section(self, publish):
+        """150 entries, of which a plan to come would list 30."""
+        spread(150)
+        section = publish(limited(50))
+        Product.objects.filter(pk__gt=300).delete()
+        replace(limited(20))
+        return section
+
+    @pytest.mark.parametrize("is_tracked", [True, False], ids=["noticed", "unnoticed"])
+    def test_the_guard_holds_a_plan(self, section, is_tracked, client):
+        """The old one is served, and the command says how to let the new one pass."""
+        if not is_tracked:
+            Change.objects.all().delete()
+        with pytest.raises(CommandError, match="150 entries to 30") as raised:
+            command("--replan")
+        assert "build_sitemaps products --allow-shrink" in str(raised.value)
+        assert numbers(section)[-2:] == [2, 3]
+        assert client.get("/sitemap-products-3.xml").status_code == 200
+        with pytest.raises(CommandError, match="150 entries to 30"):
+            command()
+
+    def test_a_held_plan_may_pass(self, section):
+        """As the command says."""
+        with pytest.raises(CommandError):
+            command("--replan")
+        command("--allow-shrink")
+        assert sizes(section) == [20, 10]
+        command()
+
+    def test_a_plan_may_pass_at_once(self, section):
+        """And what it lists is what the next build is measured by."""
+        command("--replan", "--allow-shrink")
+        assert sizes(section) == [20, 10]
+        Product.objects.get(pk=10).delete()
+        command()
+        section.refresh_from_db()
+        assert section.held == ""
+
+    def test_a_plan_passes_once_the_rows_are_back(self, section):
+        """Nobody has to say anything then."""
+        with pytest.raises(CommandError):
+            command("--replan")
+        add(*range(310, 1510, 10))
+        command()
+        assert sum(sizes(section)) == 150
+        assert max(sizes(section)) <= 22
+        section.refresh_from_db()
+        assert section.held == ""
 
 
 class TestBroken:
     @pytest.fixture
     def section(self, publish):
-        """Labels on four pages."""
+        """Labels on five pages."""
         Label.objects.bulk_create([Label(code=f"code-{n:02}") for n in range(20)])
         return publish(LabelSource)
 
-    def swap(self, section):
-        """Leave bounds as a collation would that sorts the other way round."""
-        pages = plan_of(section)
+    def swap(self, section, first=0):
+        """Leave bounds as a collation would that sorts the other way round.
+
+        The pages before the first one stay.
+        """
+        pages = plan_of(section)[first:]
         bounds = [page.low for page in pages[1:]][::-1]
-        section.pages.update(low=None)
         for page, low, high in zip(
-            pages, [None, *bounds], [*bounds, None], strict=True
+            pages, [pages[0].low, *bounds], [*bounds, None], strict=True
         ):
             section.pages.filter(pk=page.pk).update(low=low, high=high)
 
@@ -138,18 +259,30 @@ class TestBroken:
         """The plan stays."""
         assert not is_broken(section)
         refresh()
-        assert numbers(section) == [1, 2, 3, 4]
+        assert numbers(section) == [1, 2, 3, 4, 5]
 
     def test_bounds_that_do_not_ascend_get_a_new_plan(self, section, caplog, crawl):
         """The refresh says so, and every row is listed once again."""
         self.swap(section)
         assert is_broken(section)
         refresh((), Options(allow_shrink=True))
-        assert "is broken, so it gets a new one" in caplog.text
+        assert "is broken: it gets a new one" in caplog.text
         assert everything(crawl()) == [
             f"https://example.com/labels/code-{n:02}/" for n in range(20)
         ]
         assert not is_broken(Section.objects.get(pk=section.pk))
+
+    def test_pages_whose_bounds_stay_are_rendered_anew(self, section, crawl):
+        """Between the same two bounds there are other rows in another order."""
+        self.swap(section, first=1)
+        # As if the order of before had put another row on the first page.
+        Label.objects.filter(pk="code-02")._raw_delete("default")
+        Label.objects.bulk_create([Label(code="code-01a")])
+        refresh((), Options(allow_shrink=True))
+        assert section.pages.get(number=1).state == "active"
+        assert crawl()["/sitemap-products-1.xml"] == [
+            f"https://example.com/labels/code-{n}/" for n in ("00", "01", "01a", "03")
+        ]
 
     def test_the_next_refresh_leaves_the_new_plan_alone(self, section):
         """It is mended once."""

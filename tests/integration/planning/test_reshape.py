@@ -8,7 +8,8 @@ import pytest
 from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.core.compression import DocumentWriter
 from django_sitemaps_plus.models import Section
 from tests.integration.documents import locs, read_index

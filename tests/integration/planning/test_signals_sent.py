@@ -7,7 +7,8 @@ from contextlib import contextmanager
 import pytest
 
 from django_sitemaps_plus.building import publications
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import _Refresh, refresh
 from django_sitemaps_plus.core.diff import diff
 from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.registry import registry
@@ -161,6 +162,21 @@ class TestUrlsChanged:
         assert total(heard) == {"added": url(15)}
         assert [told["announce"] for told in heard] == [False]
 
+    def test_a_new_plan_is_not_announced_for_a_change_on_one_of_its_pages(
+        self, section, monkeypatch
+    ):
+        """That change is told by the build that follows, not all that moved."""
+        registry.unregister("products")
+        registry.register("products", limited(7))
+        monkeypatch.setattr(publications, "tell", lambda: 0)
+        with hearing(urls_changed):
+            with monkeypatch.context() as patch:
+                patch.setattr(_Refresh, "_settle", lambda self, section: False)
+                refresh((), Options(replan=True))
+            section.pages.filter(state="coming").update(announce=True)
+            refresh()
+        assert [found.announce for found in Publication.objects.all()] == [False]
+
     def test_an_unchanged_page_tells_nothing(self, section):
         """A save that shows nowhere is no news."""
         with hearing(urls_changed) as heard:
@@ -237,7 +253,8 @@ class TestUrlsChanged:
             publication = Publication.objects.get()
             assert publication.old == [before]
             assert publication.new == [objects(section)[1]]
-            assert publications.publication_diff(publication).added == url(55)
+            [found] = publications.publication_diffs(publication)
+            assert found.added == url(55)
 
 
 class TestPageBuilt:

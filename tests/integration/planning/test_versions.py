@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import marking

@@ -67,7 +67,7 @@ class TestKeyTypes:
             limit = 5
 
         pages = [locs(page) for page in pages_of(Source)]
-        assert [len(page) for page in pages] == [5, 5, 5, 5, 3]
+        assert [len(page) for page in pages] == [4, 4, 4, 4, 4, 3]
         assert sorted(all_locs(pages_of(Source))) == sorted(
             [f"https://example.com/shops/{shop.pk}/" for shop in Shop.objects.all()]
         )
@@ -80,7 +80,7 @@ class TestKeyTypes:
         class Source(ModelSource):
             model = Label
             location = Route("label-detail", code="code")
-            limit = 3
+            limit = 4
 
         ordered = list(Label.objects.order_by("pk").values_list("pk", flat=True))
         assert [key_range.low for key_range in plan_of(Source)] == [
@@ -101,7 +101,7 @@ class TestKeyTypes:
         class Source(ModelSource):
             model = Label
             location = "path"
-            limit = 2
+            limit = 3
 
             def get_queryset(self):
                 return super().get_queryset().annotate(path=F("code"))
@@ -113,7 +113,7 @@ class TestKeyTypes:
     def test_another_unique_column_is_a_key(self):
         """key="slug" cuts by slug."""
         make_products(12)
-        source = limited(5, key="slug")
+        source = limited(7, key="slug")
         assert [key_range.low for key_range in plan_of(source)] == [
             None,
             "product-00005",
@@ -224,12 +224,22 @@ class TestQueries:
         ]
         assert skipped == [10] * 5
 
-    def test_is_larger_than_counts_exactly(self):
-        """The probe tells n rows from more than n."""
-        make_products(5)
+    @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 9])
+    @pytest.mark.parametrize("rows", [0, 1, 5, 6, 7])
+    def test_a_bounded_plan_tells_so_many_rows_from_more(self, step, rows):
+        """Exactly, wherever its last page ends."""
+        made = make_products(6)
         source: Any = ProductSource()
-        assert [source.is_larger_than(rows, None) for rows in (4, 5, 6)] == [
-            True,
-            False,
-            False,
-        ]
+        expected = [str(product.pk) for product in made[::step]]
+        found = source.bounded_keys(step, rows, None)
+        assert found == (expected if rows >= 6 else None)
+
+    def test_a_bounded_plan_of_a_large_table_is_bounded(
+        self, django_assert_max_num_queries
+    ):
+        """It ends once it has seen too many rows, and counts nothing before."""
+        make_products(50)
+        source: Any = ProductSource()
+        with django_assert_max_num_queries(8) as queries:
+            assert source.bounded_keys(5, 20, None) is None
+        assert not [q for q in queries.captured_queries if "COUNT(" in q["sql"]]

@@ -11,8 +11,10 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from django_sitemaps_plus import Source, ViewSource, notify_changed
+from django_sitemaps_plus.building import audit
 from django_sitemaps_plus.building import refresh as refreshing
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page, Section
 from tests.integration.shop import ProductSource, limited, make_products
 from tests.testapp.models import Product
@@ -138,7 +140,7 @@ class TestAudit:
 
     def test_it_stays_within_its_budget(self, section, settings, monkeypatch):
         """The pages longest unchecked come first; the rest waits for the next."""
-        monkeypatch.setattr(refreshing, "AUDIT_PAGES", 1)
+        monkeypatch.setattr(audit, "AUDIT_PAGES", 1)
         make_older(section, 90_000)
         section.pages.filter(number=3).update(checked_at=Now() - timedelta(days=9))
         ticks = iter(range(1_000))

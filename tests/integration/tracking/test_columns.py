@@ -8,7 +8,8 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Lower, Now
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from tests.integration.shop import limited, make_products
 from tests.testapp.models import Book, Product
 

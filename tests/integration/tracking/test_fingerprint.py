@@ -9,16 +9,18 @@ from datetime import UTC, date, datetime
 
 import pytest
 from django.contrib.sitemaps import GenericSitemap
+from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus import Route
+from django_sitemaps_plus.building.claims import claim, release
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import Site, get_site
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.testing import temporary_source
-from django_sitemaps_plus.tracking.fingerprint import fingerprint
+from django_sitemaps_plus.tracking.fingerprint import check_fingerprint, fingerprint
 from tests.integration.shop import limited, make_products
 from tests.testapp.models import Label, Product
 
@@ -240,6 +242,27 @@ class TestDeploys:
         finally:
             urls_changed.disconnect(hear)
         assert heard == {False: 3, True: 3}
+
+    def test_pages_that_were_parked_are_tried_again(self, section):
+        """What made them fail may be what the deploy has mended."""
+        section.pages.filter(number=2).update(
+            attempts=MAX_ATTEMPTS, error="it broke", wanted=F("wanted") + 1
+        )
+        refresh()
+        assert dirty(section) == [2]
+        self.deploy(changefreq="daily")
+        refresh()
+        assert dirty(section) == []
+
+    def test_a_page_given_up_after_a_deploy_has_no_attempts(self, section):
+        """Its builder takes back an attempt that the deploy has taken already."""
+        section.pages.update(wanted=F("wanted") + 1)
+        pages = claim([section.pk])
+        self.deploy(changefreq="daily")
+        check_fingerprint(section, registry.get("products"), get_site())
+        release(pages)
+        found = section.pages.values_list("attempts", flat=True)
+        assert list(found) == [0, 0]
 
     def test_a_changed_limit_marks_nothing(self, section):
         """It is followed as pages are rendered, or at once by --replan."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta
+from itertools import chain
 
 import pytest
+from django.db import models
 from django.utils import timezone
 
 from django_sitemaps_plus.building.refresh import refresh
@@ -105,6 +107,62 @@ class TestFinding:
         assert look(section) in ([], [1])
         update(0, NOW - MINUTE)
         assert look(section) == [1]
+
+
+def published(self):
+    return Product.objects.filter(published=True)
+
+
+class TestRowsThatLeave:
+    """They are on a page, and in the queryset no longer."""
+
+    def test_rows_updated_out_of_the_filter_are_gone(self, clock, publish, crawl):
+        """A refresh is enough; nothing was told, and nothing audited."""
+        make_products(12)
+        publish(limited(3, get_queryset=published))
+        assert len(list(chain.from_iterable(crawl().values()))) == 12
+        rows = Product.objects.filter(slug__in=["product-00004", "product-00009"])
+        rows.update(published=False, updated_at=NOW - MINUTE)
+        refresh()
+        listed = list(chain.from_iterable(crawl().values()))
+        assert len(listed) == 10
+        assert not {url for url in listed if "00004" in url or "00009" in url}
+
+    def test_a_manager_that_filters_hides_nothing(self, clock, publish, monkeypatch):
+        """The look-back reads by the base manager of the model."""
+
+        class Published(models.Manager):
+            def get_queryset(self):
+                return super().get_queryset().filter(published=True)
+
+        manager = Published()
+        manager.contribute_to_class(Product, "listed")
+        monkeypatch.setattr(Product._meta, "local_managers", [manager])
+        Product._meta._expire_cache()
+        try:
+            assert isinstance(Product._default_manager, Published)
+            Product._base_manager.bulk_create(
+                [Product(slug=f"p-{n}", updated_at=NOW) for n in range(6)]
+            )
+            section = publish(limited(3))
+            rows = Product._base_manager.filter(slug="p-4")
+            rows.update(published=False, updated_at=NOW - MINUTE)
+            assert look(section) == [2]
+        finally:
+            monkeypatch.undo()
+            Product._meta._expire_cache()
+            del Product.listed
+
+    @pytest.mark.django_db(transaction=True)
+    def test_a_refresh_without_changes_takes_at_most_ten_queries(
+        self, clock, publish, django_assert_max_num_queries
+    ):
+        """Looking at every row by its date costs no more of them."""
+        make_products(12)
+        publish(limited(3, get_queryset=published))
+        refresh()
+        with django_assert_max_num_queries(10):
+            refresh()
 
 
 class TestWhereItDoesNotLook:

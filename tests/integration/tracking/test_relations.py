@@ -197,6 +197,59 @@ class TestManyToMany:
         assert dirty(section) == [1]
 
 
+class ShelfSource(BookSource):
+    """Authors, whose pages depend on the tags of their books."""
+
+    model = Author
+    limit = 2
+    location = Route("book-detail", slug="pk")
+    priority = Count("book__tags__name") * 0.0 + 0.5
+
+
+class TestManyToManyFurtherAway:
+    """Five authors, two a page; the books of the first are on page 1, and so on."""
+
+    @pytest.fixture
+    def shelves(self, publish):
+        authors = [Author.objects.create(name=f"{n}") for n in range(5)]
+        books = [make_books(author, 2, f"b{author.pk}")[0] for author in authors]
+        tag, other = Tag.objects.create(name="t"), Tag.objects.create(name="o")
+        books[3].tags.add(tag)
+        return publish(ShelfSource), books, tag, other
+
+    @pytest.mark.parametrize(
+        ("act", "pages"),
+        [
+            (lambda books, tag, other: books[0].tags.add(tag), [1]),
+            (lambda books, tag, other: books[3].tags.remove(tag), [2]),
+            (lambda books, tag, other: books[3].tags.clear(), [2]),
+            (lambda books, tag, other: books[3].tags.set([other]), [2]),
+            (lambda books, tag, other: tag.book_set.add(books[4]), [2, 3]),
+            (lambda books, tag, other: tag.book_set.remove(books[3]), [2]),
+            (lambda books, tag, other: tag.book_set.clear(), [1, 2, 3]),
+            (lambda books, tag, other: books[0].save(), [1]),
+            (lambda books, tag, other: tag.save(), [2]),
+        ],
+        ids=[
+            *("near-add", "near-remove", "near-clear", "near-set", "far-add"),
+            *("far-remove", "far-clear", "near-save", "far-save"),
+        ],
+    )
+    def test_a_relation_that_is_changed_marks_the_rows_that_lead_there(
+        self, shelves, act, pages
+    ):
+        """And no others, as long as anybody knows which."""
+        section, *things = shelves
+        act(*things)
+        assert noticed(section, ShelfSource()) == pages
+
+    def test_it_is_one_change_by_the_path_of_the_relation_before(self, shelves):
+        """However many rows lead to the book."""
+        _, books, tag, _ = shelves
+        books[0].tags.add(tag)
+        assert recorded() == [("related", str(books[0].pk), "book")]
+
+
 def test_signals_and_relations_together_are_published(publish, library):
     """After one refresh nothing is dirty, and no change is left."""
     one, books, two, _ = library

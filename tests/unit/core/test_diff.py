@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import html
 import re
+import tracemalloc
+from functools import partial, reduce
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from django_sitemaps_plus.core.diff import Diff, diff
+from django_sitemaps_plus.core.diff import Diff, diff, diff_parts
 
 HEAD = b'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="http://x/0.9">\n'
 TAIL = b"</urlset>\n"
@@ -144,3 +146,64 @@ class TestRandomDocuments:
         edited = [*entries[:start], *others[:3], *entries[max(start, stop) :]]
         old, new = [document(*entries)], [document(*edited)]
         assert diff(old, new) == plain(old, new)
+
+
+def in_parts(old, new, max_bytes=1 << 20):
+    """Return the difference that comes in parts, as a whole."""
+    parts = diff_parts(lambda: iter(old), lambda: iter(new), max_bytes)
+    return reduce(
+        lambda a, b: Diff(
+            sorted(a.added + b.added),
+            sorted(a.updated + b.updated),
+            sorted(a.removed + b.removed),
+        ),
+        parts,
+        Diff(),
+    )
+
+
+class TestParts:
+    @given(PAGES, PAGES)
+    def test_it_agrees_with_a_plain_comparison(self, old, new):
+        """URLs may repeat, move, and differ in anything."""
+        assert in_parts(old, new) == plain(old, new)
+
+    @settings(max_examples=30)
+    @given(PAGES, PAGES)
+    def test_it_agrees_where_too_much_differs(self, old, new):
+        """Then every part is compared by itself."""
+        assert in_parts(old, new, 60) == plain(old, new)
+
+    def test_each_url_is_in_one_part(self):
+        """Nobody is told of a change twice."""
+        old = [document(*urls(200))]
+        new = [document(*[(url, "x") for url, _ in urls(200, first=100)])]
+        parts = list(diff_parts(lambda: iter(old), lambda: iter(new), 2_000))
+        told = [url for part in parts for url in part.added + part.updated]
+        assert len(parts) > 4
+        assert len(told) == len(set(told)) == 200
+
+    @pytest.mark.parametrize(
+        ("shift", "rest"), [(130, ""), (0, "x")], ids=["few changes", "all change"]
+    )
+    def test_memory_does_not_grow_with_the_pages(self, shift, rest):
+        """A new plan of 32 pages takes what one of eight takes."""
+        peaks = []
+        for pages in (8, 32):
+            entries = urls(pages * 200)
+            old, new = cut(entries, 200), cut(entries[shift:], 170, rest)
+            parts = diff_parts(partial(iter, old), partial(iter, new), 100_000)
+            tracemalloc.start()
+            total = sum(len(part.removed) + len(part.updated) for part in parts)
+            peaks.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+            assert total == (shift or len(entries))
+        assert peaks[1] < 2 * peaks[0]
+
+
+def cut(entries, size, rest=""):
+    """Return pages of so many entries each."""
+    return [
+        document(*[(url, rest) for url, _ in entries[start : start + size]])
+        for start in range(0, len(entries), size)
+    ]

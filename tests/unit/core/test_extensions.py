@@ -50,10 +50,13 @@ class TestAlternate:
 
     @pytest.mark.parametrize(
         "code",
-        ["", "d", "german", "de_DE", "de-", "-de", "de\n", "d\u00e9", "X-DEFAULT", "*"],
+        [
+            *("", "d", "german", "de_DE", "de-", "-de", "de\n", "d\u00e9", "X-DEFAULT"),
+            *("*", "de-1996", "ca-valencia", "zh-TW-Hant", "en-x-twain", "es-41"),
+        ],
     )
     def test_anything_else_is_refused(self, code):
-        """A locale name with an underscore too."""
+        """An underscore, and subtags that no search engine reads, too."""
         with pytest.raises(ValueError, match="is no language code"):
             Alternate(code, URL)
 

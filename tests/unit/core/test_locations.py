@@ -159,6 +159,14 @@ class TestEncodeUrl:
         with pytest.raises(ValueError, match="is no host"):
             encode_url(f"https://{authority}/")
 
+    @pytest.mark.parametrize("host", ["shop.example", "SHOP.example", "[::1]"])
+    def test_a_port_above_65_535_is_refused(self, host):
+        """There is none, so nobody could fetch it."""
+        for port in (0, 9_999, 10_000, 65_535):
+            assert encode_url(f"http://{host}:{port}/").endswith(f":{port}/")
+        with pytest.raises(ValueError, match="port above 65,535"):
+            encode_url(f"http://{host}:65536/")
+
     @pytest.mark.parametrize("path", ["/\ud800", "/a?\udfff", "/#\udc80", "/\udcffx"])
     def test_a_lone_surrogate_is_refused(self, path):
         """No UTF-8 can express half a character."""
@@ -281,3 +289,12 @@ class TestAbsoluteUrl:
         """The limit is that of the whole URL."""
         with pytest.raises(ValueError, match="at most 2,047"):
             absolute_url("/" + "a" * 2_030, ORIGIN)
+
+    def test_12_characters_are_the_least(self):
+        """The protocol's schema says so of locations, and of nothing else."""
+        assert absolute_url("/b", "http://a.xy") == "http://a.xy/b"
+        assert absolute_url("http://a.xyz", None) == "http://a.xyz"
+        for location, origin in (("/", "http://a.b"), ("http://a.xy", None)):
+            with pytest.raises(ValueError, match="has at least 12"):
+                absolute_url(location, origin)
+        assert encode_url("http://a.b/") == "http://a.b/"

@@ -123,8 +123,8 @@ class TestItems:
         assert read(Letters, KeyRange("1", "2"))[0] == (
             "<url><loc>https://shop.example/b/</loc></url>\n"
         )
-        assert source.is_larger_than(2, SITE)
-        assert not source.is_larger_than(3, SITE)
+        assert source.bounded_keys(2, 2, SITE) is None
+        assert source.bounded_keys(2, 3, SITE) == ["0", "2"]
 
     def test_the_origin_is_ours_and_the_protocol_may_be_its_own(self):
         """As contrib decides it."""
@@ -192,3 +192,21 @@ class TestLanguages:
             assert 'hreflang="en-us" href="https://shop.example/en-us/a/"' in line
             assert 'hreflang="de" href="https://shop.example/de/a/"' in line
             assert 'hreflang="x-default" href="https://shop.example/a/"' in line
+
+    def test_a_language_that_no_crawler_reads_is_left_out_alone(self):
+        """Its own entry stays, and so do the links to the others."""
+
+        class Translated(Letters):
+            i18n = True
+            alternates = True
+            languages = ("de", "de-1996")
+
+            def items(self):
+                return ["a"]
+
+            def location(self, item):
+                return f"/{get_language()}/{item}/"
+
+        text, tally = read(Translated)
+        assert text.count('hreflang="de"') == tally.entries == 2
+        assert tally.dropped == 2

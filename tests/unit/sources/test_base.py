@@ -70,12 +70,13 @@ class TestPages:
         assert source.made == 20
 
     def test_whether_it_is_larger_is_found_early(self):
-        """By reading one more than asked about."""
+        """By reading little more than asked about."""
         source = Numbers(1_000)
-        assert source.is_larger_than(5, SITE)
-        assert source.made == 6
-        assert not Numbers(5).is_larger_than(5, SITE)
-        assert not Numbers(0).is_larger_than(0, SITE)
+        assert source.bounded_keys(5, 10, SITE) is None
+        assert source.made <= 22
+        assert Numbers(10).bounded_keys(5, 10, SITE) == ["0", "5"]
+        assert Numbers(0).bounded_keys(5, 0, SITE) == []
+        assert Numbers(1).bounded_keys(5, 0, SITE) is None
 
     @pytest.mark.parametrize(
         ("limit", "most"), [(10_000, 11_000), (5, 5), (50_000, MAX_ENTRIES)]

@@ -106,6 +106,15 @@ class TestFastLines:
             _, renderer = compiled(location=Route("re-any", a="slug"))
         assert renderer.fast is None
 
+    def test_a_short_origin_goes_row_by_row(self):
+        """A location of it may have fewer than the 12 characters that it must have."""
+        declared = {"model": Product, "location": "slug"}
+        source = type("ShortSource", (ModelSource,), declared)()
+        _, renderer = compile_renderer(source, "default", Site("default", "http://a.b"))
+        tally = Tally("s")
+        assert renderer.render([("/",), ("/b",)], tally).count("<url>") == 1
+        assert (tally.entries, tally.skipped) == (1, 1)
+
     def test_constants_are_written_in_their_final_form(self):
         """Also by the fast way."""
         _, renderer = compiled(changefreq="daily", priority=Decimal("0.50"))

@@ -112,7 +112,7 @@ class TestValues:
             ("images", 5),
             ("videos", [URL]),
             ("news", "news"),
-            ("alternates", [("de", URL)]),
+            ("alternates", 5),
         ],
     )
     def test_a_bad_one_is_dropped_alone(self, name, value):
@@ -164,6 +164,16 @@ class TestExtensions:
         text, tally = render(["/a/"], images=[Image(URL)], news="news")
         assert "<image:image>" in text
         assert tally.dropped == 1
+
+    def test_a_bad_language_version_does_not_take_the_others_along(self):
+        """They may be pairs, which are checked one by one."""
+        pairs = [("de", URL), ("de-1996", URL), ("en", "/relative/"), "x", ("fr", URL)]
+        text, tally = render(["/a/"], alternates=pairs)
+        assert [code for code in ("de", "en", "fr") if f'"{code}"' in text] == [
+            "de",
+            "fr",
+        ]
+        assert (tally.entries, tally.dropped) == (1, 3)
 
     def test_each_kind_has_its_namespace(self):
         """As the document's root declares it."""

@@ -2,48 +2,52 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
+from collections.abc import Iterator
+from itertools import chain
 
 import pytest
 
-from django_sitemaps_plus.core.renderers import IndexItem, render_index
+from django_sitemaps_plus.core.renderers import page_lines, render_index
 
 from .golden import golden
 
-ITEMS = [
-    IndexItem("https://shop.example/sitemap-products-1.xml"),
-    IndexItem("https://shop.example/sitemap-products-2.xml", date(2026, 11, 20)),
-    IndexItem(
-        "https://shop.example/b\u00fccher/sitemap.xml?a=1&b=2",
-        datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
-    ),
-]
+PRODUCTS = "https://shop.example/sitemap-products-1.xml"
+BOOKS = "https://shop.example/b\u00fccher/sitemap.xml?a=1&b=2"
 
 
 class TestRenderIndex:
     def test_a_page_is_a_line(self):
-        """The golden file shows each form of an item."""
-        assert b"".join(render_index(ITEMS)) == golden("index.xml")
+        """The golden file shows each form of one."""
+        lines = chain(
+            page_lines(PRODUCTS, 1, [(1, None), (2, "2026-11-20")]),
+            page_lines(BOOKS, 2, [(2, "2026-11-20T09:30:00+00:00")]),
+        )
+        assert b"".join(render_index(lines)) == golden("index.xml")
 
     def test_it_is_a_stream(self):
-        """An item is asked for when the one before has been taken."""
-        items = iter(ITEMS)
-        pieces = render_index(items)
+        """Few lines are held at a time."""
+        taken: list[int] = []
+
+        def lines() -> Iterator[str]:
+            for number in range(10_000):
+                taken.append(number)
+                yield f"<sitemap>{number}</sitemap>\n"
+
+        pieces = render_index(lines())
         next(pieces)
         next(pieces)
-        assert next(items) is ITEMS[1]
+        assert len(taken) <= 1_000
 
 
-class TestIndexItem:
-    @pytest.mark.parametrize("loc", ["/sitemap.xml", "", "ftp://shop.example/"])
-    def test_its_location_is_checked(self, loc):
+class TestPageLines:
+    def test_only_the_last_number_of_the_url_is_the_page(self):
+        """A host or a section may have the same digits."""
+        sample = "https://shop7.example/sitemap-top7-7.xml"
+        (line,) = page_lines(sample, 7, [(8, None)])
+        assert "https://shop7.example/sitemap-top7-8.xml" in line
+
+    @pytest.mark.parametrize("loc", ["/sitemap-a-1.xml", "", "ftp://shop.example/1"])
+    def test_the_location_is_checked(self, loc):
         """As that of an entry."""
         with pytest.raises(ValueError, match="is no absolute"):
-            IndexItem(loc)
-
-    def test_its_lastmod_is_checked(self):
-        """An item that exists can be written."""
-        with pytest.raises(ValueError, match="no time zone"):
-            IndexItem("https://shop.example/", datetime(2026, 1, 1))  # noqa: DTZ001
-        with pytest.raises(TypeError, match="is no date"):
-            IndexItem("https://shop.example/", "2026-01-01")
+            list(page_lines(loc, 1, [(1, None)]))

@@ -1,0 +1,13 @@
+"""The Celery app of the test project; tests/servers/workers.py runs it."""
+
+from __future__ import annotations
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.worker_settings")
+
+app = Celery("tests", set_as_current=True)
+app.config_from_object("django.conf:settings", namespace="CELERY")
+app.autodiscover_tasks()

@@ -1,0 +1,157 @@
+"""The app's own rows are read and written on the one database that the router names."""
+
+from __future__ import annotations
+
+import io
+from itertools import chain
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import DatabaseError, connections
+
+from django_sitemaps_plus.building import reshape
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.signals import urls_changed
+from tests.integration.builds import build
+from tests.integration.rows import ReadsReplica, RowsElsewhere, make_tables, refused
+from tests.integration.shop import limited, make_products, product_urls
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+
+def is_ours(sql: str) -> bool:
+    """Tell queries of the app's own rows; changes lie beside the objects."""
+    return "sitemaps_plus_" in sql and "sitemaps_plus_change" not in sql
+
+
+def rename_first() -> None:
+    product = Product.objects.using("default").order_by("pk")[0]
+    product.slug = "renamed"
+    product.save(using="default", update_fields=["slug"])
+
+
+def urls(crawl: Any) -> list[str]:
+    """Return all that a crawler finds, in its order."""
+    return list(chain.from_iterable(crawl().values()))
+
+
+def live_through_everything(crawl: Any) -> None:
+    """Plan, build, serve, note a save, refresh, replan, audit and ask for the state."""
+    found: list[str] = []
+
+    def note(updated: list[str], added: list[str], **kwargs: Any) -> None:
+        found.extend([*updated, *added])
+
+    urls_changed.connect(note)
+    try:
+        assert build().problems == []
+        assert urls(crawl) == product_urls(range(25))
+        rename_first()
+        assert refresh().sections[0].stored == 1
+    finally:
+        urls_changed.disconnect(note)
+    assert found[-1] == "https://example.com/products/renamed/"
+    assert found[-1] in urls(crawl)
+    Product.objects.using("default").order_by("-pk")[0].delete(using="default")
+    call_command("build_sitemaps", replan=True, full=True, verbosity=0)
+    call_command("sitemap_status", json=True, stdout=io.StringIO())
+    assert len(urls(crawl)) == 24
+
+
+class TestReplica:
+    """A router that reads from a replica, which has none of our tables."""
+
+    def test_nothing_of_ours_is_read_there(
+        self, sections, settings, other_database, crawl
+    ):
+        """What a builder has just claimed or marked a replica may not have yet."""
+        make_products(25)
+        sections.register("products", limited(10))
+        settings.DATABASE_ROUTERS = [ReadsReplica(other_database)]
+        with refused(other_database, lambda sql: "sitemaps_plus_" in sql):
+            live_through_everything(crawl)
+
+    def test_rows_are_reloaded_from_the_primary(
+        self, sections, settings, other_database
+    ):
+        """So are those that a row refers to, and fields that were left out."""
+        make_products(3)
+        sections.register("products", limited(10))
+        build()
+        settings.DATABASE_ROUTERS = [ReadsReplica(other_database)]
+        page = Page.objects.get(number=1)
+        page.refresh_from_db()
+        assert page.section.name == "products"
+        assert Page.objects.with_section().get(number=1).section.seen
+        assert (
+            Section.objects.get_or_create(site="default", name="products")[1] is False
+        )
+
+
+class TestElsewhere:
+    """A router that puts the app on another database than the rows that it lists."""
+
+    @pytest.fixture(autouse=True)
+    def elsewhere(self, sections: Any, settings: Any, other_database: str) -> str:
+        """Have products by default, and the app's rows on the other database."""
+        make_products(25)
+        make_tables(other_database)
+        sections.register("products", limited(10))
+        settings.DATABASE_ROUTERS = [RowsElsewhere(other_database)]
+        return other_database
+
+    def test_nothing_of_ours_is_asked_of_the_default(self, crawl):
+        """But changes, which are written in the transaction of their object."""
+        with refused("default", is_ours):
+            live_through_everything(crawl)
+
+    def test_changes_are_recorded_beside_the_object(self, elsewhere):
+        """A rollback of the save takes its change along."""
+        build()
+        rename_first()
+        assert Change.objects.using("default").count() == 1
+        assert Change.objects.using(elsewhere).count() == 0
+        refresh()
+        assert Change.objects.using("default").count() == 0
+
+    def test_a_flip_is_one_transaction_there(self, elsewhere):
+        """Where its last page fails, none of them is flipped."""
+        build()
+        Product.objects.update(name="same")  # no signal, and another build is full
+        Product.objects.filter(slug="product-00001").update(slug="renamed")
+        before = list(Page.objects.order_by("pk").values_list("object", "built"))
+        flips: list[str] = []
+
+        def fail_third(execute: Any, sql: str, *rest: Any) -> Any:
+            flips.extend([sql] * (sql.startswith("UPDATE") and "gzip_hash" in sql))
+            if len(flips) >= 3:
+                raise DatabaseError("the third pointer")
+            return execute(sql, *rest)
+
+        with (
+            connections[elsewhere].execute_wrapper(fail_third),
+            pytest.raises(Exception, match="the third pointer"),
+        ):
+            build()
+        after = list(Page.objects.order_by("pk").values_list("object", "built"))
+        assert after == before
+
+    def test_a_merge_is_one_transaction_there(self, elsewhere, monkeypatch):
+        """Where its second page is lost meanwhile, the first keeps its range."""
+        build()
+        before = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
+        Product.objects.filter(slug__gte="product-00003").delete()
+        real = reshape.pointer
+
+        def lose(page: Any, *args: Any) -> Any:
+            Page.objects.filter(number__gt=page.number).update(token="another's")
+            return real(page, *args)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(reshape, "pointer", lose)
+            build(allow_shrink=True)
+        after = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
+        assert after == before

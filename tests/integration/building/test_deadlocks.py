@@ -1,0 +1,208 @@
+"""Many at work on the same pages: nobody is told that a transaction lost."""
+
+from __future__ import annotations
+
+import random
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection, transaction
+from django.db.models import F, Value
+from django.db.models.functions import Concat
+
+from django_sitemaps_plus.building.claims import claim
+from django_sitemaps_plus.building.page import BuiltPage
+from django_sitemaps_plus.building.publisher import flip
+from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.tracking.marking import mark_all, mark_keys
+from django_sitemaps_plus.transactions import TRIES, has_lost
+from tests.integration.builds import build
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+#: Seconds after which a thread that waits has hung.
+HANG = 240
+
+ROUNDS = 4
+
+
+@pytest.fixture
+def many_pages(sections: Any) -> Iterator[None]:
+    """Publish two sections of sixty pages, and listen to their publications."""
+    make_products(60)
+    for name in ("a", "b"):
+        sections.register(name, limited(1))
+    urls_changed.connect(listen)
+    build()
+    yield
+    urls_changed.disconnect(listen)
+
+
+def listen(**kwargs: Any) -> None:
+    """Make flips leave publications."""
+
+
+def build_all(number: int) -> None:
+    """Build everything, in pieces as the pages change."""
+    build()
+
+
+def edit(number: int) -> None:
+    """Save rows in any order, and refresh."""
+    for product in Product.objects.order_by("?")[:20]:
+        product.slug = f"{product.slug.partition('-x')[0]}-x{number}"
+        product.save(update_fields=["slug"])
+    refresh()
+
+
+def mark(number: int) -> None:
+    """Mark all pages, in whatever order their keys come."""
+    keys = list(Product.objects.values_list("pk", flat=True))
+    for section in Section.objects.exclude(name="").order_by("?"):
+        space = registry.get(section.name).key_space()
+        for _ in range(10):
+            random.shuffle(keys)
+            mark_all(section, announce=bool(number % 2))
+            mark_keys(section, space, keys[:30])
+    refresh((), Options(replan=not number))
+
+
+def failures_of(works: list[Callable[[int], object]]) -> list[str]:
+    """Do things at once; return what they raised, in words."""
+    failures: list[str] = []
+
+    def run(work: Callable[[int], object]) -> None:
+        try:
+            for number in range(ROUNDS):
+                work(number)
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is reported
+            failures.append(f"{work.__name__}: {type(error).__name__}: {error}")
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=run, args=[work], daemon=True) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(HANG)
+    assert not any(thread.is_alive() for thread in threads)
+    return failures
+
+
+@contextmanager
+def losing(times: int) -> Iterator[list[str]]:
+    """Make as many flips lose against another transaction; give those that did."""
+    lost: list[str] = []
+
+    def wrapper(execute: Any, sql: str, *rest: Any) -> Any:
+        if sql.startswith("UPDATE") and "gzip_hash" in sql and len(lost) < times:
+            lost.append(sql)
+            raise OperationalError("database is locked")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(wrapper):
+        yield lost
+
+
+@pytest.fixture
+def changed(sections: Any) -> None:
+    """Publish three pages, then change each."""
+    make_products(3)
+    sections.register("products", limited(1))
+    build()
+    Product.objects.update(name="new", slug=Concat("slug", Value("-x")))
+
+
+class TestFlips:
+    """A flip that loses is tried again, and in the end left to the next claim."""
+
+    def test_once_is_not_noticed(self, changed):
+        """The pages are not rendered again either."""
+        with losing(1) as lost:
+            (section,) = build().sections
+        assert (len(lost), section.errors) == (1, [])
+        assert (section.rendered, section.stored) == (3, 3)
+
+    def test_often_costs_the_pages_an_attempt(self, changed):
+        """They are claimed once more, each alone; nothing ends."""
+        with losing(TRIES) as lost:
+            report = build()
+        assert (len(lost), report.problems) == (TRIES, [])
+        assert report.sections[0].stored == 3
+        assert not Page.objects.filter(attempts__gt=0).exists()
+
+    def test_always_parks_them(self, changed):
+        """So a build ends, and says that something is left to do."""
+        with losing(10_000):
+            problems = build(["products"]).problems
+        assert problems == [
+            "products: 3 pages are still to be built; see sitemap_status"
+        ]
+        parked = Page.objects.parked().filter(attempts=MAX_ATTEMPTS)
+        assert parked.count() == 4  # the index too
+        assert build().sections[0].stored == 3
+        assert not Page.objects.dirty().exists()
+
+    def test_in_a_transaction_of_the_callers_nothing_is_tried_again(self, changed):
+        """That one is lost as a whole, and what the database says is for the caller."""
+        ids = list(Section.objects.values_list("pk", flat=True))
+        Page.objects.update(wanted=F("wanted") + 1)
+        with transaction.atomic(), losing(1) as lost:
+            pages = claim(ids)
+            results = [(page, BuiltPage()) for page in pages]
+            with pytest.raises(OperationalError):
+                flip(results)
+            transaction.set_rollback(True)
+        assert len(lost) == 1
+
+
+class Refusal(Exception):
+    """What a driver raises; PostgreSQL's have a state."""
+
+    sqlstate: str | None = None
+
+
+@pytest.mark.parametrize(
+    ("words", "sqlstate", "expected"),
+    [
+        (("deadlock detected",), "40P01", True),
+        (("could not serialize access",), "40001", True),
+        ((1213, "Deadlock found when trying to get lock"), None, True),
+        ((1205, "Lock wait timeout exceeded"), None, True),
+        ((1020, "Record has changed since last read"), None, True),
+        (("database is locked",), None, True),
+        (("database table is locked",), None, True),
+        (("server closed the connection unexpectedly",), None, False),
+        (("canceling statement due to user request",), "57014", False),
+        ((2006, "Server has gone away"), None, False),
+        (("no such column: products.extra",), None, False),
+        ((), None, False),
+    ],
+)
+def test_what_counts_as_lost(words, sqlstate, expected):
+    """Only what may be better the next time."""
+    error = OperationalError(*words)
+    error.__cause__ = Refusal(*words)
+    error.__cause__.sqlstate = sqlstate
+    assert has_lost(error) is expected
+
+
+def test_marks_builds_and_edits_at_once(many_pages, crawl):
+    """Whoever waits for whom, all get through, and the end is the table."""
+    assert failures_of([build_all, build_all, edit, mark, mark]) == []
+    assert build().problems == []
+    assert not Page.objects.dirty().exists()
+    slugs = Product.objects.values_list("slug", flat=True)
+    urls = sorted(f"https://example.com/products/{slug}/" for slug in slugs)
+    found = crawl()
+    for name in ("a", "b"):
+        of = [found[path] for path in found if path.startswith(f"/sitemap-{name}-")]
+        assert sorted(url for page in of for url in page) == urls

@@ -1,0 +1,82 @@
+"""A page that kills whoever builds it is parked, and no page that was near it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus.building.claims import claim
+from django_sitemaps_plus.building.page import build_page
+from django_sitemaps_plus.building.publisher import flip
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from tests.integration.building.overtaking import end_leases
+from tests.integration.builds import build
+from tests.integration.published import page_row
+from tests.integration.shop import limited, make_products
+
+pytestmark = pytest.mark.django_db
+
+POISON = 4
+
+
+@pytest.fixture
+def dirty_pages(sections: Any) -> list[int]:
+    """Have eight pages that were never built; return their section."""
+    make_products(8)
+    sections.register("products", limited(1))
+    build()
+    Page.objects.exclude(number=0).update(wanted=9)
+    return [Section.objects.get(name="products").pk]
+
+
+def builder(sections: list[int]) -> list[list[int]]:
+    """Build until the page comes that ends it; return what was claimed, by number."""
+    claims = []
+    while pages := claim(sections):
+        claims.append([page.number for page in pages])
+        if POISON in claims[-1]:
+            break
+        flip([(page, build_page(page, get_site())) for page in pages])
+    end_leases()
+    return claims
+
+
+def test_only_the_page_that_kills_is_parked(dirty_pages):
+    """Those claimed with it are then built one by one, and in the end before it."""
+    assert builder(dirty_pages) == [[1, 2, 3, 4, 5, 6, 7, 8]]
+    assert builder(dirty_pages) == [[1], [2], [3], [4]]
+    assert builder(dirty_pages) == [[5], [6], [7], [8], [4]]
+    for _ in range(MAX_ATTEMPTS - 3):
+        assert builder(dirty_pages) == [[4]]
+    assert builder(dirty_pages) == []
+    assert list(Page.objects.parked()) == [page_row("products", POISON)]
+
+
+def test_pages_without_a_past_go_first(dirty_pages):
+    """What was claimed in vain keeps nothing back."""
+    Page.objects.filter(number=1).update(attempts=1)
+    assert builder(dirty_pages)[0] == [2, 3, 4, 5, 6, 7, 8]
+
+
+def test_a_claim_reads_no_more_of_the_section_than_it_needs(dirty_pages):
+    """What the look-back remembers may be large."""
+    (page, *_) = claim(dirty_pages)
+    assert page.section.get_deferred_fields() == {"seen"}
+
+
+def test_a_page_that_fails_is_tried_once_however_long_the_build(sections, settings):
+    """Even where its claim is old by the time that the others are built."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 0}
+    make_products(4)
+    sections.register("products", limited(1, on_error="raise", priority=bad_first))
+    for attempts in (1, 2):
+        assert len(refresh().sections[0].errors) == 1
+        assert page_row("products", 1).attempts == attempts
+
+
+def bad_first(self: Any, row: Any) -> float:
+    """Give a priority that is none to the first row."""
+    return 7.0 if row.slug == "product-00000" else 0.5

@@ -1,0 +1,128 @@
+"""A query of the user's that fails keeps back its own section, not the whole run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import F, TextField
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import Cast, Length
+
+from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Page
+from tests.integration.builds import build
+from tests.integration.faults import fail_queries
+from tests.integration.published import age
+from tests.integration.shop import ProductSource, limited, make_products
+from tests.testapp.models import Product
+
+
+def without_column(self: Any) -> Any:
+    """Ask for a column that the table has not: a migration that was forgotten."""
+    rows = ProductSource.get_queryset(self)
+    return rows.annotate(extra=RawSQL("no_such_column", ())).filter(extra=1)
+
+
+IN_AUTOCOMMIT = pytest.mark.django_db(transaction=True)
+IN_TRANSACTION = pytest.mark.django_db()
+
+
+@pytest.fixture(
+    params=[
+        pytest.param(None, marks=IN_AUTOCOMMIT, id="in autocommit"),
+        pytest.param(None, marks=IN_TRANSACTION, id="in a transaction"),
+    ]
+)
+def two_sections(sections: Any) -> None:
+    """Publish two sections, then change a row."""
+    make_products(25)
+    sections.register("products", limited(10))
+    sections.register("others", limited(30))
+    build()
+    age()
+    Product.objects.filter(slug="product-00001").update(slug="renamed")
+
+
+@pytest.fixture
+def broken(two_sections: Any, sections: Any) -> None:
+    """Deploy a source whose table lacks a column."""
+    sections.unregister("products")
+    sections.register("products", limited(10, get_queryset=without_column))
+
+
+class TestSection:
+    def test_a_missing_column_keeps_back_no_other(self, broken, client):
+        """The command names it; what it had published stays."""
+        with pytest.raises(CommandError, match=r"^products: .*no_such_column"):
+            call_command("build_sitemaps", full=True, verbosity=0)
+        assert b"renamed" in client.get("/sitemap-others-1.xml").content
+        assert b"product-00001/" in client.get("/sitemap-products-1.xml").content
+
+    def test_pages_that_cannot_be_read_are_named(self, broken):
+        """Each by itself, with what the database said of it."""
+        Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
+        ids = list(Page.objects.values_list("section_id", flat=True).distinct())
+        counts = loop.Work(get_site(), ids).run()
+        assert len(counts["products"].errors) == 3
+        assert all("no_such_column" in error for error in counts["products"].errors)
+        assert Product.objects.count() == 25, "the connection is of use"
+
+    def test_a_split_that_cannot_be_read_is_named(
+        self, two_sections, sections, monkeypatch
+    ):
+        """The rows are counted only then, and by a query of its own."""
+        sections.unregister("products")
+        sections.register("products", limited(5))
+        source = sections.get("products")
+        count = "SELECT no_such_column FROM testapp_product"
+
+        def refuse(*args: Any) -> int:
+            with connection.cursor() as cursor:
+                cursor.execute(count)
+            return 0
+
+        monkeypatch.setattr(type(source), "max_entries", 5, raising=False)
+        monkeypatch.setattr(type(source), "count", refuse)
+        others, products = build().sections
+        assert "no_such_column" in products.errors[0]
+        assert (others.errors, others.stored) == ([], 1)
+
+
+class TestOurs:
+    def test_a_database_that_cannot_be_read_ends_the_run(self, two_sections):
+        """Then there is nobody to ask what else is to be done."""
+        with (
+            fail_queries(lambda sql: "SAVEPOINT" not in sql, 12),
+            pytest.raises(CommandError, match="server closed the connection"),
+        ):
+            call_command("build_sitemaps", full=True, verbosity=0)
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it ends a backend")
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_broke_is_opened_again(sections):
+    """A statement that was cancelled with its connection costs one page."""
+    made = make_products(25)
+    cut = RawSQL(
+        "CASE WHEN id = %s THEN pg_terminate_backend(pg_backend_pid()) END",
+        (made[12].pk,),
+    )
+
+    def get_queryset(self: Any) -> Any:
+        return ProductSource.get_queryset(self).annotate(
+            cut=Length(Cast(cut, TextField()))
+        )
+
+    sections.register("products", limited(10))
+    build()
+    sections.unregister("products")
+    sections.register(
+        "products", limited(10, get_queryset=get_queryset, priority="cut")
+    )
+    (section,) = build().sections
+    assert [error[:7] for error in section.errors] == ["page 2:"]
+    assert (section.rendered, connection.is_usable()) == (2, True)

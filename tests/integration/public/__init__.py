@@ -1,0 +1,3 @@
+"""The public tree: stable names that web servers serve."""
+
+from __future__ import annotations

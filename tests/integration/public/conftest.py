@@ -1,0 +1,13 @@
+"""Where the public names are."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def public(media_root: Path) -> Path:
+    """Return where the names are."""
+    return media_root / "sitemaps" / "public"

@@ -1,0 +1,167 @@
+"""Public names that somebody damaged, or that a killed builder left, are repaired."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+
+from django_sitemaps_plus.building import public as showing
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Page
+from tests.integration.building.overtaking import rename
+from tests.integration.builds import build
+from tests.integration.public.names import wrong_names
+from tests.integration.published import page_row, path_of
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = "sitemap-products-1.xml.gz"
+
+
+def delete(public: Path) -> None:
+    """Delete one name."""
+    (public / PAGE).unlink()
+
+
+def delete_all(public: Path) -> None:
+    """Delete the directory."""
+    shutil.rmtree(public)
+
+
+def add_other(public: Path) -> None:
+    """Leave the name of a page that does not exist."""
+    (public / "sitemap-products-99.xml.gz").write_bytes(b"old")
+
+
+@pytest.mark.parametrize("damage", [delete, delete_all, add_other])
+def test_a_wrong_number_of_names_is_seen_at_once(products, public, damage):
+    """The next refresh puts it right."""
+    refresh()
+    damage(public)
+    refresh()
+    assert wrong_names(public) == []
+
+
+def replace(public: Path) -> None:
+    """Put another file in the place of one."""
+    (public / PAGE).unlink()
+    (public / PAGE).write_bytes(b"other")
+
+
+def link_to_nothing(public: Path) -> None:
+    """Put a link that leads nowhere in the place of one."""
+    (public / PAGE).unlink()
+    (public / PAGE).symlink_to("nowhere")
+
+
+def cut_off(public: Path) -> None:
+    """Cut off what the name shows, which is the object itself."""
+    with (public / PAGE).open("r+b") as file:
+        file.truncate(10)
+
+
+def empty_all(public: Path) -> None:
+    """Cut off the index too."""
+    for path in public.glob("sitemap*"):
+        path.write_bytes(b"")
+
+
+def look_is_due() -> None:
+    """Let the last look at all names be long ago."""
+    cache.clear()
+
+
+@pytest.mark.parametrize("damage", [replace, link_to_nothing, cut_off, empty_all])
+def test_a_wrong_file_is_seen_in_time(products, public, damage, client, monkeypatch):
+    """And one refresh puts it right: also the object, where it was damaged too."""
+    monkeypatch.setattr(showing, "FEW_NAMES", 0)
+    contents = {path: client.get(path).content for path in ("/sitemap.xml", f"/{PAGE}")}
+    refresh()
+    damage(public)
+    look_is_due()
+    refresh()
+    assert wrong_names(public) == []
+    page = page_row("products", 1)
+    assert (public / PAGE).stat().st_size == page.gzip_size
+    for path, content in contents.items():
+        assert client.get(path).content == content
+    assert not Page.objects.dirty().exists()
+
+
+def test_an_object_that_is_stored_again_is_shown(products, public):
+    """The name was a link to the damaged one."""
+    page = page_row("products", 1)
+    found = path_of(page).read_bytes()
+    path_of(page).write_bytes(found[:-1])
+    build()
+    assert page_row("products", 1).object != page.object
+    assert (public / PAGE).read_bytes() == found
+    assert wrong_names(public) == []
+
+
+def test_what_a_killed_builder_has_flipped_is_shown(products, public, monkeypatch):
+    """By the next refresh, though the number of names is right."""
+    monkeypatch.setattr(showing, "FEW_NAMES", 0)
+    refresh()
+    with monkeypatch.context() as patch:
+        patch.setattr(showing, "show", lambda pages: None)
+        patch.setattr(showing, "look_after", lambda *args, **kwargs: False)
+        rename("a")
+        build()
+        assert len(wrong_names(public)) >= 3
+    refresh()
+    assert wrong_names(public) == []
+
+
+def test_a_builder_paused_before_it_shows_changes_nothing_when_it_wakes(
+    products, public, monkeypatch
+):
+    """Meanwhile another has flipped and shown; a refresh before that shows its flip."""
+    real, todo = showing.show, [1]
+
+    def paused(pages: Any) -> None:
+        if todo:
+            todo.clear()
+            refresh()
+            assert wrong_names(public) == []
+            rename("b")
+            build()
+        real(pages)
+
+    monkeypatch.setattr(showing, "show", paused)
+    rename("a")
+    build()
+    assert todo == []
+    assert wrong_names(public) == []
+
+
+def test_a_name_is_not_looked_at_for_nothing(products, public, monkeypatch):
+    """While their number is right, many are looked at only now and then."""
+    monkeypatch.setattr(showing, "FEW_NAMES", 0)
+    refresh()
+    looks: list[Any] = []
+    monkeypatch.setattr(showing, "repair", lambda site: looks.append(site) or set())
+    refresh()
+    assert looks == []
+    look_is_due()
+    refresh()
+    assert len(looks) == 1
+    monkeypatch.setattr(showing, "FEW_NAMES", 64)
+    refresh()
+    assert len(looks) == 2
+
+
+def test_other_files_stay(products, public):
+    """Only names of pages are the app's own."""
+    others = ("favicon.ico", ".htaccess", "sitemap.xsl", "sitemapindex.xml")
+    for name in others:
+        (public / name).write_bytes(b"mine")
+    refresh()
+    look_is_due()
+    refresh()
+    for name in others:
+        assert (public / name).read_bytes() == b"mine"

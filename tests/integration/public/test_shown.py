@@ -1,0 +1,175 @@
+"""Public names follow what pages point to."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.utils import timezone
+
+from django_sitemaps_plus.building import public as showing
+from django_sitemaps_plus.building.dry_run import dry_run
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Page, State
+from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from tests.integration.building.overtaking import rename
+from tests.integration.builds import build
+from tests.integration.public.names import wrong_names
+from tests.integration.published import files, page_row, path_of
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = "sitemap-products-1.xml.gz"
+
+
+class Stock(FileSystemStorage):
+    """A storage of a user's own, on files."""
+
+
+def test_each_page_and_the_index_has_a_name(products, public):
+    """A link to its object, so it takes no room, with the time of publication."""
+    assert wrong_names(public) == []
+    assert len(list(public.glob("sitemap*"))) == 4
+    page = page_row("products", 1)
+    assert (public / PAGE).samefile(path_of(page))
+    assert (public / PAGE).stat().st_mtime == pytest.approx(
+        page.published_at.timestamp(), abs=1e-5
+    )
+
+
+def test_names_follow_every_flip(products, public, client):
+    """Edits, splits, pages that become empty, merges and new plans."""
+    rename("a")
+    build()
+    assert wrong_names(public) == []
+    make_products(40, first=25)
+    build()
+    assert wrong_names(public) == []
+    Product.objects.filter(pk__lte=products[9].pk).delete()
+    build(allow_shrink=True)
+    assert not (public / PAGE).exists()
+    assert wrong_names(public) == []
+    Product.objects.filter(pk__gte=products[12].pk).delete()
+    build(allow_shrink=True)
+    assert Page.objects.filter(state=State.RETIRED).exclude(object="").exists()
+    assert wrong_names(public) == []
+    make_products(20, first=100)
+    refresh([], Options(replan=True, full=True))
+    assert wrong_names(public) == []
+
+
+def test_two_flips_within_a_second_have_different_seconds(
+    products, public, monkeypatch
+):
+    """A server may make its ETag of time and size."""
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    seconds = set()
+    for mark in "abcd":
+        rename(mark)
+        build()
+        seconds.add(int((public / PAGE).stat().st_mtime))
+    assert len(seconds) == 4
+
+
+def test_a_page_of_a_plan_to_come_has_none(products, public):
+    """It is served to nobody."""
+    Page.objects.filter(number=3).update(state=State.COMING)
+    showing.show([page_row("products", 3).pk])
+    showing.repair(get_site())
+    assert not (public / "sitemap-products-3.xml.gz").exists()
+
+
+def test_plain_names_are_there_when_asked_for(products, public, settings):
+    """And go when they are not any more."""
+    plain = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+    before = settings.SITEMAPS_PLUS
+    settings.SITEMAPS_PLUS = plain
+    refresh()
+    assert wrong_names(public, has_plain=True) == []
+    rename("a")
+    build()
+    assert wrong_names(public, has_plain=True) == []
+    assert (public / PAGE[:-3]).stat().st_mode & 0o777 == 0o644
+    settings.SITEMAPS_PLUS = before
+    refresh()
+    assert wrong_names(public) == []
+
+
+def test_a_file_system_without_links_gets_copies(sections, public, monkeypatch):
+    """Whole, and with the same times."""
+
+    def link(*args: Any, **kwargs: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    rename("a")
+    build()
+    assert wrong_names(public) == []
+    assert not (public / PAGE).samefile(path_of(page_row("products", 1)))
+    assert not list(public.glob(".sitemaps-plus-*"))
+
+
+@pytest.mark.parametrize("backend", [AtomicFileSystemStorage, Stock])
+def test_any_storage_on_files_has_names(sections, settings, tmp_path, backend):
+    """Whatever its class, beside its objects."""
+    path = f"{backend.__module__}.{backend.__qualname__}"
+    options = {"location": str(tmp_path / "there")}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "sitemaps": {"BACKEND": path, "OPTIONS": options},
+    }
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    names = {path.name for path in (tmp_path / "there" / "public").glob("sitemap*")}
+    assert names == {
+        "sitemap.xml.gz",
+        *[f"sitemap-products-{number}.xml.gz" for number in (1, 2, 3)],
+    }
+
+
+def test_other_storages_have_none(sections, settings):
+    """There is no directory that a web server could read."""
+    backend = "django.core.files.storage.InMemoryStorage"
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": backend}}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    make_products(5)
+    sections.register("products", limited(10))
+    build()
+    assert files() == {}
+
+
+def test_a_dry_run_shows_nothing(sections, public):
+    """It stores nothing either."""
+    make_products(5)
+    sections.register("products", limited(10))
+    dry_run()
+    assert not public.exists()
+
+
+def test_the_last_of_two_builders_shows_the_last_flip(products, public, monkeypatch):
+    """Though the one that flipped first shows its object afterwards."""
+    real, todo = showing._show, ["b"]
+
+    def slow(tree: Any, pointer: Any, **options: Any) -> bool:
+        if todo and pointer.section == "products":
+            rename(todo.pop())
+            build()  # another builder flips and shows, before this one has shown
+        return real(tree, pointer, **options)
+
+    monkeypatch.setattr(showing, "_show", slow)
+    rename("a")
+    build()
+    assert todo == []
+    assert wrong_names(public) == []

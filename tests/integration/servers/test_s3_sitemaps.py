@@ -1,0 +1,119 @@
+"""Sitemaps in S3: built, crawled, edited, repaired and pruned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import storages
+
+from django_sitemaps_plus.building.prune import prune
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.checks.building import check_building
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.storage.public import public_tree
+from tests.integration.building.overtaking import rename
+from tests.integration.builds import build
+from tests.integration.pruning.time import pass_days
+from tests.integration.published import files, page_row
+from tests.integration.shop import limited, make_products
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = "/sitemap-products-1.xml"
+
+
+@pytest.fixture(
+    params=[
+        ("moto", {}),
+        ("moto", {"location": "of/the-shop", "file_overwrite": False}),
+        ("seaweedfs", {"location": "sitemaps"}),
+        ("seaweedfs", {"file_overwrite": False}),
+    ],
+    ids=lambda param: f"{param[0]}-{'-'.join(param[1])}",
+)
+def storage(request: pytest.FixtureRequest, settings: Any) -> Iterator[Any]:
+    """Give a storage in each server, with options in turn; sitemaps are in it."""
+    server, options = request.param
+    entry = request.getfixturevalue(server).storage(**options)
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": entry}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    found: Any = storages["sitemaps"]
+    yield found
+    found.connection.meta.client.close()
+
+
+@pytest.fixture
+def products(storage: Any, sections: Any) -> Any:
+    """Publish three pages of products."""
+    made = make_products(25)
+    sections.register("products", limited(10))
+    build()
+    return made
+
+
+def stored(storage: Any) -> set[str]:
+    """Return the names of all keys, as the storage names them."""
+    found = storage.bucket.objects.filter(Prefix=storage.location)
+    return {entry.key.removeprefix(storage.location).lstrip("/") for entry in found}
+
+
+def pointed() -> set[str]:
+    """Return the objects that pages point to."""
+    return set(Page.objects.exclude(object="").values_list("object", flat=True))
+
+
+def test_built_and_crawled(products, storage, crawl):
+    """The names that are kept are those in the bucket; no file is written here."""
+    assert len(all_urls(crawl())) == 25
+    assert stored(storage) == pointed()
+    assert files() == {}
+    assert public_tree() is None
+
+
+def all_urls(found: dict[str, list[str]]) -> list[str]:
+    """Return the locations of all pages."""
+    return [url for urls in found.values() for url in urls]
+
+
+def test_edited_and_pruned(products, storage, crawl):
+    """Old objects go, and what else is in the bucket stays."""
+    storage.save("products/1/notes.txt", ContentFile(b"mine"))
+    rename("a")
+    build()
+    assert "https://example.com/products/product-00000-a/" in all_urls(crawl())
+    assert prune(get_site()).waiting == 4
+    pass_days()
+    assert prune(get_site()).objects == 4
+    assert stored(storage) == {*pointed(), "products/1/notes.txt"}
+    assert len(all_urls(crawl())) == 25
+
+
+@pytest.mark.parametrize("damage", ["gone", "changed"])
+def test_what_is_lost_is_rendered_and_stored_again(products, storage, client, damage):
+    """Views never fail for it, and the next refresh repairs it."""
+    name = page_row("products", 1).object
+    content = client.get(PAGE).content
+    storage.delete(name)
+    if damage == "changed":
+        storage.bucket.Object(f"{storage.location}/{name}".lstrip("/")).put(Body=b"x")
+    answer = client.get(PAGE)
+    assert (answer.status_code, answer.content) == (200, content)
+    refresh()
+    assert page_row("products", 1).object != name
+    assert page_row("products", 1).object in stored(storage)
+    assert client.get(PAGE).content == content
+
+
+def test_a_storage_that_compresses_is_refused(moto, settings):
+    """What is read would not be what was stored."""
+    entry = moto.storage(gzip=True)
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": entry}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    assert [m.id for m in check_building()] == ["sitemaps_plus.E009"]
+    entry["OPTIONS"]["gzip"] = False
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": entry}
+    assert check_building() == []

@@ -1,0 +1,24 @@
+"""Tasks for the workers of these tests."""
+
+from __future__ import annotations
+
+import time
+
+from celery import shared_task
+from django.core.cache import cache
+
+from tests.testapp.models import Product
+
+
+@shared_task(ignore_result=True)
+def count_products() -> None:
+    """Leave a product whose name is how many there were."""
+    n = Product.objects.count()
+    Product.objects.create(name=f"saw {n}", slug=f"saw-{n}")
+
+
+@shared_task(ignore_result=True, acks_late=True, reject_on_worker_lost=True)
+def hold() -> None:
+    """Say in the cache that it is at work, and stay so."""
+    cache.set("at-work", 1)
+    time.sleep(600)

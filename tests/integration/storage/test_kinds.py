@@ -1,0 +1,102 @@
+"""Storages of other kinds: those that rename, and the file system of Windows."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import InMemoryStorage
+
+from django_sitemaps_plus.building.prune import prune
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.storage import AtomicFileSystemStorage, filesystem
+from tests.integration.building.overtaking import rename
+from tests.integration.builds import build
+from tests.integration.pruning.time import pass_days
+from tests.integration.published import files, page_row
+from tests.integration.shop import limited, make_products
+
+
+class Renaming(InMemoryStorage):
+    """Never stores anything under the name that it was given."""
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        """Return another name each time."""
+        return name.replace(".xml.gz", f"_{secrets.token_hex(4)}.xml.gz")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_storage_that_cannot_replace_is_served_by_the_view(sections, settings, crawl):
+    """By the names that it gave; built, edited and pruned as any other."""
+    backend = f"{Renaming.__module__}.Renaming"
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": backend}}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    first = page_row("products", 1).object
+    assert "_" in first
+    rename("a")
+    build()
+    assert sum(map(len, crawl().values())) == 25
+    assert prune(get_site()).waiting == 4
+    pass_days()
+    assert prune(get_site()).objects == 4
+    assert sum(map(len, crawl().values())) == 25
+    assert files() == {}
+
+
+class TestWindows:
+    """What Windows does otherwise, as far as it can be simulated here."""
+
+    def test_a_name_that_somebody_reads_is_tried_again(self, tmp_path, monkeypatch):
+        """Windows replaces no file that is open."""
+        real, refused = os.replace, []
+
+        def replace(source: Any, target: Any) -> None:
+            if len(refused) < 3:
+                refused.append(target)
+                raise PermissionError(13, "Access is denied")
+            real(source, target)
+
+        monkeypatch.setattr(os, "replace", replace)
+        monkeypatch.setattr(filesystem, "_REPLACE_WAITS", (0, 0, 0))
+        storage = AtomicFileSystemStorage(location=tmp_path, allow_overwrite=True)
+        storage.save("x.xml", ContentFile(b"new"))
+        assert (tmp_path / "x.xml").read_bytes() == b"new"
+        assert len(refused) == 3
+
+    def test_at_last_it_is_an_error(self, tmp_path, monkeypatch):
+        """And no temporary file is left."""
+
+        def replace(source: Any, target: Any) -> None:
+            raise PermissionError(13, "Access is denied")
+
+        monkeypatch.setattr(os, "replace", replace)
+        monkeypatch.setattr(filesystem, "_REPLACE_WAITS", (0,))
+        with pytest.raises(PermissionError):
+            AtomicFileSystemStorage(tmp_path).save("x.xml", ContentFile(b"new"))
+        assert list(tmp_path.iterdir()) == []
+
+    def test_without_flushing_directories_and_modes_of_descriptors(
+        self, tmp_path, monkeypatch
+    ):
+        """It cannot open the one, and before Python 3.13 has not the other."""
+        names = {name: getattr(os, name) for name in dir(os) if name != "fchmod"}
+        opened: list[Any] = []
+
+        def open_file(path: Any, *args: Any) -> int:
+            opened.append(path)
+            return os.open(path, *args)
+
+        windows = SimpleNamespace(**{**names, "name": "nt", "open": open_file})
+        monkeypatch.setattr(filesystem, "os", windows)
+        storage = AtomicFileSystemStorage(location=tmp_path)
+        storage.save("a/x.xml", ContentFile(b"new"))
+        assert (tmp_path / "a" / "x.xml").read_bytes() == b"new"
+        assert (tmp_path / "a" / "x.xml").stat().st_mode & 0o777 == 0o644
+        assert opened == []

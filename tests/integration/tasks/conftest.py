@@ -1,0 +1,23 @@
+"""Fixtures of the tests with workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus import Source
+from django_sitemaps_plus.building.refresh import refresh
+
+
+@pytest.fixture
+def published(sections: Any) -> Callable[..., None]:
+    """Return what registers a source here, and publishes it unless told otherwise."""
+
+    def published(source: type[Source], *, builds: bool = True) -> None:
+        sections.register("products", source)
+        if builds:
+            refresh()
+
+    return published

@@ -1,0 +1,50 @@
+"""Sources that workers register; what is odd about a row is in the row itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from django.core.cache import cache
+
+from tests.integration.shop import limited
+from tests.testapp.models import Product
+
+
+class ProductSource(limited(1)):
+    """A page for each row."""
+
+
+class RoomySource(limited(10)):
+    """Enough entries on few pages for merges, and for the shrink guard."""
+
+
+class PoisonSource(ProductSource):
+    """A row named "poison" kills who renders it, as a lack of memory would."""
+
+    def location(self, item: Product) -> str:
+        """Return its URL, if any."""
+        if item.name == "poison":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return f"/products/{item.slug}/"
+
+
+class SlowSource(ProductSource):
+    """Each page takes a while, so that several workers find something to do."""
+
+    def location(self, item: Product) -> str:
+        """Return its URL, which tells who rendered it."""
+        time.sleep(0.1)
+        return f"/{os.getpid()}/{item.slug}/"
+
+
+class WaitingSource(ProductSource):
+    """Who renders says so in the cache, and goes on when the test says so."""
+
+    def location(self, item: Product) -> str:
+        """Return its URL."""
+        cache.set("at-work", os.getpid())
+        while not cache.get("may-go-on"):
+            time.sleep(0.02)
+        return f"/products/{item.slug}/"

@@ -1,0 +1,124 @@
+"""Several workers share the pages of a refresh, and the last one settles the rest."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from django_sitemaps_plus import tasks
+from django_sitemaps_plus.models import Page, Section, State
+from tests.integration.shop import make_products
+from tests.reliability.published import published_urls
+from tests.reliability.shop import unfinished
+from tests.servers.programs import wait_until
+from tests.servers.running import waiting, working
+from tests.testapp.models import Product
+
+from .sources import ProductSource, RoomySource, SlowSource
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def wait_until_done(entries: int) -> None:
+    """Return once a crawler finds so many entries, and nothing is left to do."""
+    wait_until(
+        lambda: (
+            not Page.objects.dirty().exists()
+            and Page.objects.filter(section__name="", built__gt=0).exists()
+        ),
+        "all is built",
+    )
+    assert len(published_urls()) == entries
+    assert unfinished() == []
+
+
+def stored(media_root: Path) -> int:
+    """Return how many objects of pages there are."""
+    return len(list((media_root / "sitemaps" / "products").rglob("*.xml.gz")))
+
+
+def test_two_workers_share_the_pages(any_celery, published, media_root):
+    """Each page is built once, and the index names all of them in the end."""
+    make_products(30)
+    published(SlowSource, builds=False)
+    with working(any_celery, SlowSource, 2):
+        tasks.refresh.delay()
+        wait_until_done(30)
+    builders = Counter(url.split("/")[3] for url in published_urls())
+    assert len(builders) == 2
+    assert min(builders.values()) >= 5
+    assert stored(media_root) == 30
+
+
+def test_help_is_called_for_more_than_a_batch(celery, published, settings):
+    """One message for each batch of pages, up to MAX_BUILDERS together."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "MAX_BUILDERS": 3}
+    make_products(40)
+    published(ProductSource, builds=False)
+    tasks.refresh()
+    assert waiting(celery) == 2
+    Product.objects.all()[0].save()
+    tasks.refresh()
+    assert waiting(celery) <= 3  # the save's own; for one page nobody else is asked
+
+
+def test_what_has_become_small_is_merged(celery, published):
+    """After the guard has let all of them lose most of their entries."""
+    products = make_products(200)
+    published(RoomySource)
+    gone = [product.pk for n, product in enumerate(products[:80]) if n % 5]
+    Product.objects.filter(pk__in=gone).delete()
+    with working(celery, RoomySource, 2):
+        for _ in range(3):
+            tasks.refresh.delay()
+        active = Page.objects.of("default", "products").filter(state=State.ACTIVE)
+        wait_until(lambda: active.count() == 16, "eight pages have become four")
+        wait_until_done(136)
+
+
+def test_a_section_that_lost_most_of_its_entries_is_held(celery, published):
+    """Whoever built the last page says so, and sitemap_status shows it."""
+    products = make_products(200)
+    published(RoomySource)
+    Product.objects.filter(pk__lt=products[150].pk).delete()
+    with working(celery, RoomySource, 2):
+        for _ in range(3):
+            tasks.refresh.delay()
+        wait_until(lambda: Section.objects.exclude(held="").exists(), "it is held")
+    assert len(published_urls()) == 200
+    with pytest.raises(CommandError, match="--allow-shrink"):
+        call_command("sitemap_status")
+
+
+def test_a_broken_plan_gets_a_new_one(celery, published):
+    """The last of the workers lets it take the place of the old one."""
+    beyond = str(make_products(40)[-1].pk + 1_000)
+    published(ProductSource)
+    first, second = Page.objects.of("default", "products").order_by("number")[:2]
+    Page.objects.filter(pk=first.pk).update(high=beyond)
+    Page.objects.filter(pk=second.pk).update(low=beyond)
+    Section.objects.update(fingerprint="of an older deploy")
+    with working(celery, ProductSource, 2):
+        tasks.refresh.delay()
+        wait_until(
+            lambda: Page.objects.filter(state=State.RETIRED).exists(), "it is replaced"
+        )
+        wait_until_done(40)
+    assert not Page.objects.filter(state=State.COMING).exists()
+
+
+def test_what_a_task_has_no_time_for_is_left_to_the_next(celery, published, settings):
+    """After TASK_SECONDS a task ends, and another message goes on."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TASK_SECONDS": 1}
+    make_products(30)
+    published(SlowSource, builds=False)
+    with working(celery, SlowSource) as (worker,):
+        tasks.refresh.delay()
+        wait_until_done(30)
+        done = re.findall(r"tasks\.(\w+)\[\S+\] succeeded in (\d)", worker.printed())
+    assert done[0] == ("refresh", "1")
+    assert ("build_pages", "1") in done

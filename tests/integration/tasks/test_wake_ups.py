@@ -1,0 +1,161 @@
+"""A save leads to a new page: by messages, and without them."""
+
+from __future__ import annotations
+
+import pytest
+from django.core.cache import cache
+from django.db import transaction
+
+from django_sitemaps_plus import tasks
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.models import Change, Page
+from tests.integration.shop import make_products
+from tests.reliability.published import published_urls
+from tests.servers.programs import wait_until
+from tests.servers.running import purge, sweeping, waiting, working
+from tests.servers.workers import messages_to
+from tests.testapp.models import Product
+
+from .sources import ProductSource, WaitingSource
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def rename(number: int, slug: str) -> None:
+    """Save the n-th product under another slug."""
+    product = Product.objects.order_by("pk")[number]
+    product.slug = slug
+    product.save(update_fields=["slug"])
+
+
+def is_published(slug: str) -> bool:
+    """Return whether a crawler finds a product."""
+    return f"https://example.com/products/{slug}/" in published_urls()
+
+
+def wait_until_published(*slugs: str) -> None:
+    """Return once a crawler finds products, and nothing is left to do."""
+    wait_until(lambda: all(map(is_published, slugs)), f"{slugs} are published")
+    wait_until(lambda: not Page.objects.dirty().exists(), "nothing is left to do")
+
+
+def told() -> int:
+    """Wait until all wake-ups are told; return how many threads there were."""
+    executor = get_executor()
+    assert isinstance(executor, tasks.CeleryExecutor)
+    executor.wakeups.wait(10)
+    return len(executor.wakeups._threads)
+
+
+class TestMessages:
+    def test_a_save_is_published_without_any_command(self, any_celery, published):
+        """And so are those that come while the first is on its way."""
+        make_products(3)
+        published(ProductSource)
+        with working(any_celery, ProductSource):
+            rename(0, "first")
+            wait_until_published("first")
+            rename(1, "second")
+            rename(2, "third")
+            wait_until_published("second", "third")
+
+    def test_a_thousand_saves_are_one_message(self, any_celery, published):
+        """Whoever saves, within the time that a refresh waits for others."""
+        make_products(1)
+        published(ProductSource)
+        for number in range(1_000):
+            rename(0, f"name-{number}")
+        wait_until(lambda: waiting(any_celery), "it is sent")
+        told()
+        assert waiting(any_celery) == 1
+
+    def test_a_save_while_a_refresh_is_at_work_sends_another(self, celery, published):
+        """The one at work may have read the changes already."""
+        make_products(1)
+        published(WaitingSource, builds=False)
+        tasks.refresh.delay(["products"])
+        cache.delete_many(["at-work", "may-go-on"])
+        with working(celery, WaitingSource):
+            wait_until(lambda: cache.get("at-work"), "the first build is at work")
+            cache.set("may-go-on", 1, timeout=None)
+            wait_until_published("product-00000")
+            cache.delete_many(["at-work", "may-go-on"])
+            rename(0, "first")
+            wait_until(lambda: cache.get("at-work"), "a refresh is at work")
+            rename(0, "second")
+            told()
+            cache.set("may-go-on", 1, timeout=None)
+            wait_until_published("second")
+
+    def test_a_rolled_back_save_sends_none(self, celery, published):
+        """Nothing has changed."""
+        make_products(1)
+        published(ProductSource)
+        with transaction.atomic():
+            rename(0, "never")
+            transaction.set_rollback(True)
+        assert told() == 0
+        assert waiting(celery) == 0
+
+    def test_lost_messages_are_made_up_for_by_beat(self, any_celery, published):
+        """What there is to do is in the database."""
+        make_products(1)
+        published(ProductSource)
+        rename(0, "lost")
+        wait_until(lambda: waiting(any_celery), "it is sent")
+        purge(any_celery)
+        assert waiting(any_celery) == 0
+        with working(any_celery, ProductSource), sweeping(any_celery):
+            wait_until_published("lost")
+
+    def test_doubled_messages_do_nothing(self, any_celery, published, media_root):
+        """The first builds; the others find nothing to do."""
+        make_products(4)
+        published(ProductSource)
+        rename(0, "new")
+        for _ in range(6):
+            tasks.refresh.delay(["products"])
+        with working(any_celery, ProductSource, 2) as workers:
+            wait_until_published("new")
+            wait_until(
+                lambda: sum(w.printed().count(" succeeded") for w in workers) >= 6,
+                "all messages are done",
+            )
+        stored = list((media_root / "sitemaps" / "products").rglob("*.xml.gz"))
+        assert len(stored) == 5  # one of them is the old one
+
+    def test_sections_that_a_worker_does_not_know_are_left_out(self, celery, published):
+        """Another version of the project may know them."""
+        make_products(2)
+        published(ProductSource)
+        rename(0, "known")
+        with working(celery, ProductSource) as (worker,):
+            tasks.refresh.delay(["nobody"])
+            tasks.build_pages.delay(["nobody"])
+            tasks.refresh.delay(["nobody", "products"])
+            wait_until_published("known")
+            assert "Traceback" not in worker.printed()
+
+
+class TestEager:
+    def test_a_save_builds_nothing(self, celery, published):
+        """The task would run inside of the save."""
+        make_products(1)
+        published(ProductSource)
+        with messages_to(celery) as app:
+            app.conf.task_always_eager = True
+            try:
+                rename(0, "eager")
+                assert told() == 0
+            finally:
+                app.conf.task_always_eager = False
+        assert Change.objects.count() == 1
+        assert waiting(celery) == 0
+
+    def test_a_task_that_is_called_builds(self, celery, published):
+        """As the command does, in the same process."""
+        make_products(20)
+        published(ProductSource, builds=False)
+        tasks.refresh()
+        assert len(published_urls()) == 20
+        assert waiting(celery) >= 1  # it had called for help

@@ -1,0 +1,186 @@
+"""Changes are taken from every database that may have any, and no other is needed."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.db import connections
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.status import status
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking import changes
+from django_sitemaps_plus.tracking.changes import take_changes
+from django_sitemaps_plus.tracking.databases import databases
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
+
+from .rows import dirty, keys, recorded
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def both(other_database):
+    """A second database that has changes of its own."""
+    with connections[other_database].schema_editor() as editor:
+        editor.create_model(Change)
+    return other_database
+
+
+def fill(alias, count=6):
+    rows = Product.objects.using(alias)
+    rows.bulk_create([Product(name=f"{n}", slug=f"p-{n}") for n in range(count)])
+    return list(rows.order_by("pk"))
+
+
+def take(section):
+    take_changes(section, registry.get(section.name))
+    return dirty(section)
+
+
+def age(alias):
+    """Let REPLICA_LAG_SECONDS pass."""
+    Change.objects.using(alias).update(at=Now() - timedelta(seconds=31))
+
+
+def on_other(self):
+    return Product.objects.using("other")
+
+
+def queries(alias):
+    return CaptureQueriesContext(connections[alias])
+
+
+class KeepsOut:
+    """Lets nothing be migrated to the other database."""
+
+    def allow_migrate(self, alias, app_label, **hints):
+        return alias != "other"
+
+
+KEEPS_OUT = [f"{__name__}.{KeepsOut.__name__}"]
+
+
+class TestWithoutARouter:
+    def test_a_source_of_another_database_hears_of_its_rows(self, publish, both):
+        """Its saves are recorded there, and nothing but `using` names it."""
+        made = fill(both)
+        section = publish(limited(3, using=both))
+        made[4].save(using=both)
+        assert recorded(both) == keys(made[4])
+        assert take(section) == [2]
+        assert recorded(both) == []
+
+    def test_a_refresh_publishes_them(self, publish, both, client):
+        """Without waiting: a database is no replica of itself."""
+        made = fill(both)
+        publish(limited(3, using=both))
+        made[4].slug = "renamed"
+        made[4].save()
+        refresh()
+        assert b"/products/renamed/" in client.get("/sitemap-products-2.xml").content
+
+    def test_a_save_on_another_database_is_not_left_lying(self, publish, both):
+        """Its row is on no page; the change would stay for ever."""
+        make_products(6)
+        section = publish(limited(3))
+        Product(pk=500, slug="elsewhere").save(using=both)
+        age(both)
+        take(section)
+        assert recorded(both) == []
+
+    def test_the_status_counts_them(self, publish, both):
+        """Like those of the first database."""
+        made = fill(both)
+        publish(limited(3, using=both))
+        made[4].save()
+        assert [row.changes for row in status(get_site())] == [1]
+
+
+class TestOutOfReach:
+    """The first database has pages and changes; the other is of no use."""
+
+    @pytest.fixture
+    def section(self, publish):
+        make_products(6)
+        return publish(limited(3))
+
+    @pytest.fixture
+    def saved(self, section):
+        Product.objects.order_by("pk")[4].save(using="default")
+        return section
+
+    def test_one_that_is_not_migrated(self, saved, other_database, messages):
+        """Said once, not by each section."""
+        assert take(saved) == [2]
+        take(saved)
+        (message,) = messages("changes_out_of_reach")
+        assert "'other'" in message
+
+    def test_one_that_is_down(self, saved, other_database, messages):
+        """It is asked once a minute at the most, since to connect may take long."""
+        connections[other_database].close()
+        connections[other_database].settings_dict["NAME"] = "/nowhere/at.all"
+        refresh()
+        assert saved.pages.get(number=2).built > 1
+        assert len(messages("changes_out_of_reach")) == 1
+
+    def test_one_that_cannot_be_written(self, section, both, monkeypatch, messages):
+        """A replica that nobody called one: its copies are taken, and end there."""
+        monkeypatch.setattr(changes, "BATCH_CHANGES", 2)
+        rows = Change.objects.using(both)
+        rows.bulk_create([Change(section="products", kind="audit")] * 2)
+        age(both)
+        with connections[both].cursor() as cursor:
+            cursor.execute("PRAGMA query_only = 1")
+        assert take(section) == [1, 2]
+        assert len(messages("changes_out_of_reach")) == 1
+
+    @pytest.mark.parametrize("how", ["router", "mirror"])
+    def test_one_that_is_said_to_have_none_is_not_asked(
+        self, saved, both, settings, monkeypatch, how
+    ):
+        """By allow_migrate() of a router, or as the mirror of another."""
+        if how == "router":
+            settings.DATABASE_ROUTERS = KEEPS_OUT
+        else:
+            test = {**connections.settings[both]["TEST"], "MIRROR": "default"}
+            monkeypatch.setitem(connections.settings[both], "TEST", test)
+        assert databases() == ["default"]
+        with queries(both) as asked:
+            assert take(saved) == [2]
+        assert len(asked) == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_refresh_without_changes_asks_another_database_once(publish, both):
+    """And the first no more often than without it."""
+    make_products(6)
+    section = publish(limited(3))
+    refresh()
+    with queries(both) as there, queries("default") as here:
+        refresh()
+    assert len(there) == 1
+    assert len(here) <= 10
+    assert dirty(section) == []
+
+
+class TestReplicas:
+    @pytest.mark.parametrize(
+        "attributes", [{"using": "other"}, {"get_queryset": on_other}]
+    )
+    def test_what_a_replica_is_read_for_waits(self, publish, both, attributes):
+        """Whether the attribute names it or the queryset does."""
+        fill(both)
+        section = publish(limited(3, **attributes))
+        Change.objects.create(section="products", kind="audit")
+        assert take(section) == []
+        age("default")
+        assert take(section) == [1, 2]
+        assert recorded() == []

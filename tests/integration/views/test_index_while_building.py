@@ -1,0 +1,131 @@
+"""The index while pages are being published: shared, never behind, never missing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from django_sitemaps_plus.building import index, reshape
+from django_sitemaps_plus.building.refresh import _Refresh, refresh
+from django_sitemaps_plus.models import INDEX, Page, Section
+from tests.integration.documents import read_index
+from tests.integration.faults import fail_queries
+from tests.integration.published import page_row, path_of
+from tests.integration.shop import limited, make_products
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def published(sections: Any, settings: Any) -> None:
+    """Have three published pages, and an index that awaits its build."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    make_products(25)
+    sections.register("products", limited(10))
+    refresh()
+    soil()
+
+
+def soil() -> None:
+    """Mark the indexes, as each flip of a page does."""
+    Page.objects.filter(section__name=INDEX).update(wanted=F("wanted") + 1)
+
+
+def listed(client: Any, path: str = "/sitemap.xml") -> list[str]:
+    """Return the names of the files that an index lists."""
+    return [url.rsplit("/", 1)[1] for url in read_index(client.get(path).content)]
+
+
+THREE = [f"sitemap-products-{number}.xml" for number in (1, 2, 3)]
+
+
+class TestShared:
+    def test_it_is_made_once_for_all_who_ask(self, client, django_assert_num_queries):
+        """Others take one query, as they do of a published one."""
+        first = client.get("/sitemap.xml")
+        with django_assert_num_queries(1):
+            second = client.get("/sitemap.xml")
+        assert second.content == first.content
+        assert listed(client) == THREE
+
+    def test_it_takes_three_queries_to_make(self, client, django_assert_num_queries):
+        """Its row, the sections with a plan, and the pages."""
+        with django_assert_num_queries(3):
+            assert listed(client) == THREE
+
+    def test_a_page_that_comes_by_a_split_is_listed_at_once(self, client, monkeypatch):
+        """What was kept is of another version."""
+        assert listed(client) == THREE
+        make_products(10, first=25)
+        monkeypatch.setattr(_Refresh, "_index", lambda self, missing: None)
+        refresh()
+        assert listed(client) == [*THREE, "sitemap-products-4.xml"]
+
+    def test_a_section_that_a_deploy_adds_is_listed_at_once(self, client, sections):
+        """Two processes with other sections keep other indexes."""
+        assert listed(client) == THREE
+        sections.register("more", limited(50))
+        assert listed(client) == [*THREE, "sitemap-more-1.xml"]
+
+
+class TestFallback:
+    @pytest.mark.parametrize("number", [2, 3])
+    def test_a_database_that_fails_on_the_way(self, client, messages, number):
+        """The index that was published last is served, and not one made of guesses."""
+        before = client.get("/sitemap.xml").content
+        soil()
+        with fail_queries(lambda sql: "sitemaps_plus_" in sql, number):
+            response = client.get("/sitemap.xml")
+        assert (response.status_code, response.content) == (200, before)
+        assert messages("live_failed")
+
+    def test_a_section_without_a_plan_that_cannot_be_read(self, client, sections):
+        """It takes the others from nobody."""
+        sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
+        assert listed(client) == THREE
+
+    def test_an_object_that_is_lost_as_well(self, client, sections):
+        """Then it is 503, to be asked again."""
+        sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
+        path_of(page_row(INDEX, 0)).unlink()
+        assert client.get("/sitemap.xml").status_code == 503
+
+
+class TestPlans:
+    def test_a_section_whose_pages_are_on_another_index_is_not_planned_live(
+        self, client, sections, monkeypatch
+    ):
+        """Its pages would be listed twice."""
+        for module in (index, reshape):
+            monkeypatch.setattr(module, "MAX_ENTRIES", 3)
+        sections.register("more", limited(15))
+        refresh()
+        soil()
+        assert listed(client) == THREE
+        assert listed(client, "/sitemaps-2.xml") == [
+            "sitemap-more-1.xml",
+            "sitemap-more-2.xml",
+        ]
+
+    def test_a_section_with_a_plan_and_no_entries_is_not_planned_live(
+        self, client, sections
+    ):
+        """Its page is listed once it has been built with entries."""
+        rows = limited(5, get_queryset=lambda self: self.model.objects.none())
+        sections.register("late", rows)
+        refresh()
+        sections.unregister("late")
+        sections.register("late", limited(5))
+        soil()
+        assert listed(client) == THREE
+
+    def test_a_section_that_came_back_is_listed_as_it_was(self, client):
+        """A name that is registered is not missing, even before the next refresh."""
+        Section.objects.filter(name="products").update(
+            missing_since=timezone.now() - 2 * index.MISSING_GRACE
+        )
+        make_products(25, first=25)
+        assert listed(client) == THREE

@@ -1,0 +1,141 @@
+"""A process whose n-th step towards the disk, or towards S3, fails."""
+
+from __future__ import annotations
+
+import json
+import os
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+from django.core.management import CommandError, call_command
+from django.db import connection
+
+from .killing import _write_bytes, in_child
+from .os_files import OsFile
+
+#: What may fail; a file that could not be closed is closed nevertheless.
+STEPS = (
+    "open",
+    "write",
+    "fsync",
+    "replace",
+    "unlink",
+    "link",
+    "utime",
+    "mkdir",
+    "close",
+)
+
+
+class Faults:
+    """Counts steps, and lets the n-th fail; where it is persistent, all later ones."""
+
+    def __init__(self, error: Exception, at: int, *, is_persistent: bool) -> None:
+        self.error = error
+        self.at = at
+        self.is_persistent = is_persistent
+        self.count = 0
+
+    @property
+    def was_hit(self) -> bool:
+        """Whether any step has failed."""
+        return self.count >= self.at
+
+    def step(self) -> None:
+        """Count a step, and fail where it is to."""
+        self.count += 1
+        if self.count == self.at or (self.is_persistent and self.was_hit):
+            raise self.error
+
+    @contextmanager
+    def of_files(self) -> Iterator[None]:
+        """Let what changes files fail for the time of a ``with`` block."""
+        with ExitStack() as stack:
+            for name in STEPS:
+                call = self._before(getattr(os, name), is_done=name == "close")
+                stack.enter_context(mock.patch.object(os, name, call))
+            stack.enter_context(mock.patch.object(os, "fdopen", self._fdopen))
+            stack.enter_context(mock.patch.object(Path, "write_bytes", _write_bytes))
+            yield
+
+    @contextmanager
+    def of_s3(self) -> Iterator[None]:
+        """Let what is asked of S3 fail for the time of a ``with`` block."""
+        from botocore.client import BaseClient
+
+        call = self._before(BaseClient._make_api_call)
+        with mock.patch.object(BaseClient, "_make_api_call", call):
+            yield
+
+    def _before(
+        self, real: Callable[..., Any], *, is_done: bool = False
+    ) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if is_done:
+                real(*args, **kwargs)
+            self.step()
+            return None if is_done else real(*args, **kwargs)
+
+        return call
+
+    def _fdopen(self, descriptor: int, *args: Any, **kwargs: Any) -> Any:
+        return OsFile(descriptor)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a command ended in spite of the faults.
+
+    Attributes:
+        was_hit: whether there were so many steps.
+        error: what it said; None where it succeeded.
+        leaked: files that it has left open.
+    """
+
+    was_hit: bool
+    error: str | None
+    leaked: int
+
+
+def open_files() -> list[str]:
+    """Return what this process has open, but for its databases and connections."""
+    found = []
+    for path in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):
+            name = os.readlink(path)
+            if ".sqlite3" not in name and not name.startswith(("socket:", "/proc")):
+                found.append(name)
+    return found
+
+
+def build_faulty(faults: Faults, kind: str, directory: Path) -> Outcome:
+    """Run ``build_sitemaps`` in a process with faults.
+
+    Args:
+        faults: which.
+        kind: ``files`` or ``s3``.
+        directory: for its report.
+    """
+    report = directory / "outcome"
+
+    def work() -> None:
+        connection.ensure_connection()
+        before = len(open_files())
+        error = None
+        with faults.of_s3() if kind == "s3" else faults.of_files():
+            try:
+                call_command("build_sitemaps", allow_shrink=True, verbosity=0)
+            except CommandError as found:
+                error = str(found)
+            except Exception:  # noqa: BLE001 - it is what the test is to show
+                error = f"NO COMMAND ERROR: {traceback.format_exc()}"
+        leaked = len(open_files()) - before
+        report.write_text(json.dumps([faults.was_hit, error, leaked]))
+
+    assert in_child(work) == 0, "it failed otherwise than a command should"
+    return Outcome(*json.loads(report.read_text()))

@@ -1,0 +1,331 @@
+"""The known mistakes: what is planted where, and which test must catch it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+TESTS = "tests/reliability"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A mistake: in a module the one text is replaced by the other."""
+
+    name: str
+    module: str
+    old: str
+    new: str
+    test: str
+    database: str = "sqlite"
+
+
+_LOST = f"{TESTS}/test_lost_updates.py"
+_DURING = f"{_LOST}::test_changes_during_a_build_are_published"
+_FENCING = f"{TESTS}/test_fencing.py"
+_SWEEP = f"{TESTS}/test_kill_sweep.py::test_killed_at_any_step"
+_GUARD = f"{TESTS}/test_guard.py"
+_SAVES = f"{TESTS}/test_save_safety.py"
+_STAMPEDE = f"{TESTS}/test_stampede.py"
+_WAKE_UPS = "tests/unit/executors/test_wakeups.py"
+_TASKS = "tests/integration/tasks"
+_CRASHES = f"{TESTS}/test_crash_states.py"
+_TORN = f"{TESTS}/test_torn_reads.py"
+
+MUTANTS = (
+    Mutant(
+        "boolean dirty flag: a flip clears every change",
+        "building/publisher.py",
+        '        "built": page.wanted,\n',
+        '        "built": F("wanted"),\n',
+        f"{_DURING}[stored]",
+    ),
+    Mutant(
+        "boolean dirty flag: a dirty page is not marked again",
+        "tracking/marking.py",
+        "        pages = Page.objects.filter(pk__in=located.pages)\n",
+        "        pages = Page.objects.filter(pk__in=located.pages, wanted=F('built')"
+        ")\n",
+        f"{_DURING}[stored]",
+    ),
+    Mutant(
+        "wanted is read after the build",
+        "building/loop.py",
+        "        flipped = self._flip(results)\n",
+        "        for page, _ in results:\n"
+        "            page.refresh_from_db(fields=['wanted'])\n"
+        "        flipped = self._flip(results)\n",
+        f"{_DURING}[rows read]",
+    ),
+    Mutant(
+        "lock without fence: a flip asks for no token",
+        "building/publisher.py",
+        "    mine = Page.objects.filter(pk=page.pk, token=page.token, "
+        "built__lt=page.wanted)\n",
+        "    mine = Page.objects.filter(pk=page.pk, built__lt=page.wanted)\n",
+        f"{_FENCING}::test_a_stopped_builder_publishes_nothing[stored]",
+    ),
+    Mutant(
+        "release without token",
+        "building/claims.py",
+        "    return Page.objects.filter(pk=page.pk, token=page.token)\n",
+        "    return Page.objects.filter(pk=page.pk)\n",
+        f"{_FENCING}::test_giving_up_leaves_the_claim_of_another",
+    ),
+    Mutant(
+        "a flip does not compare versions",
+        "building/publisher.py",
+        "token=page.token, built__lt=page.wanted)\n",
+        "token=page.token)\n",
+        f"{_FENCING}::test_a_version_that_is_built_is_not_built_over",
+    ),
+    Mutant(
+        "a page is claimed though another has it",
+        "building/claims.py",
+        "        taken = free.filter(",
+        "        taken = Page.objects.filter(",
+        f"{_FENCING}::test_two_builders_never_take_the_same_page",
+    ),
+    Mutant(
+        "no savepoint while a change is recorded",
+        "tracking/recording.py",
+        "    with savepoint(using):\n        _execute(connections[using], rows)\n",
+        "    _execute(connections[using], rows)\n",
+        f"{TESTS}/test_recording.py",
+        database="postgresql",
+    ),
+    Mutant(
+        "index before pages: a dirty index is served",
+        "views.py",
+        "    is_current = row is not None and row.built == row.wanted\n",
+        "    is_current = row is not None and row.built > 0\n",
+        f"{_SWEEP}[edits_and_a_split-options1]",
+    ),
+    Mutant(
+        "the old object is deleted before the new one is saved",
+        "building/page.py",
+        "        name = store_object(",
+        "        from django_sitemaps_plus.storage import delete_object\n\n"
+        "        if page.object:\n"
+        "            delete_object(page.object)\n"
+        "        name = store_object(",
+        f"{_SWEEP}[edits_and_a_split-options1]",
+    ),
+    Mutant(
+        "objects are written under their final name",
+        "storage/filesystem.py",
+        "tempfile.mkstemp(prefix=TEMPORARY, dir=target.parent)\n",
+        "os.open(target, os.O_WRONLY | os.O_CREAT), str(target)\n",
+        f"{_SWEEP}[first_build-options0]",
+    ),
+    Mutant(
+        "one ETag for every encoding",
+        "views.py",
+        "{content.gzip_hash if is_gzip else content.plain_hash}",
+        "{content.plain_hash}",
+        f"{TESTS}/test_conditional.py",
+    ),
+    Mutant(
+        "a split leaves its pieces clean",
+        "building/reshape.py",
+        '        again = {"wanted": F("wanted") + 1, "announce": page.announce}\n',
+        '        again = {"announce": page.announce}\n',
+        f"{_DURING}[inside split]",
+    ),
+    Mutant(
+        "pages are marked by an old plan",
+        "tracking/marking.py",
+        "        rows = Section.objects.filter(pk=section.pk, plan_version=version)\n",
+        "        rows = Section.objects.filter(pk=section.pk)\n",
+        f"{_LOST}::test_a_key_located_before_a_split_marks_the_page_that_owns_it",
+    ),
+    Mutant(
+        "no shrink guard",
+        "building/guard.py",
+        "    if peak >= MIN_ENTRIES and entries <",
+        "    if not peak and entries <",
+        f"{_GUARD}::TestShrinkGuard",
+    ),
+    Mutant(
+        "a hold that nobody remembers",
+        "building/publisher.py",
+        "        _hold_sections(held)\n",
+        "",
+        f"{_SWEEP}[deletions_and_merges-options2]",
+    ),
+    Mutant(
+        "Last-Modified follows a clock that is set back",
+        "building/publisher.py",
+        'found["published_at"] = _publication_time(page, now)\n',
+        'found["published_at"] = now\n',
+        f"{TESTS}/test_conditional.py::"
+        "test_a_clock_that_is_set_back_makes_no_false_304",
+    ),
+    Mutant(
+        "no time limit for wake-ups: told in the caller's thread",
+        "executors/wakeups.py",
+        "            thread.start()\n",
+        "            self._run(section, go)\n",
+        f"{_SAVES}::test_a_lost_broker_and_cache[black_hole-no limits]",
+    ),
+    Mutant(
+        "robust=False: what a wake-up raises reaches the user's commit",
+        "tracking/recording.py",
+        "using=using, robust=True)",
+        "using=using, robust=False)",
+        f"{_SAVES}::test_an_executor_that_raises",
+    ),
+    Mutant(
+        "a wake-up speaks for changes after it was told",
+        "executors/wakeups.py",
+        "        self._coming.pop(section, None)\n",
+        "",
+        f"{_WAKE_UPS}::test_a_change_while_one_is_told_is_told_again",
+    ),
+    Mutant(
+        "a busy key that never ends: its leader may be dead",
+        "building/live.py",
+        "BUSY_SECONDS = 1\n",
+        "BUSY_SECONDS = 3_600\n",
+        f"{_STAMPEDE}::test_a_second_render_where_the_first_dies",
+    ),
+    Mutant(
+        "threads of a process do not wait for each other",
+        "building/live.py",
+        "    flight = _flights.setdefault(key, mine)\n",
+        "    flight = mine\n",
+        f"{_STAMPEDE}::test_one_render_for_each_process_where_the_cache_is_lost",
+    ),
+    Mutant(
+        "the wake key is forgotten after changes are read",
+        "tasks.py",
+        "    for name in sections:\n"
+        "        # From here on a change is not sure to be seen: it must wake somebody "
+        "again.\n"
+        "        forget(_wake_key(name))\n"
+        "    _build(sections, audits=False)\n",
+        "    _build(sections, audits=False)\n"
+        "    for name in sections:\n"
+        "        forget(_wake_key(name))\n",
+        f"{_TASKS}/test_wake_ups.py::TestMessages::"
+        "test_a_save_while_a_refresh_is_at_work_sends_another",
+    ),
+    Mutant(
+        "messages are acknowledged before their work is done",
+        "tasks.py",
+        "acks_late=True, reject_on_worker_lost=True",
+        "acks_late=False, reject_on_worker_lost=False",
+        f"{_TASKS}/test_lost_workers.py::test_a_message_whose_worker_died_comes_back",
+    ),
+    Mutant(
+        "files are not flushed",
+        "storage/filesystem.py",
+        "                os.fsync(file.fileno())\n",
+        "",
+        _CRASHES,
+    ),
+    Mutant(
+        "directories are not flushed",
+        "storage/filesystem.py",
+        "                _sync_directory(directory)\n",
+        "                pass\n",
+        _CRASHES,
+    ),
+    Mutant(
+        "a directory that cannot be flushed ends a build without a word",
+        "storage/filesystem.py",
+        "            except OSError as error:\n",
+        "            except LookupError as error:\n",
+        f"{TESTS}/test_storage_faults.py::test_files",
+    ),
+    Mutant(
+        "the public directory itself is not flushed",
+        "storage/public.py",
+        "            flush_directory(self.root.parent)\n",
+        "",
+        _CRASHES,
+    ),
+    Mutant(
+        "the public name of an empty page goes before the index",
+        "building/public.py",
+        "        if hides or pointer.section == INDEX:\n",
+        "        if True:\n",
+        f"{_CRASHES}::test_power_cut_at_any_step[gzip-deletions_and_merges-options3]",
+    ),
+    Mutant(
+        "public index before the pages: pieces of a split get no names",
+        "building/reshape.py",
+        "        show_when_committed([page, *others])\n",
+        "",
+        f"{_SWEEP}[edits_and_a_split-options1]",
+    ),
+    Mutant(
+        "public index before the pages: a new tree begins with it",
+        "building/public.py",
+        "    new = {pk for pk, p in indexes.items() if not tree.is_of(p.name)}\n",
+        "    new: set[int] = set()\n",
+        f"{_CRASHES}::test_power_cut_at_any_step[gzip-a_new_tree-options0]",
+    ),
+    Mutant(
+        "public name before pointer",
+        "building/publisher.py",
+        "        show_when_committed([p for p, b in done if b.is_stored or (p, b) in "
+        "new])\n",
+        "        from django_sitemaps_plus.building.public import show\n\n"
+        "        show([page.pk for page, _ in new])\n",
+        f"{_SWEEP}[edits_and_a_split-options1]",
+    ),
+    Mutant(
+        "public names are written in place",
+        "storage/public.py",
+        "            replace(temporary, target)\n",
+        "            shutil.copyfile(temporary, target)\n",
+        f"{_TORN}::test_public_files",
+    ),
+    Mutant(
+        "a public name is deleted before it is saved",
+        "storage/public.py",
+        "            replace(temporary, target)\n",
+        "            target.unlink(missing_ok=True)\n"
+        "            replace(temporary, target)\n",
+        f"{_TORN}::test_public_files",
+    ),
+    Mutant(
+        "old objects are deleted at once",
+        "building/loop.py",
+        "        for page, built in flipped:\n",
+        "        from django_sitemaps_plus.storage import delete_object\n\n"
+        "        for page, built in flipped:\n"
+        "            if page.object and page.object != built.object:\n"
+        "                delete_object(page.object)\n",
+        f"{_TORN}::test_objects",
+    ),
+    Mutant(
+        "the public tree does not read pointers again",
+        "building/public.py",
+        "        found = {pk: p for pk, p in now.items() if p != found[pk]}\n",
+        "        found = {}\n",
+        f"{_TORN}::test_two_builders_name_in_the_other_order",
+    ),
+    Mutant(
+        "a prune takes what a builder is about to publish",
+        "building/unnamed.py",
+        "            stored.pop(number, None)\n",
+        "            pass\n",
+        f"{TESTS}/test_prune.py",
+    ),
+    Mutant(
+        "a public name is shown without a second look at the pointer",
+        "building/public.py",
+        "        found = {pk: p for pk, p in now.items() if p != found[pk]}\n",
+        "        found = {}\n",
+        "tests/integration/public/test_shown.py::"
+        "test_the_last_of_two_builders_shows_the_last_flip",
+    ),
+    Mutant(
+        "a public name shows its object before the flip",
+        "building/public.py",
+        "    transaction.on_commit(partial(show, keys), using=own_alias())\n",
+        "    show(keys)\n",
+        "tests/integration/public/test_shown.py",
+    ),
+)

@@ -1,0 +1,115 @@
+"""T13: whatever views depend on fails, crawlers are answered, and soon."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Iterator
+
+import pytest
+from django.core.cache import cache
+from django.test import Client
+
+from django_sitemaps_plus.building import cached
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Page
+from tests.testapp.models import Product
+
+from .degraded import FAULTS, Fault
+from .published import urls_in
+from .shop import ALLOW, IS_SOAK, STEP, PlainSource, add_quietly, rename, table
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ROUNDS = 50 if IS_SOAK else 5
+
+#: Seconds that all but one of a hundred answers take at most.
+P99 = 1.0
+
+#: Paths with the answer that each has while all is well.
+PATHS = {
+    "/sitemap.xml": 200,
+    "/sitemap.xml.gz": 200,
+    "/sitemaps-2.xml": 404,
+    "/sitemaps-2.xml.gz": 404,
+    "/sitemap-built-1.xml": 200,
+    "/sitemap-built-1.xml.gz": 200,
+    "/sitemap-built-2.xml": 200,
+    "/sitemap-built-3.xml": 410,
+    "/sitemap-built-99.xml": 404,
+    "/sitemap-live-1.xml": 200,
+    "/sitemap-live-2.xml.gz": 200,
+    "/sitemap-live-99.xml": 404,
+    "/sitemap-nobody-1.xml": 404,
+}
+
+
+@pytest.fixture
+def site(sections, settings) -> None:
+    """Have a section that is built, with a merged page, and one that is not."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    add_quietly(range(0, 30 * STEP, STEP))
+    sections.register("built", PlainSource)
+    refresh()
+    Product.objects.filter(pk__gt=11 * STEP).delete()
+    refresh((), ALLOW)
+    merged, _ = Page.objects.of("default", "built").filter(number=3).delete()
+    assert merged == 1
+    rename([0], "edit")  # and the index is rendered on request
+    Page.objects.of("default", "").update(wanted=10**6)
+    sections.register("live", PlainSource)
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Log nothing: it is wrong on purpose."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def ask(client: Client, path: str, number: int) -> tuple[int, float]:
+    """Ask in one of several ways; return the status and the seconds."""
+    headers = [{}, {"Accept-Encoding": "gzip"}, {"If-None-Match": '"x"'}][number % 3]
+    began = time.perf_counter()
+    response = client.generic(
+        "HEAD" if number % 4 == 3 else "GET", path, headers=headers
+    )
+    return response.status_code, time.perf_counter() - began
+
+
+@pytest.mark.usefixtures("site", "quiet")
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
+def test_every_url_is_answered(fault: Fault, valkey, chaos, figures):
+    """As if nothing was wrong, and in a second, by a process that has just begun."""
+    client = Client(raise_request_exception=False)
+    answers: Counter[int] = Counter()
+    times, bad = [], []
+    with fault(valkey, chaos):
+        for number in range(ROUNDS):
+            cached._paused_until.clear()  # as in another process
+            for path, expected in PATHS.items():
+                status, seconds = ask(client, path, number)
+                answers[status] += 1
+                times.append(seconds)
+                if status != expected:
+                    bad.append(f"{status} {path}")
+        documents = [client.get(f"/sitemap-live-{n}.xml").content for n in (1, 2)]
+    times.sort()
+    p99 = times[int(len(times) * 0.99)]
+    figures(
+        f"degraded, {fault.__name__}",
+        seed="none",
+        points=len(times),
+        kills=0,
+        lost=0,
+        bad=len(bad),
+        answers=dict(answers),
+        p99=f"{p99:.3f}s",
+        slowest=f"{times[-1]:.3f}s",
+    )
+    assert bad == []
+    assert p99 <= P99
+    assert sorted(url for body in documents for url in urls_in(body)) == table()
+    cache.clear()

@@ -1,0 +1,193 @@
+"""T16 behind nginx, as the how-to configures it."""
+
+from __future__ import annotations
+
+import gzip
+import random
+import threading
+from collections.abc import Iterator
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
+
+import pytest
+from django.core.handlers.wsgi import WSGIHandler
+from django.utils import timezone
+
+from django_sitemaps_plus.building.public import repair
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Page
+from tests.servers.nginx import start_nginx
+from tests.servers.programs import HOST
+from tests.testapp.models import Product
+
+from .how_to import WebClient, how_to_server
+from .http_cache import HttpCache
+from .shop import (
+    ALLOW,
+    IS_SOAK,
+    STEP,
+    PlainSource,
+    add_quietly,
+    rename,
+    some_seed,
+)
+from .test_conditional import ENCODINGS, PATHS, Clock, Server
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+HISTORIES = 100 if IS_SOAK else 10
+STEPS = 30
+
+PAGE = "/sitemap-products-1.xml"
+
+
+@pytest.fixture
+def public(media_root: Any) -> Any:
+    """Return where the public names are."""
+    return media_root / "sitemaps" / "public"
+
+
+@pytest.fixture
+def published(sections: Any) -> None:
+    """Publish two pages."""
+    sections.register("products", PlainSource)
+    add_quietly(range(0, 15 * STEP, STEP))
+    refresh()
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, *args: Any) -> None:
+        """Say nothing of each request."""
+
+
+@pytest.fixture
+def web(published: None, public: Any) -> Iterator[WebClient]:
+    """Give a client of nginx with Django behind it."""
+    application = WSGIHandler()
+    with make_server(HOST, 0, application, handler_class=_Quiet) as django:
+        thread = threading.Thread(target=django.serve_forever)
+        thread.start()
+        upstream = f"http://{HOST}:{django.server_port}"
+        try:
+            with start_nginx(
+                public, upstream=upstream, server=how_to_server()
+            ) as nginx:
+                yield WebClient(nginx.url)
+        finally:
+            django.shutdown()
+            thread.join()
+
+
+@pytest.fixture
+def alone(published: None, public: Any) -> Iterator[WebClient]:
+    """Give a client of nginx while Django is down."""
+    with start_nginx(public, server=how_to_server()) as nginx:
+        yield WebClient(nginx.url)
+
+
+def plain(path: Any) -> bytes:
+    """Return what a public name shows."""
+    return gzip.decompress(path.read_bytes())
+
+
+class TestHowTo:
+    @pytest.mark.parametrize("path", ["/sitemap.xml", PAGE])
+    @pytest.mark.parametrize("accepts", [True, False])
+    def test_files_are_sent_without_django(self, alone, public, path, accepts):
+        """Compressed or not."""
+        headers = {"Accept-Encoding": "gzip"} if accepts else {}
+        answer = alone.get(path, headers)
+        assert answer.status_code == 200
+        assert answer["Content-Type"] == "application/xml"
+        assert answer["Vary"] == "Accept-Encoding"
+        assert answer["X-Robots-Tag"] == "noindex"
+        assert answer["Cache-Control"] == "public, max-age=600"
+        assert answer.get("Content-Encoding") == ("gzip" if accepts else None)
+        file = public / f"{path[1:]}.gz"
+        assert answer.content == (file.read_bytes() if accepts else plain(file))
+
+    def test_the_file_itself(self, alone, public):
+        """Of its own type, and not encoded once more."""
+        answer = alone.get(f"{PAGE}.gz", {"Accept-Encoding": "gzip"})
+        assert answer["Content-Type"] == "application/gzip"
+        assert answer.get("Content-Encoding") is None
+        assert answer.content == (public / f"{PAGE[1:]}.gz").read_bytes()
+
+    def test_time_is_that_of_the_view(self, web, client):
+        """As soon as the view says one."""
+        Page.objects.update(published_at="2026-01-01T12:00:00Z")
+        repair(get_site())
+        expected = "Thu, 01 Jan 2026 12:00:00 GMT"
+        assert client.get(PAGE)["Last-Modified"] == expected
+        assert web.get(PAGE)["Last-Modified"] == expected
+
+    def test_what_has_no_file_is_asked_of_django(self, web, public, client):
+        """Its answer is passed on, whatever it is."""
+        (public / f"{PAGE[1:]}.gz").unlink()
+        answer = web.get(PAGE)
+        assert (answer.status_code, answer.content) == (200, client.get(PAGE).content)
+        assert answer.headers.get_all("Vary") == ["Accept-Encoding"]
+        Page.objects.filter(number=2).delete()
+        (public / "sitemap-products-2.xml.gz").unlink()
+        assert web.get("/sitemap-products-2.xml").status_code == 410
+        assert web.get("/sitemap-others-1.xml").status_code == 404
+        assert web.get("/about/").content == b"ok"
+
+    def test_not_modified_until_it_is(self, web):
+        """Edits within a second are told apart, by ETag and by date."""
+        for number in range(5):
+            old = web.get(PAGE)
+            tag = {"If-None-Match": old["ETag"]}
+            date = {"If-Modified-Since": old["Last-Modified"]}
+            for conditions in (tag, date):
+                assert web.get(PAGE, conditions).status_code == 304
+            rename([0], f"edit{number}")
+            refresh()
+            for conditions in (tag, date):
+                assert web.get(PAGE, conditions).status_code == 200
+
+
+def test_the_client_has_the_bytes_of_the_server(
+    web, public, sections, monkeypatch, figures
+):
+    """After every answer, whatever it keeps and asks, edited in between or not."""
+    bad: list[str] = []
+    not_modified = asked = 0
+    random_seed = some_seed(0)
+    for number in range(HISTORIES):
+        seed = number or random_seed
+        chance = random.Random(seed)
+        clock, server = Clock(chance), Server(chance)
+        monkeypatch.setattr(timezone, "now", clock.now)
+        Product.objects.all().delete()
+        add_quietly(range(0, 15 * STEP, STEP))
+        refresh((), ALLOW)
+        cache = HttpCache(web, chance)  # type: ignore[arg-type]
+        for step in range(STEPS):
+            clock.tick()
+            if chance.random() < 0.4:
+                server.change()
+                server.publish()
+            path, encoding = chance.choice(PATHS), chance.choice(ENCODINGS)
+            if chance.random() < 0.1:
+                cache.head(path, encoding)
+                continue
+            asked += 1
+            got, file = cache.get(path, encoding), public / f"{path[1:]}.gz"
+            if got != (plain(file) if file.exists() else None):
+                bad.append(f"seed {seed} step {step}: GET {path} ({encoding!r})")
+        not_modified += cache.not_modified
+        if cache.ambiguous:
+            bad.append(f"seed {seed}: {cache.ambiguous} ETags of two bodies")
+    figures(
+        "conditional requests to nginx",
+        seed=random_seed,
+        points=asked,
+        not_modified=not_modified,
+        kills=0,
+        lost=0,
+        bad=len(bad),
+    )
+    assert bad[:5] == []
+    assert not_modified > asked // 20

@@ -1,0 +1,157 @@
+"""Prunes beside builds: nothing that a page points to is ever removed."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import OperationalError, connection
+
+from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.building import prune as pruning
+from django_sitemaps_plus.building.prune import _Prune, prune
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.models import Leftover, Page
+from django_sitemaps_plus.storage import object_exists
+from tests.testapp.models import Product
+
+from .published import published_urls
+from .shop import (
+    ALLOW,
+    IS_SOAK,
+    STEP,
+    PlainSource,
+    add,
+    add_quietly,
+    rename,
+    some_seed,
+    table,
+    unfinished,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SECONDS = 60 if IS_SOAK else 5
+
+#: Seconds after which a thread has hung.
+HANG = 120
+
+
+class Site:
+    """Builders and a pruner, each in a thread of its own, until the time is over."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.end = time.monotonic() + SECONDS
+        self.counts: Counter[str] = Counter()
+        self.bad: list[str] = []
+
+    def build(self, number: int) -> None:
+        """Edit, add and remove rows, and build them."""
+        chance = random.Random(self.seed + number)
+        keys = [STEP * key for key in range(number + 1, 61, 2)]
+        while time.monotonic() < self.end:
+            self.counts["builds"] += 1
+            mark = f"{number}-{self.counts['builds']}"
+            match chance.randrange(6):
+                case 0:
+                    first = chance.choice(keys) + 1 + number
+                    new = range(first, first + 24, 2)
+                    Product.objects.filter(pk__in=new).delete()
+                    add(new, mark)
+                case 1:
+                    Product.objects.filter(pk__in=chance.sample(keys, 10)).delete()
+                case _:
+                    rename(chance.sample(keys, 3), mark)
+            refresh((), ALLOW)
+
+    def prune(self) -> None:
+        """Prune again and again; look each time whether it has taken too much."""
+        while time.monotonic() < self.end:
+            self.counts["prunes"] += 1
+            self.counts["removed"] += prune(get_site()).objects
+            self.bad += lost()
+
+    def run(self) -> None:
+        """Let them all work."""
+        works = [lambda: self.build(0), lambda: self.build(1), self.prune]
+        threads = [threading.Thread(target=self._safely, args=[w]) for w in works]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(HANG)
+            assert not thread.is_alive(), "a thread has hung"
+
+    def _safely(self, work: Callable[[], None]) -> None:
+        try:
+            while time.monotonic() < self.end:
+                try:
+                    work()
+                except OperationalError:  # the database gave one of them up
+                    self.counts["given_up"] += 1
+        except BaseException as error:
+            self.bad.append(repr(error))
+            raise
+        finally:
+            connection.close()
+
+
+def lost() -> list[str]:
+    """Return the pages that point to an object which is not there, in words."""
+    found = []
+    for page in Page.objects.exclude(object=""):
+        if object_exists(page.object, page.gzip_size):
+            continue
+        # It may have been pointed to another meanwhile, and this one removed.
+        if Page.objects.filter(pk=page.pk, object=page.object).exists():
+            found.append(f"{page} has lost {page.object}")
+    return found
+
+
+def wait_between_store_and_flip(monkeypatch: Any, seed: int) -> None:
+    """Let builders hold for a moment what they have stored."""
+    real, chance = loop.flip, random.Random(seed)
+
+    def flip(results: Any) -> Any:
+        time.sleep(chance.random() / 20)
+        return real(results)
+
+    monkeypatch.setattr(loop, "flip", flip)
+
+
+def test_nothing_that_is_pointed_to_is_removed(sections, monkeypatch, figures):
+    """Even by a prune that waits for nothing, beside builds, splits and merges."""
+    sections.register("products", PlainSource)
+    add_quietly(range(STEP, 61 * STEP, STEP))  # MariaDB has no key 0
+    refresh()
+    monkeypatch.setattr(_Prune, "grace", timedelta(0))
+    # Of these nothing but their age tells that nobody writes them any more.
+    for name in ("remove_temporary_files", "remove_old_temporaries"):
+        monkeypatch.setattr(pruning, name, lambda *args: 0)
+    seed = some_seed(0)
+    wait_between_store_and_flip(monkeypatch, seed)
+    site = Site(seed)
+    site.run()
+    refresh((), ALLOW)
+    site.bad += unfinished()
+    for _ in range(2):
+        prune(get_site())
+    wrong = published_urls() != table()
+    figures(
+        "prunes beside builds",
+        seed=seed,
+        **site.counts,
+        lost=len(site.bad),
+        bad=int(wrong),
+    )
+    assert site.bad[:5] == []
+    assert not wrong
+    assert site.counts["removed"] > 10
+    assert not Leftover.objects.exists()

@@ -1,0 +1,182 @@
+"""T9: a broker or a cache that is lost costs no save anything.
+
+Their clients may have no time limit, as Django's and Celery's have none unless told.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.executors.base import Executor
+from django_sitemaps_plus.models import Change
+from tests.servers.programs import HOST
+from tests.servers.workers import ROOT, Broker, environment
+from tests.testapp.models import Product
+
+from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SAVES = 10_000 if IS_SOAK else 1_000
+
+#: What the promise allows for a thousand saves.
+MAX_SECONDS = 3.0
+
+#: What no save may take: three times what the promise says, on a busy machine.
+MAX_SAVE = 0.9
+
+#: What a process may still do for its last wake-ups.
+MAX_EXIT = 2.0
+
+CONTEXTS = ("autocommit", "atomic", "nested_atomic")
+
+LIMITS = {"socket_timeout": 0.25, "socket_connect_timeout": 0.25}
+
+
+class Saver:
+    """A process that saves."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def save(self, context: str, count: int) -> dict[str, Any]:
+        """Save so often; return what it took, and what was raised."""
+        assert self._process.stdin
+        assert self._process.stdout
+        self._process.stdin.write(f"{context} {count}\n")
+        self._process.stdin.flush()
+        found: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return found
+
+    def finish(self) -> float:
+        """Let it end; return how many seconds that took."""
+        assert self._process.stdin
+        began = time.monotonic()
+        self._process.stdin.close()
+        assert self._process.wait() == 0
+        return time.monotonic() - began
+
+
+@contextmanager
+def saver(broker: Broker, seconds: float = 60) -> Iterator[Saver]:
+    """Run such a process for the time of a ``with`` block; it is ended if it hangs."""
+    path = f"{PlainSource.__module__}.{PlainSource.__qualname__}"
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.reliability.saving"],
+        cwd=ROOT,
+        env=environment(broker, WORKER_SECTIONS={"products": path}),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        watchdog = threading.Timer(seconds, process.kill)
+        watchdog.start()
+        try:
+            yield Saver(process)
+        finally:
+            watchdog.cancel()
+            watchdog.join()
+            process.kill()
+
+
+@pytest.fixture
+def products(sections, settings) -> None:
+    """Have a section whose changes wake workers."""
+    add_quietly(range(0, 5 * STEP, STEP))
+    sections.register("products", PlainSource)
+    refresh()
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor",
+    }
+
+
+@pytest.mark.usefixtures("products")
+@pytest.mark.parametrize("limits", [LIMITS, {}], ids=["limits", "no limits"])
+@pytest.mark.parametrize("fault", ["black_hole", "refuse", "reset"])
+def test_a_lost_broker_and_cache(fault, limits, chaos, settings, figures):
+    """Saves go on as before, none raises, and the process ends when it is done."""
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": f"redis://{HOST}:{chaos.port}/1",
+            "OPTIONS": limits,
+        }
+    }
+    results = []
+    with saver(Broker(f"redis://{HOST}:{chaos.port}/0")) as process:
+        healthy = process.save("autocommit", SAVES)
+        getattr(chaos, fault)()
+        results += [process.save(context, SAVES) for context in CONTEXTS]
+        exit_seconds = process.finish()
+    raised = [error for result in results for error in result["raised"]]
+    figures(
+        f"saves, broker and cache {fault}, {'with' if limits else 'without'} limits",
+        seed="none",
+        points=SAVES * len(results),
+        kills=0,
+        lost=0,
+        bad=len(raised),
+        healthy=f"{healthy['seconds']:.2f}s",
+        seconds=[f"{result['seconds']:.2f}" for result in results],
+        slowest=f"{max(result['slowest'] for result in results):.3f}s",
+        exit=f"{exit_seconds:.2f}s",
+    )
+    assert raised == []
+    for result in results:
+        assert result["seconds"] <= MAX_SECONDS * SAVES / 1_000
+        assert result["slowest"] <= MAX_SAVE
+    assert exit_seconds <= MAX_EXIT
+    assert Change.objects.count() == SAVES * (len(results) + 1)
+
+
+class RaisingExecutor(Executor):
+    """One that does not keep its promise."""
+
+    is_listening = True
+
+    def wake(self, section: str) -> None:
+        """Fail."""
+        raise RuntimeError("not today")
+
+
+@pytest.mark.usefixtures("products")
+def test_an_executor_that_raises(settings, caplog):
+    """The save goes on, and so does what the user wanted done after the commit."""
+    path = f"{RaisingExecutor.__module__}.{RaisingExecutor.__qualname__}"
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "EXECUTOR": path}
+    done: list[str] = []
+    rename([0], "in-autocommit")
+    with transaction.atomic():
+        rename([STEP], "in-atomic")
+        transaction.on_commit(lambda: done.append("the user's own"))
+    assert done == ["the user's own"]
+    slugs = set(Product.objects.values_list("slug", flat=True))
+    assert {"in-autocommit-0", f"in-atomic-{STEP}"} <= slugs
+    assert Change.objects.count() == 2
+    assert "not today" in caplog.text
+
+
+@pytest.mark.usefixtures("products")
+def test_celery_is_not_installed(settings, monkeypatch, caplog):
+    """The change is recorded, and the log says why nobody is woken."""
+    for name in ("celery", "django_sitemaps_plus.tasks"):
+        monkeypatch.setitem(sys.modules, name, None)
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "WAKE_AFTER": 1}
+    rename([0], "in-autocommit")
+    with transaction.atomic():
+        rename([STEP], "in-atomic")
+    assert Change.objects.count() == 2
+    assert "which cannot be used" in caplog.text
+    assert "not recorded" not in caplog.text

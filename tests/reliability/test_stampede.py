@@ -1,0 +1,219 @@
+"""T15: however many ask for a page that is not kept, one renders it."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connections
+from django.test import Client
+
+from django_sitemaps_plus.registry import registry
+from tests.testapp.models import Product
+
+from .degraded import redis_cache, use_cache
+from .killing import fork
+from .shop import IS_SOAK, STEP, PlainSource, add_quietly
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PROCESSES = 2
+THREADS = 32
+ROUNDS = 5 if IS_SOAK else 1
+
+RENDER_SECONDS = 0.3
+
+#: What nobody waits longer than.
+MAX_SECONDS = 2.5
+
+#: Seconds after which a process that hangs is ended.
+HANG = 30
+
+PATH = "/sitemap-products-2.xml"
+
+
+class SlowSource(PlainSource):
+    """Each page takes its time, and leaves a line about who renders it."""
+
+    notes: Path
+    render_seconds = RENDER_SECONDS
+    kills_first = False
+
+    def location(self, item: Product) -> str:
+        """Return its URL."""
+        if item.pk % (self.limit * STEP) == 0:
+            note(self.notes / "renders")
+            self._wait_or_die()
+        return f"/products/{item.slug}/"
+
+    def _wait_or_die(self) -> None:
+        time.sleep(self.render_seconds)
+        if self.kills_first and len(lines(self.notes / "renders")) == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def note(path: Path, text: str = "") -> None:
+    """Add a line to a file, whole, whoever else does so."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.write(descriptor, f"{os.getpid()} {text}\n".encode())
+    os.close(descriptor)
+
+
+def lines(path: Path) -> list[str]:
+    """Return the lines of a file."""
+    return path.read_text().splitlines() if path.exists() else []
+
+
+@dataclass
+class Crowd:
+    """What came of many requests at once.
+
+    Attributes:
+        renders: how many there were, by process.
+        statuses: of all answers.
+        slowest: seconds of the slowest answer.
+        bodies: different ones.
+    """
+
+    renders: Counter[str] = field(default_factory=Counter)
+    statuses: Counter[int] = field(default_factory=Counter)
+    slowest: float = 0.0
+    bodies: set[int] = field(default_factory=set)
+
+
+def crowd(notes: Path) -> Crowd:
+    """Let threads of several processes ask for a page at the same time."""
+    for name in ("renders", "answers"):
+        (notes / name).unlink(missing_ok=True)
+    together = multiprocessing.get_context("fork").Barrier(PROCESSES * THREADS)
+    children = [_child(notes, together) for _ in range(PROCESSES)]
+    for pid in children:
+        os.waitpid(pid, 0)
+    found = Crowd(Counter(line.split()[0] for line in lines(notes / "renders")))
+    for line in lines(notes / "answers"):
+        status, seconds, body = json.loads(line.partition(" ")[2])
+        found.statuses[status] += 1
+        found.slowest = max(found.slowest, seconds)
+        found.bodies.add(body)
+    return found
+
+
+def _child(notes: Path, together: Any) -> int:
+    pid = fork()
+    if pid:
+        return pid
+    try:
+        signal.alarm(HANG)
+        threads = [
+            threading.Thread(target=_ask, args=(notes, together))
+            for _ in range(THREADS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        os._exit(0)
+
+
+def _ask(notes: Path, together: Any) -> None:
+    client = Client(raise_request_exception=False)
+    client.get("/about/")  # loads what a first request loads
+    together.wait(HANG)
+    began = time.monotonic()
+    response = client.get(PATH)
+    seconds = time.monotonic() - began
+    answer = [response.status_code, seconds, hash(response.content)]
+    note(notes / "answers", json.dumps(answer))
+    connections.close_all()
+
+
+@pytest.fixture
+def notes(sections, settings, tmp_path) -> Path:
+    """Have a section that is not built; give where its source leaves its notes."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    add_quietly(range(0, 30 * STEP, STEP))
+    source = type("NotedSource", (SlowSource,), {"notes": tmp_path})
+    registry.register("products", source)
+    return tmp_path
+
+
+@pytest.fixture
+def told(figures) -> Any:
+    """Return what prints and checks the figures of crowds."""
+
+    def told(what: str, crowds: list[Crowd], kills: int = 0) -> None:
+        answers = sum([found.statuses for found in crowds], Counter[int]())
+        slowest = max(found.slowest for found in crowds)
+        figures(
+            f"stampede, {what}",
+            seed="none",
+            points=len(crowds) * PROCESSES * THREADS,
+            kills=kills,
+            lost=0,
+            bad=sum(answers.values()) - answers[200],
+            renders=[sum(found.renders.values()) for found in crowds],
+            slowest=f"{slowest:.2f}s",
+        )
+        asked = (PROCESSES * ROUNDS - kills) * THREADS
+        assert answers == {200: asked}
+        assert all(len(found.bodies) == 1 for found in crowds)
+        assert slowest <= MAX_SECONDS
+
+    return told
+
+
+def test_one_render_for_a_shared_cache(notes, valkey, told):
+    """All others wait for it."""
+    crowds = []
+    for _ in range(ROUNDS):
+        valkey.restart()
+        with redis_cache(valkey.port):
+            crowds.append(crowd(notes))
+    told("shared cache", crowds)
+    assert [sum(found.renders.values()) for found in crowds] == [1] * ROUNDS
+
+
+def test_a_second_render_where_the_first_dies(notes, valkey, told):
+    """With all threads of its process; those of another take over."""
+    registry.get("products").kills_first = True  # type: ignore[attr-defined]
+    crowds = []
+    for _ in range(ROUNDS):
+        valkey.restart()
+        with redis_cache(valkey.port):
+            crowds.append(crowd(notes))
+    told("leader killed", crowds, kills=ROUNDS)
+    assert [sum(found.renders.values()) for found in crowds] == [2] * ROUNDS
+
+
+def test_one_render_for_each_process_where_the_cache_is_lost(notes, chaos, told):
+    """It never answers, and its client waits as long as the docs recommend."""
+    # Nothing is kept: who gets to ask only when the page is rendered renders it again.
+    registry.get("products").render_seconds = 1.0  # type: ignore[attr-defined]
+    chaos.black_hole()
+    crowds = []
+    for _ in range(ROUNDS):
+        with redis_cache(chaos.port):
+            crowds.append(crowd(notes))
+    chaos.heal()
+    told("cache is a black hole", crowds)
+    assert [sorted(found.renders.values()) for found in crowds] == [[1, 1]] * ROUNDS
+
+
+def test_one_render_for_each_process_without_a_shared_cache(notes, told):
+    """Each has a cache of its own."""
+    crowds = []
+    for _ in range(ROUNDS):
+        with use_cache("django.core.cache.backends.locmem.LocMemCache"):
+            crowds.append(crowd(notes))
+    told("no shared cache", crowds)
+    assert [sorted(found.renders.values()) for found in crowds] == [[1, 1]] * ROUNDS

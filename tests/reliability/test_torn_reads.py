@@ -1,0 +1,236 @@
+"""T1: whoever reads while all is published anew gets whole documents, always."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from itertools import count, cycle
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import FileSystemStorage
+from django.db import connection  # noqa: F401 - pytest looks at it below
+
+from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.building import public
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.page import render_page
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.core.compression import Document
+from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.registry import registry
+from tests.servers.nginx import start_nginx
+from tests.testapp.models import Product
+
+from .killing import in_child
+from .processes import running, serving
+from .public import unlike_pages
+from .reading import (
+    Fetch,
+    FromServer,
+    Readings,
+    from_files,
+    from_storage,
+    read_by_many,
+)
+from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename
+
+pytestmark = [
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.skipif(
+        "connection.vendor != 'sqlite'", reason="what is torn are files, not rows"
+    ),
+]
+
+#: 5 MB on ten pages.
+ROWS = 35_000
+
+READS = 20_000 if IS_SOAK else 2_000
+
+#: Of S3, whose client takes some 10 ms.
+SLOW_READS = 2_000 if IS_SOAK else 200
+
+#: Changes that a reader must have seen, or its reads prove little.
+CHANGES = 10
+
+
+class DatedSource(ModelSource):
+    """All of whose entries change when their dates do."""
+
+    model = Product
+    location = Route("product-detail", slug="slug")
+    lastmod = "updated_at"
+    limit = 3_500
+
+
+def change_all(number: int) -> None:
+    """Give every row one of two dates, the second of which is none."""
+    date = None if number % 2 else datetime(2026, 1, 1, tzinfo=UTC)
+    Product.objects.update(updated_at=date)
+
+
+def republish() -> None:
+    """Publish all pages anew, for ever."""
+    for number in count(1):
+        change_all(number)
+        refresh((), Options(full=True, audits=False))
+
+
+def documents() -> Iterator[tuple[str, Document]]:
+    """Yield each page as it is now, by name."""
+    for page in Page.objects.filter(section__name="products"):
+        found = render_page("products", KeyRange(page.low, page.high), get_site())
+        assert found.document is not None
+        yield f"sitemap-products-{page.number}.xml", found.document
+
+
+@pytest.fixture
+def versions(sections: Any) -> list[dict[str, Document]]:
+    """Have rows, and return both versions of each page; nothing is published."""
+    registry.register("products", DatedSource)
+    word = "x" * 50
+    Product.objects.bulk_create(
+        [Product(pk=n, name=str(n), slug=f"{word}-{n:09}") for n in range(ROWS)],
+        batch_size=5_000,
+    )
+    return []
+
+
+def published(versions: list[dict[str, Document]]) -> Readings:
+    """Publish; return who knows what readers may see."""
+    change_all(0)
+    # In a process of its own, so that no connection to a storage is shared.
+    assert in_child(refresh) == 0
+    for number in (1, 0):
+        change_all(number)
+        versions.append(dict(documents()))
+    plain = [{name: d.plain_hash for name, d in found.items()} for found in versions]
+    assert len(plain[0]) >= 10
+    return Readings({name: {p[name] for p in plain} for name in plain[0]})
+
+
+def judged(
+    readings: Readings, figures: Callable[..., None], who: str, began: float
+) -> None:
+    """Print what was read, and fail if any of it was wrong."""
+    figures(
+        f"torn reads, {who}",
+        seed="none",
+        points=readings.reads,
+        changes=readings.changes,
+        missing=readings.missing,
+        bad=readings.bad,
+        seconds=round(time.monotonic() - began),
+    )
+    assert (readings.bad, readings.missing) == (0, 0)
+    assert readings.changes >= CHANGES
+
+
+@pytest.mark.parametrize("suffix", [".gz", ""], ids=["gzip", "plain"])
+def test_public_files(versions, media_root, figures, settings, suffix):
+    """Opened by their public names, while these get other files."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": not suffix}
+    readings, began = published(versions), time.monotonic()
+    fetches = [from_files(media_root / "sitemaps" / "public", suffix)] * 3
+    with running(republish):
+        read_by_many(readings, fetches, READS, CHANGES)
+    judged(readings, figures, f"open() of *.xml{suffix}", began)
+
+
+def test_objects(versions, media_root, figures):
+    """Read by the name that a row gave, while others take its place."""
+    readings, began = published(versions), time.monotonic()
+    with running(republish):
+        read_by_many(readings, [from_storage] * 2, READS, CHANGES)
+    judged(readings, figures, "row, then object", began)
+
+
+def test_view(versions, figures):
+    """Over HTTP."""
+    readings, began = published(versions), time.monotonic()
+    with serving() as address, running(republish):
+        fetches: list[Fetch] = [FromServer(address) for _ in range(1 + 2 * IS_SOAK)]
+        read_by_many(readings, fetches, READS, CHANGES)
+    judged(readings, figures, "view", began)
+
+
+def test_nginx(versions, media_root, figures):
+    """Over HTTP from the public tree alone."""
+    readings, began = published(versions), time.monotonic()
+    with (
+        start_nginx(media_root / "sitemaps" / "public") as nginx,
+        running(republish),
+    ):
+        fetches: list[Fetch] = [FromServer(nginx.url[7:]) for _ in range(3)]
+        read_by_many(readings, fetches, READS, CHANGES)
+    judged(readings, figures, "nginx", began)
+
+
+@pytest.mark.parametrize("server", ["moto", "seaweedfs"])
+def test_s3(versions, figures, settings, request, server):
+    """Through the view, and by the name that a row gave."""
+    s3 = request.getfixturevalue(server)
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": s3.storage()}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    readings, began = published(versions), time.monotonic()
+    with serving() as address, running(republish):
+        fetches = [FromServer(address), from_storage]
+        read_by_many(readings, fetches, SLOW_READS, CHANGES)
+    judged(readings, figures, server, began)
+
+
+def test_control(versions, tmp_path: Path, figures):
+    """Django's own storage, which writes in place, is caught by the same readers."""
+    readings = published(versions)
+    storage = FileSystemStorage(location=tmp_path, allow_overwrite=True)
+
+    def rewrite() -> None:
+        for found in cycle(versions):
+            for name, document in found.items():
+                storage.save(f"{name}.gz", ContentFile(document.gzip))
+
+    began = time.monotonic()
+    for name, document in versions[0].items():
+        storage.save(f"{name}.gz", ContentFile(document.gzip))
+    with running(rewrite):
+        read_by_many(readings, [from_files(tmp_path)] * 3, READS, CHANGES)
+    figures(
+        "torn reads, control: Django's storage in place",
+        points=readings.reads,
+        missing=readings.missing,
+        bad=readings.bad,
+        seconds=round(time.monotonic() - began),
+    )
+    assert readings.bad > 0
+
+
+def test_two_builders_name_in_the_other_order(sections, media_root):
+    """Who read a pointer before another flipped does not have the last word."""
+    registry.register("products", PlainSource)
+    add_quietly(range(0, 1_000, STEP))
+    refresh()
+    page = Page.objects.get(section__name="products", number=1)
+    real, met = public._show, []
+
+    def slow(*args: Any, **kwargs: Any) -> None:
+        if not met:
+            met.append(True)
+            rename([0], "later")
+            refresh()
+        real(*args, **kwargs)
+
+    with mock.patch.object(public, "_show", slow):
+        public.show([page.pk])
+    data = (
+        media_root / "sitemaps" / "public" / "sitemap-products-1.xml.gz"
+    ).read_bytes()
+    page.refresh_from_db()
+    assert hashlib.sha256(data).hexdigest() == page.gzip_hash
+    assert unlike_pages(media_root) == []

@@ -1,0 +1,145 @@
+"""T2b: real workers, killed with all of their processes in the middle of builds."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from django_sitemaps_plus import tasks
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Leftover, Page, Publication
+from django_sitemaps_plus.registry import registry
+from tests.servers.programs import wait_until
+from tests.servers.workers import messages_to, start_worker
+
+from .public import unlike_pages, wrong_public
+from .published import crawl, published_urls, urls_in
+from .shop import (
+    IS_SOAK,
+    STEP,
+    PlainSource,
+    add_quietly,
+    lost_objects,
+    rename,
+    some_seed,
+    table,
+    unfinished,
+)
+from .test_kill_sweep import wrong_documents, wrong_files
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+KILLS = 60 if IS_SOAK else 3
+
+ROWS = 400
+
+#: Seconds within which a worker that has begun to build is killed.
+WITHIN = 0.4
+
+
+def wrong_set(media: Any, seen: set[str]) -> list[str]:
+    """Return what a crawler, or a reader of the tree, finds wrong, in words."""
+    documents = crawl(Client())
+    listed = [url for document in documents.values() for url in urls_in(document)]
+    found = [*wrong_documents(documents), *wrong_files(media), *lost_objects()]
+    found += wrong_public(media, seen)
+    if len(listed) != ROWS or len(set(listed)) != ROWS:
+        found.append(f"{len(listed)} URLs are listed, {len(set(listed))} different")
+    return found
+
+
+def unnamed_files(media: Any) -> set[str]:
+    """Return the files that no page points to, unfinished ones too."""
+    named = set(Page.objects.exclude(object="").values_list("object", flat=True))
+    top = media / "sitemaps"
+    files = {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
+    files -= {name for name in files if name.startswith("public/sitemap")}
+    return files - named
+
+
+@pytest.fixture
+def short_times(settings: Any) -> None:
+    """Have leases of a second, and files that go as soon."""
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "LEASE_SECONDS": 1,
+        "PRUNE_AFTER": 0,
+        "WAKE_AFTER": 0,
+    }
+
+
+@pytest.mark.parametrize("number", [1, 0])
+def test_killed_while_building(
+    number, short_times, sections, media_root, redis_broker, settings, figures
+):
+    """After each kill all is complete; at the end nothing is left lying about."""
+    registry.register("products", PlainSource)
+    add_quietly(range(0, ROWS * STEP, STEP))
+    refresh()
+    seed, began = some_seed(number), time.monotonic()
+    chance = random.Random(seed)
+    seen: set[str] = set()
+    bad: list[str] = []
+    during = 0
+    options = {"concurrency": 2, "include": ["tests.reliability.shop_sections"]}
+    with (
+        messages_to(redis_broker),
+        start_worker(redis_broker, **options) as worker,
+    ):
+        for kill in range(KILLS):
+            if kill:
+                worker.start()
+            seen.update(Page.objects.values_list("gzip_hash", flat=True))
+            rename(range(0, ROWS * STEP, STEP), f"edit{kill}")
+            tasks.refresh.delay(["products"])
+            wait_until(begun, "a worker has begun")
+            # The first at once, since a fast build is over before a later one.
+            time.sleep(chance.uniform(0, WITHIN) if kill else 0)
+            worker.kill()
+            during += not is_done()
+            bad += [f"kill {kill}: {it}" for it in wrong_set(media_root, seen)]
+    lost = wrong_end(media_root)
+    figures(
+        "worker kills",
+        seed=seed,
+        points=KILLS,
+        kills=KILLS,
+        during_builds=during,
+        lost=len(lost),
+        bad=len(bad),
+        seconds=round(time.monotonic() - began),
+    )
+    assert bad[:3] == []
+    assert lost[:3] == []
+    assert during >= 1
+
+
+def begun() -> bool:
+    """Return whether a worker is building, or has built all."""
+    return Page.objects.exclude(token="").exists() or is_done()
+
+
+def is_done() -> bool:
+    """Return whether nothing is dirty any more, and no change waits."""
+    return unfinished() == []
+
+
+def wrong_end(media: Any) -> list[str]:
+    """Build once and prune; return what is not as it should be, in words."""
+    refresh()
+    wrong = unfinished() + unlike_pages(media)
+    wrong += [] if published_urls() == table() else ["the table is not published"]
+    call_command("prune_sitemaps", verbosity=0)  # notes what nobody names
+    noticed = timezone.now().timestamp()
+    wait_until(lambda: timezone.now().timestamp() > noticed + 2.1, "its grace is over")
+    call_command("prune_sitemaps", verbosity=0)
+    wrong += [f"{name} is left" for name in unnamed_files(media)]
+    wrong += [f"{row} is left" for row in (*Leftover.objects.all(),)]
+    assert not Publication.objects.exists()
+    return wrong + lost_objects()

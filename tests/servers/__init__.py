@@ -1,0 +1,1 @@
+"""Real servers that tests start, break and end themselves, on loopback only."""

