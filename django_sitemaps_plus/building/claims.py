@@ -7,8 +7,10 @@ flip, which asks for the claim's token again.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.db.models import F, Q
@@ -128,8 +130,32 @@ def _mine(page: Page) -> PageQuerySet:
     return Page.objects.filter(pk=page.pk, token=page.token)
 
 
+class Lease:
+    """Begins the lease of a claim anew now and then; called while its work goes on.
+
+    A builder that has stopped does not call it, however long it stays connected.
+    """
+
+    def __init__(self, renew: Callable[[], object]) -> None:
+        self._renew = renew
+        self._seconds = get_settings().lease_seconds / 6
+        self._renewed = time.monotonic()
+
+    def __call__(self) -> None:
+        """Renew it, if a good part of it has gone by."""
+        now = time.monotonic()
+        if now - self._renewed > self._seconds:
+            self._renew()
+            self._renewed = now
+
+    @classmethod
+    def of(cls, pages: Collection[Page]) -> Lease:
+        """Return the lease of pages as they were claimed."""
+        return cls(partial(renew, pages))
+
+
 @retried
 def renew(pages: Collection[Page]) -> None:
-    """Begin the lease of claims anew, before another page of the batch is rendered."""
+    """Begin the lease of claims anew."""
     for token in {page.token for page in pages}:
         Page.objects.filter(token=token).update(claimed_at=Now())

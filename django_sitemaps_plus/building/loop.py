@@ -16,7 +16,7 @@ from typing import Any
 from django.db import Error, InterfaceError, OperationalError
 from django.db.models import QuerySet
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page
@@ -27,7 +27,7 @@ from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.transactions import contained, has_lost, is_well
 
-from .claims import claim, give_back, is_anybody_busy, release, renew, set_aside, void
+from .claims import Lease, claim, give_back, is_anybody_busy, release, set_aside, void
 from .index import build_index_page
 from .page import BuiltPage, build_page
 from .public import is_behind
@@ -141,15 +141,12 @@ class Work:
 
     def _build(self, pages: list[Page]) -> None:
         results: list[Result] = []
-        renewed = time.monotonic()
-        renew_seconds = get_settings().lease_seconds / 6
+        lease = Lease.of(pages)
         with deferred_flush():
             for page in pages:
                 began = time.monotonic()
-                if began - renewed > renew_seconds:
-                    renew(pages)
-                    renewed = began
-                built = self._try(page)
+                lease()
+                built = self._try(page, lease)
                 self._of(page).seconds += time.monotonic() - began
                 if built is not None:
                     results.append((page, built))
@@ -171,15 +168,15 @@ class Work:
             give_back(page)  # and the attempt counts, or this might never end
         return []
 
-    def _try(self, page: Page) -> BuiltPage | None:
+    def _try(self, page: Page, lease: Lease) -> BuiltPage | None:
         """Build one page; None where that has been dealt with otherwise."""
         try:
             with contained():
                 if page.section.name == INDEX:
                     return build_index_page(page, self.site)
-                return build_page(page, self.site)
+                return build_page(page, self.site, lease)
         except LimitExceededError:
-            self._split(page)
+            self._split(page, lease)
         except StalePlanError:
             self._of(page).stale = True
             set_aside(page)
@@ -187,10 +184,10 @@ class Work:
             self._fail(page, error)
         return None
 
-    def _split(self, page: Page) -> None:
+    def _split(self, page: Page, lease: Lease) -> None:
         try:
             with contained():
-                pieces = split(page, self.site)
+                pieces = split(page, self.site, lease)
         except (SourceError, Error) as error:
             self._fail(page, error)
             return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -31,8 +31,16 @@ class RenderedPage:
     tally: Tally
 
 
-def render_page(section: str, key_range: KeyRange, site: Site) -> RenderedPage:
+def render_page(
+    section: str, key_range: KeyRange, site: Site, alive: Callable[[], object] = bool
+) -> RenderedPage:
     """Render the rows of a key range.
+
+    Args:
+        section: its name.
+        key_range: of its rows.
+        site: the site.
+        alive: called for each chunk of rows.
 
     Raises:
         NotRegistered: there is no such section.
@@ -44,7 +52,7 @@ def render_page(section: str, key_range: KeyRange, site: Site) -> RenderedPage:
     try:
         with rendering(site):
             lines = source.chunks(key_range, site, tally)
-            lines = _within(source.max_entries, lines, tally)
+            lines = _within(source.max_entries, lines, tally, alive)
             document = write_document(render_urlset(lines, source.extensions))
     except (LimitExceededError, SitemapsPlusError):
         raise
@@ -55,8 +63,11 @@ def render_page(section: str, key_range: KeyRange, site: Site) -> RenderedPage:
     return RenderedPage(document if tally.entries else None, tally)
 
 
-def _within(limit: int, chunks: Iterator[str], tally: Tally) -> Iterator[str]:
+def _within(
+    limit: int, chunks: Iterator[str], tally: Tally, alive: Callable[[], object]
+) -> Iterator[str]:
     for chunk in chunks:
+        alive()
         if tally.entries > limit:
             raise LimitExceededError(limit, "entries")
         yield chunk
@@ -87,18 +98,26 @@ class BuiltPage:
     gzip_hash: str = ""
 
 
-def build_page(page: Page, site: Site, *, is_stored: bool = True) -> BuiltPage:
+def build_page(
+    page: Page,
+    site: Site,
+    alive: Callable[[], object] = bool,
+    *,
+    is_stored: bool = True,
+) -> BuiltPage:
     """Render a page of a section, and store it where its bytes have changed.
 
     Args:
         page: its row, or one that is to be; nothing is written to it.
         site: the site.
+        alive: called for each chunk of its rows.
         is_stored: False to render only.
 
     Raises:
         LimitExceededError, SourceError, StoreError: as the steps do.
     """
-    rendered = render_page(page.section.name, KeyRange(page.low, page.high), site)
+    bounds = KeyRange(page.low, page.high)
+    rendered = render_page(page.section.name, bounds, site, alive)
     return store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
 
 

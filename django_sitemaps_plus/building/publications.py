@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import chain, islice
 from typing import Any
 
@@ -18,6 +19,8 @@ from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import open_object
+
+from .claims import Lease
 
 logger = logging.getLogger(__name__)
 
@@ -63,8 +66,10 @@ def _any_publication() -> QuerySet[Publication, Any]:
 
 def _tell(publication: Publication) -> int:
     total = 0
+    row = Publication.objects.filter(pk=publication.pk)
+    lease = Lease(partial(row.update, claimed_at=Now()))
     try:
-        for found in publication_diffs(publication):
+        for found in publication_diffs(publication, lease):
             for part in _parts(found):
                 total += len(part.added) + len(part.updated) + len(part.removed)
                 _send(publication, part)
@@ -96,23 +101,31 @@ def _send(publication: Publication, part: Diff) -> None:
             logger.error("%r failed", receiver, exc_info=answer)
 
 
-def publication_diffs(publication: Publication) -> Iterator[Diff]:
+def publication_diffs(
+    publication: Publication, alive: Callable[[], object] = bool
+) -> Iterator[Diff]:
     """Yield what a publication changed, in parts of different URLs.
 
     Those of few pages are compared at once. A new plan may replace thousands of pages,
     which are never all in memory.
 
+    Args:
+        publication: its row.
+        alive: called for each object that is read.
+
     Raises:
         StoreError: one of its objects is lost.
     """
     old, new = publication.old, publication.new
+    plain = partial(_plain, alive)
     if len(old) + len(new) <= FEW_PAGES:
-        yield diff(map(_plain, old), map(_plain, new))
+        yield diff(map(plain, old), map(plain, new))
         return
-    yield from diff_parts(lambda: map(_plain, old), lambda: map(_plain, new))
+    yield from diff_parts(lambda: map(plain, old), lambda: map(plain, new))
 
 
-def _plain(name: str) -> bytes:
+def _plain(alive: Callable[[], object], name: str) -> bytes:
+    alive()
     try:
         return inflate(open_object(name))
     except ValueError as error:

@@ -32,7 +32,7 @@ from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.transactions import atomic, own_alias, retried
 
-from .claims import claim_page, give_back
+from .claims import Lease, claim_page, give_back
 from .page import build_page
 from .plans import first_plan
 from .public import show_when_committed
@@ -90,10 +90,15 @@ def _add_indexes(index: Section, places: int) -> None:
     )
 
 
-def split(page: Page, site: Site) -> list[Result]:
+def split(page: Page, site: Site, lease: Lease) -> list[Result]:
     """Cut a claimed page that has grown too full, and publish its pieces.
 
     The first piece keeps the number.
+
+    Args:
+        page: as it was claimed.
+        site: the site.
+        lease: of its claim.
 
     Returns:
         The pages of the pieces; none where the claim was lost.
@@ -104,7 +109,7 @@ def split(page: Page, site: Site) -> list[Result]:
     """
     for ranges in split_ranges(page, site):
         try:
-            return _split_at(page, ranges, site)
+            return _split_at(page, ranges, site, lease)
         except LimitExceededError:
             pass  # rows came in meanwhile, or they are large: smaller pieces
     raise SourceError(
@@ -127,13 +132,15 @@ def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
 
 
 @retried
-def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
+def _split_at(
+    page: Page, ranges: list[KeyRange], site: Site, lease: Lease
+) -> list[Result]:
     pieces = [
         Page(section=page.section, number=page.number, low=r.low, high=r.high)
         for r in ranges
     ]
     with deferred_flush():  # of their own, since they are pointed to before the batch
-        built = [build_page(piece, site) for piece in pieces]
+        built = [build_page(piece, site, lease) for piece in pieces]
     now = timezone.now()
     with atomic():
         raise_plan_version(page.section)
@@ -183,7 +190,7 @@ def _merge(a: Page, b: Page, site: Site) -> bool:
 @retried
 def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
     whole = Page(section=a.section, number=a.number, low=a.low, high=b.high)
-    built = build_page(whole, site)
+    built = build_page(whole, site, Lease.of([a, b]))
     now = timezone.now()
     with atomic():
         raise_plan_version(a.section)

@@ -244,14 +244,14 @@ def test_a_split_that_came_too_late_gives_up_its_claim(sections, monkeypatch):
     make_products(20, first=len(made))
     real, tokens = loop.split, []
 
-    def split(page: Page, site: Any) -> Any:
+    def split(page: Page, *others: Any) -> Any:
         tokens.append(page.token)
         if len(tokens) > 1:
             assert Page.objects.get(pk=page.pk).token == page.token
-            return real(page, site)
+            return real(page, *others)
         # Another builder has split it between the read and the claim of this one.
         Page.objects.filter(pk=page.pk).update(high=made[4].pk)
-        pieces = real(page, site)
+        pieces = real(page, *others)
         Page.objects.filter(pk=page.pk).update(high=page.high)
         return pieces
 

@@ -125,10 +125,10 @@ def failing(monkeypatch):
     build = loop.build_page
 
     def fail(*numbers):
-        def build_page(page, site):
+        def build_page(page, *others):
             if page.number in numbers:
                 raise SourceError("not today")
-            return build(page, site)
+            return build(page, *others)
 
         monkeypatch.setattr(loop, "build_page", build_page)
 

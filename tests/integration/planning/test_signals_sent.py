@@ -14,6 +14,7 @@ from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished, page_built, urls_changed
 from tests.integration.shop import limited
+from tests.integration.told import hearing
 from tests.testapp.models import Product
 
 from .plans import add, numbers, objects, spread
@@ -21,21 +22,6 @@ from .plans import add, numbers, objects, spread
 pytestmark = pytest.mark.django_db
 
 ALLOW = Options(allow_shrink=True)
-
-
-@contextmanager
-def hearing(signal):
-    """Give a list of what a signal says."""
-    heard = []
-
-    def hear(sender, signal, **told):
-        heard.append(told)
-
-    signal.connect(hear)
-    try:
-        yield heard
-    finally:
-        signal.disconnect(hear)
 
 
 @contextmanager

@@ -1,0 +1,24 @@
+"""What the signals that we send have told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.dispatch import Signal
+
+
+@contextmanager
+def hearing(signal: Signal) -> Iterator[list[dict[str, Any]]]:
+    """Give a list of what a signal says."""
+    heard = []
+
+    def hear(sender, signal, **told):
+        heard.append(told)
+
+    signal.connect(hear)
+    try:
+        yield heard
+    finally:
+        signal.disconnect(hear)
