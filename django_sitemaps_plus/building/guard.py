@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db.models import Case, F, QuerySet, Sum, When
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
@@ -24,6 +25,10 @@ WAITING = (
     "pages that would lose most of their entries wait until the rest is rendered. Run "
     "build_sitemaps again if no build is at work"
 )
+
+#: Time after which held pages are rendered again by themselves. A source that lost its
+#: rows for a while gets well unasked, and one that stays as it is costs little.
+LOOK_AGAIN = timedelta(minutes=10)
 
 _DAY = timedelta(hours=24)
 
@@ -131,6 +136,19 @@ def note_peak(section: Section, total: int) -> None:
         rows.update(earlier_peak=F("peak"), peak=total, peak_since=now)
     elif total > section.peak:
         rows.update(peak=total)
+
+
+def look_again(section: Section, *, at_once: bool) -> None:
+    """Have held pages rendered again: their source may be well by now.
+
+    Args:
+        section: its row.
+        at_once: False for those only that were not looked at for LOOK_AGAIN.
+    """
+    held = section.pages.filter(hold=Hold.HELD)
+    if not at_once:
+        held = held.filter(checked_at__lt=Now() - LOOK_AGAIN)
+    update_pages(held, [section.pk], hold=Hold.NONE)
 
 
 def has_held_pages(section: Section) -> bool:

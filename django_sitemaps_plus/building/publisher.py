@@ -187,6 +187,7 @@ def _hold(page: Page, built: BuiltPage) -> None:
         token="",
         claimed_at=None,
         attempts=0,
+        checked_at=Now(),
     )
 
 

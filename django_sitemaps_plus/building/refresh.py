@@ -18,7 +18,7 @@ from django.db.models import F
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.executors.local import share
-from django_sitemaps_plus.models import INDEX, Hold, Page, Section
+from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.sources import rendering
@@ -30,7 +30,7 @@ from django_sitemaps_plus.transactions import contained, is_well, update_pages
 from . import public, publications
 from .audit import mark_unchecked
 from .claims import BATCH_PAGES, is_anybody_busy
-from .guard import has_held_pages, judge, note_peak
+from .guard import has_held_pages, judge, look_again, note_peak
 from .index import may_publish_index
 from .loop import Counts, Work, merge_counts
 from .lost import mark_lost
@@ -184,8 +184,7 @@ class _Refresh:
         if self.options.replan:
             begin_replan(section, self.site)
         if section.held:
-            held = section.pages.filter(hold=Hold.HELD)
-            update_pages(held, [section.pk], hold=Hold.NONE)
+            look_again(section, at_once=self.options.waits)
         if self.options.full:
             pages = section.pages.planned()
             update_pages(pages, [section.pk], wanted=F("wanted") + 1, attempts=0)

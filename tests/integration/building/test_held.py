@@ -1,0 +1,54 @@
+"""Held sections: how they get well again, and what looking costs meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+
+from django_sitemaps_plus.building.guard import LOOK_AGAIN
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Page
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+#: What workers of a queue do, every half a minute or so.
+BEAT = Options(waits=False)
+
+
+@pytest.fixture
+def lost(publish: Any) -> list[Product]:
+    """Hold a section, and return the rows that it has lost without a trace."""
+    made = make_products(200)
+    publish(limited(20))
+    rows = Product.objects.filter(pk__gte=made[20].pk)
+    rows._raw_delete(rows.db)
+    refresh((), Options(waits=False, full=True))
+    assert Page.objects.filter(hold="held").count() == 9
+    return made[20:]
+
+
+def test_a_held_page_is_not_rendered_with_every_beat(lost):
+    """A section of many pages would keep the workers busy with nothing else."""
+    assert refresh((), BEAT).sections[0].rendered == 0
+    (section,) = refresh((), BEAT).sections
+    assert (section.rendered, "--allow-shrink" in section.held) == (0, True)
+
+
+def test_a_held_section_gets_well_by_itself_when_its_rows_are_back(lost):
+    """Though nobody tells: its pages are looked at again after some minutes."""
+    Product.objects.bulk_create(lost)
+    Page.objects.update(checked_at=Now() - 2 * LOOK_AGAIN)
+    (section,) = refresh((), BEAT).sections
+    assert (section.held, section.entries) == ("", 200)
+    assert not Page.objects.dirty().exists()
+
+
+def test_a_command_looks_at_held_pages_at_once(lost):
+    """Somebody has mended the source, and wants to see it."""
+    Product.objects.bulk_create(lost)
+    assert refresh().sections[0].held == ""
