@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from typing import Any
 
-from django.db import Error, InterfaceError, OperationalError
+from django.db import Error, OperationalError
 from django.db.models import QuerySet
 
 from django_sitemaps_plus.conf import Site
@@ -25,7 +25,7 @@ from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.sources.route import compile_route
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
-from django_sitemaps_plus.transactions import contained, has_lost, is_well
+from django_sitemaps_plus.transactions import contained, has_lost, is_outage, is_well
 
 from .claims import Lease, claim, give_back, is_anybody_busy, release, set_aside, void
 from .index import build_index_page
@@ -39,10 +39,6 @@ logger = logging.getLogger(__name__)
 
 #: Between two looks at pages that somebody else is at work on.
 POLL_SECONDS = 0.05
-
-
-# What a source raises while its database cannot be reached, or has no time for it.
-_OUTAGES = (OperationalError, InterfaceError)
 
 
 @dataclass(slots=True)
@@ -205,8 +201,8 @@ class Work:
         self._of(page).errors.append(f"page {page.number}: {error}")
         logger.error("Page %s is not built: %s", page.number, error)
         # Nobody is to blame for a database that is away for a while.
-        is_outage = isinstance(error.__cause__ or error, _OUTAGES)
-        set_aside(page, "" if is_outage else str(error) or type(error).__name__)
+        is_away = is_outage(error.__cause__ or error)
+        set_aside(page, "" if is_away else str(error) or type(error).__name__)
 
     def _count(self, page: Page, built: BuiltPage) -> None:
         counts = self._of(page)

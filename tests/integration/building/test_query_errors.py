@@ -13,12 +13,14 @@ from django.db.models.functions import Cast, Length
 
 from django_sitemaps_plus.building import loop
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
 from tests.integration.builds import build
 from tests.integration.faults import fail_queries
 from tests.integration.published import age
 from tests.integration.shop import ProductSource, limited, make_products
 from tests.testapp.models import Product
+
+from .overtaking import end_leases
 
 
 def without_column(self: Any) -> Any:
@@ -70,6 +72,15 @@ class TestSection:
         assert len(counts["products"].errors) == 3
         assert all("no_such_column" in error for error in counts["products"].errors)
         assert Product.objects.count() == 25, "the connection is of use"
+
+    def test_pages_that_cannot_be_read_are_parked_in_the_end(self, broken):
+        """Whatever kind of error their database makes of an unknown column."""
+        Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
+        ids = list(Page.objects.values_list("section_id", flat=True).distinct())
+        for _ in range(MAX_ATTEMPTS):
+            loop.Work(get_site(), ids).run()
+            end_leases()
+        assert Page.objects.parked().count() == 3
 
     def test_a_split_that_cannot_be_read_is_named(
         self, two_sections, sections, monkeypatch
