@@ -152,6 +152,7 @@ def _build(sections: Iterable[str], **changes: Any) -> None:
     if not names:
         return
     options = Options(
+        sums=False,
         waits=False,
         seconds=get_settings().task_seconds,
         call_help=_call_help if changes.get("notices", True) else None,

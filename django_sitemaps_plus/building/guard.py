@@ -128,12 +128,16 @@ def _active(section: Section) -> PageQuerySet:
     return section.pages.filter(state=State.ACTIVE)
 
 
+def is_peak_old(section: Section) -> bool:
+    """Return whether the peak of a section is to be noted, whether it grew or not."""
+    return section.peak_since is None or timezone.now() - section.peak_since > _DAY
+
+
 def note_peak(section: Section, total: int) -> None:
     """Remember the most entries that a section had, for 24 to 48 hours."""
-    now = timezone.now()
     rows = Section.objects.filter(pk=section.pk)
-    if section.peak_since is None or now - section.peak_since > _DAY:
-        rows.update(earlier_peak=F("peak"), peak=total, peak_since=now)
+    if is_peak_old(section):
+        rows.update(earlier_peak=F("peak"), peak=total, peak_since=timezone.now())
     elif total > section.peak:
         rows.update(peak=total)
 

@@ -54,6 +54,7 @@ class Counts:
     seconds: float = 0.0  # of all loops together
     stale: bool = False  # whether the plan does not fit the source any more
     shrank: bool = False  # whether a page got small enough to be merged, perhaps
+    grew: bool = False  # whether the section may have more entries than ever
 
 
 def merge_counts(total: dict[str, Counts], part: dict[str, Counts]) -> None:
@@ -212,6 +213,7 @@ class Work:
         counts.dropped += built.dropped
         counts.problems += built.problems
         counts.shrank |= built.entries < page.entries
+        counts.grew |= built.entries > page.entries
         if self.told is not None:
             self.told(page.section.name)
         if built.is_new:

@@ -23,6 +23,7 @@ class Options:
         progress: told of each page.
         notices: look for changes first, rather than build only what is known.
         audits: compare the pages longest unchecked too, for a bounded time.
+        sums: count the entries and sizes of all pages for the report.
         waits: return when all is published, whoever builds it, and take over the
             claims of who began before; else leave to others what they are at.
         seconds: after which no more pages are begun; None for never.
@@ -37,6 +38,7 @@ class Options:
     progress: Progress | None = None
     notices: bool = True
     audits: bool = True
+    sums: bool = True
     waits: bool = True
     seconds: float | None = None
     call_help: Callable[[list[str], int], None] | None = None

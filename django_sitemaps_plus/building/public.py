@@ -23,7 +23,7 @@ from .cached import first_to
 
 logger = logging.getLogger(__name__)
 
-#: Seconds between two looks at all public names, while their number is right.
+#: Seconds between two looks at all public names.
 LOOK_SECONDS = 60
 
 #: Names up to which all are looked at each time.
@@ -200,7 +200,7 @@ def look_after(site: Site, indexes: Collection[Page], *, was_behind: bool) -> bo
         return False
     tree.flush()
     names = sum([index.entries for index in indexes]) + len(indexes)
-    is_due = was_behind or names <= FEW_NAMES or not tree.has_names(names)
+    is_due = was_behind or names <= FEW_NAMES
     if is_due or not _are_shown(tree, indexes) or first_to("public", LOOK_SECONDS):
         return bool(repair(site))
     return False

@@ -30,7 +30,7 @@ from django_sitemaps_plus.transactions import contained, is_well, update_pages
 from . import public, publications
 from .audit import mark_unchecked
 from .claims import BATCH_PAGES, is_anybody_busy
-from .guard import has_held_pages, judge, look_again, note_peak
+from .guard import has_held_pages, is_peak_old, judge, look_again, note_peak
 from .index import may_publish_index
 from .loop import Counts, Work, merge_counts
 from .lost import mark_lost
@@ -278,12 +278,20 @@ class _Refresh:
             pages = list(rows.all())
         return pages
 
+    def _sums(self, section: Section, counts: Counts) -> bool:
+        """Return whether anybody asks for sums over all pages, which may be many."""
+        asked = self.options.sums or build_finished.has_listeners()
+        return asked or counts.grew or is_peak_old(section)
+
     def _reports(self, sections: list[Section]) -> list[SectionReport]:
         reports = {}
         for section in sections:
             counts = self.counts.get(section.name, Counts())
-            report = reports[section.name] = section_report(section, counts)
-            note_peak(section, report.entries)
+            sums = self._sums(section, counts)
+            report = section_report(section, counts, sums=sums)
+            reports[section.name] = report
+            if sums:
+                note_peak(section, report.entries)
         unplanned = [name for name in self.names if name not in reports]
         return [
             *reports.values(),

@@ -75,11 +75,16 @@ class BuildReport:
         return found
 
 
-def section_report(section: Section, counts: Counts) -> SectionReport:
-    """Return the state of a section, and what was done to it."""
+def section_report(
+    section: Section, counts: Counts, *, sums: bool = True
+) -> SectionReport:
+    """Return the state of a section, and what was done to it.
+
+    Without sums, what is counted over all its pages is 0.
+    """
     totals = {
         state: [int(number) for number in numbers]  # some databases sum to decimals
-        for state, *numbers in fetch(_totals, section.pk)
+        for state, *numbers in (fetch(_totals, section.pk) if sums else ())
     }
     nothing = [0] * 8
     *active, _ = totals.get(State.ACTIVE, nothing)

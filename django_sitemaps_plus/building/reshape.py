@@ -18,6 +18,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
 from django_sitemaps_plus.core.plan import (
     KeyRange,
+    as_number,
     chain,
     in_plan_order,
     key_ranges,
@@ -59,6 +60,7 @@ def add_pages(
             number=number + i,
             place=place + i,
             low=bounds.low,
+            low_number=as_number(bounds.low),
             high=bounds.high,
             **fields,
         )

@@ -177,6 +177,7 @@ class Migration(migrations.Migration):
                 ("place", models.PositiveIntegerField(default=0)),
                 ("low", models.TextField(null=True)),
                 ("high", models.TextField(null=True)),
+                ("low_number", models.BigIntegerField(null=True)),
                 (
                     "state",
                     models.CharField(
@@ -254,6 +255,9 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         fields=["section", "checked_at"], name="sitemaps_plus_checked"
+                    ),
+                    models.Index(
+                        fields=["section", "low_number"], name="sitemaps_plus_low"
                     ),
                 ],
                 "constraints": [

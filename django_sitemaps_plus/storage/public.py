@@ -159,15 +159,6 @@ class PublicTree:
                     found[name] = Shown(int(status.st_mtime), status.st_size)
         return found
 
-    def has_names(self, pages: int) -> bool:
-        """Return whether so many pages have their names, as far as numbers tell.
-
-        There may be more: of pages that are retired.
-        """
-        lines = "\n".join([*self._names(), ""])  # in one piece: there may be thousands
-        gzipped, plain = lines.count(".xml.gz\n"), lines.count(".xml\n")
-        return gzipped >= pages and plain == (gzipped if self.has_plain else 0)
-
     def _listed(self) -> list[str]:
         return [name for name in self._names() if _OURS.fullmatch(name)]
 

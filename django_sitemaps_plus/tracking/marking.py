@@ -8,13 +8,11 @@ from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from django.db import DataError
-from django.db.models import BigIntegerField, F, IntegerField, Q
-from django.db.models.functions import Cast
+from django.db.models import F, IntegerField
 
 from django_sitemaps_plus.core.plan import chain, in_plan_order, locate_integers
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Change, Page, Section, State
+from django_sitemaps_plus.models import Change, Page, PageQuerySet, Section, State
 from django_sitemaps_plus.sources.keyset import KeySpace
 from django_sitemaps_plus.transactions import atomic, lock, own_alias, retried
 
@@ -75,7 +73,9 @@ def locate(
     version = Section.objects.values_list("plan_version", flat=True).get(pk=section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
     if not ranges and len(keys) <= FEW_KEYS and isinstance(space.field, IntegerField):
-        return Located(version, _owners_of_few(section, keys))
+        few = _owners_of_few(section, keys)
+        if few is not None:
+            return Located(version, few)
     found: set[int] = set()
     for plan in plans(section):
         at = owners(space, [slot.low for slot in plan], asked)
@@ -85,19 +85,25 @@ def locate(
     return Located(version, frozenset(found))
 
 
-def _owners_of_few(section: Section, keys: Sequence[Any]) -> frozenset[int]:
-    """Return the pages of a few integers, without reading the bounds of all others."""
-    owns = Q()
-    try:
-        for key in map(int, keys):
-            begins = Q(low=None) | Q(first__lte=key)
-            owns |= begins & (Q(high=None) | Q(end__gt=key))
-        first, end = [Cast(name, BigIntegerField()) for name in ("low", "high")]
-        rows = section.pages.planned().annotate(first=first, end=end).filter(owns)
-        found = frozenset(rows.values_list("pk", flat=True)) if keys else frozenset()
-    except (ValueError, DataError) as error:
-        raise StalePlanError(f"the plan has other keys: {error}") from error
-    return found
+def _owners_of_few(section: Section, keys: Sequence[Any]) -> frozenset[int] | None:
+    """Return the pages of a few integers, without reading the bounds of all others.
+
+    None where a plan is to come, or where the bounds are no integers.
+    """
+    if section.pages.filter(state=State.COMING).exists():
+        return None
+    pages = section.pages.filter(state=State.ACTIVE)
+    found = {_owner(pages, int(key)) for key in keys}
+    return None if None in found else frozenset(pk for pk in found if pk is not None)
+
+
+def _owner(pages: PageQuerySet, key: int) -> int | None:
+    below = pages.filter(low_number__lte=key).order_by("-low_number")
+    first = pages.filter(low=None)
+    pk = below.values_list("pk", flat=True).first()
+    if pk is None and not pages.filter(low_number=None).exclude(low=None).exists():
+        pk = first.values_list("pk", flat=True).first()
+    return pk
 
 
 def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

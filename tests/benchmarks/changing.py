@@ -12,6 +12,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
+from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.signals import urls_changed
@@ -66,12 +67,12 @@ def listening() -> Iterator[list[str]]:
 
 
 def refresh_one(heard: list[str]) -> None:
-    """Refresh after one edit.
+    """Refresh after one edit, as a worker does.
 
     Raises:
         RuntimeError: another number of pages or URLs has changed.
     """
     heard.clear()
-    (section,) = refresh().sections
+    (section,) = refresh((), Options(sums=False)).sections
     if (section.stored, len(heard)) != (1, 1):
         raise RuntimeError(f"{section.stored} pages and {len(heard)} URLs, not one")

@@ -20,8 +20,8 @@ _CHUNK_LINES = 500
 
 def page_lines(
     sample: str, number: int, pages: Iterable[tuple[int, str | None]]
-) -> Iterator[str]:
-    """Yield lines of pages whose URLs differ in their number alone.
+) -> list[str]:
+    """Return lines of pages whose URLs differ in their number alone.
 
     Args:
         sample: the absolute URL of one of them.
@@ -32,14 +32,15 @@ def page_lines(
         ValueError: the sample is no absolute http(s) URL.
     """
     before, _, after = escape(encode_url(sample)).rpartition(str(number))
-    for page, lastmod in pages:
-        yield _line(f"{before}{page}{after}", lastmod)
-
-
-def _line(loc: str, lastmod: str | None) -> str:
-    if lastmod is None:
-        return f"<sitemap><loc>{loc}</loc></sitemap>\n"
-    return f"<sitemap><loc>{loc}</loc><lastmod>{lastmod}</lastmod></sitemap>\n"
+    before, dated = f"<sitemap><loc>{before}", f"{after}</loc><lastmod>"
+    undated, end = f"{after}</loc></sitemap>\n", "</lastmod></sitemap>\n"
+    # One expression a line, without a call: an index may have 50,000.
+    return [
+        f"{before}{page}{undated}"
+        if lastmod is None
+        else f"{before}{page}{dated}{lastmod}{end}"
+        for page, lastmod in pages
+    ]
 
 
 def render_index(lines: Iterable[str]) -> Iterator[bytes]:
