@@ -13,11 +13,11 @@ from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.transactions import atomic, retried
 
+from .adding import add_plan
 from .guard import forget_peak, plan_reason
 from .plans import first_plan
 from .reshape import (
     active_plan,
-    add_pages,
     begin_replan,
     coming_plan,
     finish_replan,
@@ -65,7 +65,7 @@ def _make_plan(name: str, site: Site) -> None:
         # registry and was pruned may come back; its numbers are not used again.
         raise_plan_version(section)
         if not section.pages.filter(state=State.ACTIVE).exists():
-            add_pages(section, ranges, announce=False)
+            add_plan(section, ranges, announce=False)
 
 
 def is_broken(section: Section) -> bool:

@@ -7,7 +7,7 @@ is rendered after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from django.db import transaction
@@ -15,10 +15,9 @@ from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.plan import (
     KeyRange,
-    as_number,
     chain,
     in_plan_order,
     key_ranges,
@@ -26,70 +25,19 @@ from django_sitemaps_plus.core.plan import (
     split_step,
 )
 from django_sitemaps_plus.exceptions import SourceError
-from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.transactions import atomic, own_alias, retried
 
+from .adding import add_pages, add_plan
 from .claims import Lease, claim_page, give_back
 from .page import build_page
 from .plans import first_plan
 from .public import show_when_committed
 from .publisher import Result, point, pointer, publish, read_announce
-
-
-def add_pages(
-    section: Section, ranges: Sequence[KeyRange], **fields: object
-) -> list[Page]:
-    """Make new pages for key ranges, inside a transaction of the caller's.
-
-    Their numbers, and their places among the site's pages, were never used before.
-    """
-    total = len(ranges)
-    number = _take(Section.objects.filter(pk=section.pk), total)
-    index, _ = Section.objects.get_or_create(
-        site=section.site, name=INDEX, defaults={"next_number": 0}
-    )
-    place = _take(Section.objects.filter(pk=index.pk), total)
-    _add_indexes(index, place + total)
-    pages = [
-        Page(
-            section=section,
-            number=number + i,
-            place=place + i,
-            low=bounds.low,
-            low_number=as_number(bounds.low),
-            high=bounds.high,
-            **fields,
-        )
-        for i, bounds in enumerate(ranges)
-    ]
-    return Page.objects.bulk_create(pages, batch_size=500)
-
-
-def _take(rows: QuerySet[Section], total: int) -> int:
-    # The update locks the row, so no two builders take the same numbers.
-    rows.update(next_number=F("next_number") + total)
-    return rows.values_list("next_number", flat=True)[0] - total
-
-
-def index_number(place: int) -> int:
-    """Return the page number of the index that lists the page at a place.
-
-    The first is page 0 (``/sitemap.xml``), the others 2 and on (``/sitemaps-2.xml``).
-    """
-    number = place // MAX_ENTRIES + 1
-    return 0 if number == 1 else number
-
-
-def _add_indexes(index: Section, places: int) -> None:
-    wanted = {index_number(place) for place in range(0, max(places, 1), MAX_ENTRIES)}
-    known = set(index.pages.values_list("number", flat=True))
-    Page.objects.bulk_create(
-        [Page(section=index, number=number) for number in sorted(wanted - known)]
-    )
 
 
 def split(page: Page, site: Site, lease: Lease) -> list[Result]:
@@ -265,7 +213,7 @@ def begin_replan(section: Section, site: Site, *, is_broken: bool = False) -> in
             # The others go as they are: one may own any rows by now, and its pieces
             # would lie across both plans.
             active.exclude(pk__in=kept).update(built=F("wanted"))
-        add_pages(section, new, state=State.COMING, announce=False)
+        add_plan(section, new, state=State.COMING, announce=False)
     return len(new)
 
 
