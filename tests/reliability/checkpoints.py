@@ -99,7 +99,7 @@ def _after_pieces(reached: Reached) -> Callable[[Any], Any]:
     """Reach it when the last piece is built, and nothing is flipped yet."""
 
     def wrapper(real: Any) -> Any:
-        def call(page: Any, ranges: Any, site: Any) -> Any:
+        def call(page: Any, ranges: Any, *others: Any) -> Any:
             pieces: list[Any] = []
 
             def build(*args: Any) -> Any:
@@ -109,7 +109,7 @@ def _after_pieces(reached: Reached) -> Callable[[Any], Any]:
                 return pieces[-1]
 
             with mock.patch("django_sitemaps_plus.building.reshape.build_page", build):
-                return real(page, ranges, site)
+                return real(page, ranges, *others)
 
         return call
 
