@@ -11,7 +11,7 @@ from django_sitemaps_plus.core.plan import KeyRange, as_number
 from django_sitemaps_plus.models import INDEX, Page, Section
 
 #: Pages of a new plan that are made in one statement.
-BATCH_PAGES = 200
+BATCH_PAGES = 100
 
 
 def add_pages(

@@ -8,6 +8,7 @@ from django.db.models import CharField, Exists, F, OuterRef, TextField
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.plan import KeyRange, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
@@ -17,7 +18,6 @@ from .adding import add_plan
 from .guard import forget_peak, plan_reason
 from .plans import first_plan
 from .reshape import (
-    active_plan,
     begin_replan,
     coming_plan,
     finish_replan,
@@ -77,7 +77,10 @@ def is_broken(section: Section) -> bool:
     if space is None:
         return False
     try:
-        bounds = [page.low for page in active_plan(section)[1:]]
+        active = section.pages.filter(state=State.ACTIVE)
+        # Of many pages only their bounds.
+        ranges = [KeyRange(*bounds) for bounds in active.values_list("low", "high")]
+        bounds = [found.low for found in in_plan_order(ranges)[1:]]
         return not space.ascends([bound for bound in bounds if bound is not None])
     except (ValueError, StalePlanError):
         return True
