@@ -9,7 +9,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building import index, reshape
+from django_sitemaps_plus.building import adding, index
 from tests.integration.builds import build
 from tests.integration.documents import read_index
 from tests.integration.shop import START, limited, make_products
@@ -125,7 +125,7 @@ class TestIndex:
         self, sections, client, monkeypatch
     ):
         """In the order in which they were made, and there they stay."""
-        for module in (index, reshape):
+        for module in (adding, index):
             monkeypatch.setattr(module, "MAX_ENTRIES", 2)
         make_products(3)
         sections.register("products", limited(1))

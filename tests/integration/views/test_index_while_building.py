@@ -8,7 +8,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building import index, reshape
+from django_sitemaps_plus.building import adding, index
 from django_sitemaps_plus.building.refresh import _Refresh, refresh
 from django_sitemaps_plus.models import INDEX, Page, Section
 from tests.integration.documents import read_index
@@ -99,7 +99,7 @@ class TestPlans:
         self, client, sections, monkeypatch
     ):
         """Its pages would be listed twice."""
-        for module in (index, reshape):
+        for module in (adding, index):
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         sections.register("more", limited(15))
         refresh()
