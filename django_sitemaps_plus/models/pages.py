@@ -1,47 +1,22 @@
-"""The rows that say what is published, what has changed, and what is to be done."""
+"""Sections and their pages: what is published, and what is to be built."""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any, TypeVar
 
-from django.db import models, router
+from django.db import models
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Now
 
-from .conf import get_settings
+from django_sitemaps_plus.conf import get_settings
 
-M = TypeVar("M", bound=models.Model, covariant=True)
+from .rows import Row, RowQuerySet
 
 #: The name under which a site's index is kept: no section of a user can have it.
 INDEX = ""
 
 #: Claims without a result after which a page is parked until somebody looks.
 MAX_ATTEMPTS = 5
-
-
-class RowQuerySet(models.QuerySet[M]):
-    """Rows of ours: read where they are written, since a replica may lag behind.
-
-    What a builder has claimed, marked or flipped decides what the next one does.
-    """
-
-    @property
-    def db(self) -> str:
-        """The alias of the database; ``using()`` goes before the router."""
-        rows: Any = self  # whose private names have no types
-        return rows._db or router.db_for_write(self.model, **rows._hints)
-
-
-class Row(models.Model):
-    """A row of ours; the base manager reloads it, and reads what it refers to."""
-
-    class Meta:
-        abstract = True
-        base_manager_name = "objects"
-
-    def __str__(self) -> str:
-        return f"{self._meta.verbose_name} {self.pk}"
 
 
 class Section(Row):
@@ -199,6 +174,8 @@ class Page(Row):
     held_skipped = models.PositiveIntegerField(default=0)
     #: Whether the next change of its bytes is to be told to search engines.
     announce = models.BooleanField(default=True)
+    #: When the first change since the last flip was committed, as far as one was told.
+    changed_at = models.DateTimeField(null=True)
     checked_at = models.DateTimeField(null=True)  # when it was last compared
 
     #: Name in storage; "" for a page without entries.
@@ -235,64 +212,3 @@ class Page(Row):
 
     def __str__(self) -> str:
         return f"page {self.number} of section {self.section_id}"
-
-
-class Change(Row):
-    """Something of a section was saved or deleted; kept on the object's database."""
-
-    class Kind(models.TextChoices):
-        """What `low` and `high` are."""
-
-        KEY = "key", "key"  # low is the key of a row
-        RANGE = "range", "range"  # the keys from low to high, both included
-        RELATED = "related", "related"  # high is a path to a row, low is its pk
-        AUDIT = "audit", "audit"  # nobody knows which rows: look at all pages
-
-    section = models.CharField(max_length=64)
-    kind = models.CharField(max_length=8, choices=Kind)
-    low = models.TextField(blank=True)
-    high = models.TextField(blank=True)
-    at = models.DateTimeField(db_default=Now())
-
-    objects = RowQuerySet.as_manager()
-
-    class Meta(Row.Meta):
-        indexes = [
-            models.Index(fields=["section", "id"], name="sitemaps_plus_change_order")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.section}: {self.kind} {self.low}"
-
-
-class Publication(Row):
-    """A flip whose changes of URLs are still to be worked out and told."""
-
-    # Without a constraint: MySQL would lock the section's row at the end of a flip.
-    section = models.ForeignKey(Section, models.CASCADE, db_constraint=False)
-    old = models.JSONField(default=list)  # names of the objects before
-    new = models.JSONField(default=list)  # names of the objects that replaced them
-    announce = models.BooleanField(default=True)
-    claimed_at = models.DateTimeField(null=True)  # by who works out what changed
-    at = models.DateTimeField(db_default=Now())
-
-    objects = RowQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return f"publication {self.pk} of section {self.section_id}"
-
-
-class Leftover(Row):
-    """An object that no row names; a prune removes it once it was one for long enough.
-
-    Somebody who read its name a moment before it was replaced may still open it.
-    """
-
-    object = models.CharField(max_length=255, unique=True)
-    section = models.ForeignKey(Section, models.CASCADE)
-    noticed_at = models.DateTimeField(db_default=Now())
-
-    objects = RowQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return self.object

@@ -1,0 +1,33 @@
+"""The rows that say what is published, what has changed, and what is to be done."""
+
+from __future__ import annotations
+
+from .changes import Change, Leftover, Publication
+from .deliveries import Delivery, Recipient
+from .pages import (
+    INDEX,
+    MAX_ATTEMPTS,
+    Hold,
+    Page,
+    PageQuerySet,
+    Section,
+    State,
+)
+from .rows import Row, RowQuerySet
+
+__all__ = [
+    "INDEX",
+    "MAX_ATTEMPTS",
+    "Change",
+    "Delivery",
+    "Hold",
+    "Leftover",
+    "Page",
+    "PageQuerySet",
+    "Publication",
+    "Recipient",
+    "Row",
+    "RowQuerySet",
+    "Section",
+    "State",
+]
