@@ -1,0 +1,207 @@
+"""robots.txt (RFC 9309): groups of rules, lines of any kind, and where sitemaps are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from .locations import encode_url
+
+#: Bytes of a robots.txt: 500 KiB, which every crawler must read (RFC 9309, 2.5), and
+#: after which Google reads no more.
+MAX_BYTES = 512_000
+
+#: Seconds that crawlers can be asked to wait between two requests: a day.
+MAX_DELAY = 86_400
+
+# Whatever some reader takes for the end of a line, and what UTF-8 cannot express.
+_BREAK = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+# RFC 9309 has letters, "_" and "-"; crawlers call themselves by more than that.
+_AGENT = re.compile(r"\*|[A-Za-z0-9_-][A-Za-z0-9_./+ -]*")
+
+# Crawlers compare patterns with URLs byte by byte, so all that a line can hold stays.
+_SAFE = "!\"$%&'()*+,/:;<=>?@[\\]^`{|}~"
+
+
+def agent(text: str) -> str:
+    """Return the name of a crawler as a User-agent line holds it; ``*`` is all others.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: no name of a crawler. None is made of it, for it would be another's.
+    """
+    name = _one_line(text)
+    if not _AGENT.fullmatch(name):
+        raise ValueError(f"{name[:200]!r} is no name of a crawler")
+    return name
+
+
+def path_pattern(text: str) -> str:
+    """Return a path as Allow and Disallow lines hold it; ``*`` and ``$`` are special.
+
+    Blanks, ``#`` and characters outside ASCII are percent-encoded, as they are in the
+    request of a crawler. Control characters are refused: a line break is more likely a
+    mistake than part of a path.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: it begins with neither ``/`` nor ``*``, or has a control character.
+    """
+    path = _one_line(text)
+    if path and not path.startswith(("/", "*")):
+        raise ValueError(f"{path[:200]!r} is no path: begin it with '/' or '*'")
+    return quote(path, safe=_SAFE)
+
+
+def sitemap_url(url: str) -> str:
+    """Return the URL of a sitemap, on any host, as a Sitemap line holds it.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: no absolute http(s) URL, or one with a fragment, which a reader of
+            the file takes for a comment.
+    """
+    encoded = encode_url(_one_line(url))
+    if "#" in encoded:
+        raise ValueError(f"{encoded[:200]!r} has a fragment: leave it out")
+    return encoded
+
+
+def extra_line(text: str) -> str:
+    """Return a line of any kind, as it is. A comment or a record of one engine only.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: more than one line, or a control character in it; it cannot be
+            encoded, since nobody knows what such a line means.
+    """
+    return _one_line(text)
+
+
+def _one_line(text: str) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"{text!r:.200} is no string")
+    if _BREAK.search(text):
+        raise ValueError(
+            f"{text!r:.200} has a line break, a control character or a lone surrogate"
+        )
+    return text.strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """What some crawlers may fetch; of the patterns that match, the longest decides.
+
+    Attributes:
+        agents: their names, as of :func:`agent`.
+        allow: paths, as of :func:`path_pattern`.
+        disallow: the same.
+        crawl_delay: seconds between two requests, at most a day; None to say nothing.
+
+    Raises:
+        TypeError, ValueError: what those functions raise; no agent; no such delay.
+    """
+
+    agents: Sequence[str] = ("*",)
+    allow: Sequence[str] = ()
+    disallow: Sequence[str] = ()
+    crawl_delay: float | None = None
+
+    def __post_init__(self) -> None:
+        if not self.agents:
+            raise ValueError("a group of rules has no crawler that follows it")
+        if self.crawl_delay is not None:
+            delay_text(self.crawl_delay)
+        for name, clean in _CLEAN.items():
+            cleaned = tuple(map(clean, getattr(self, name)))
+            object.__setattr__(self, name, cleaned)
+
+    def lines(self) -> list[str]:
+        """Return its records."""
+        rules = [
+            *[f"Allow: {path}" for path in self.allow],
+            *[f"Disallow: {path}".rstrip() for path in self.disallow],
+        ]
+        if self.crawl_delay is not None:
+            rules.append(f"Crawl-delay: {delay_text(self.crawl_delay)}")
+        # Without any rule a reader may count the next group's as this one's.
+        agents = [f"User-agent: {name}" for name in self.agents]
+        return [*agents, *(rules or ["Disallow:"])]
+
+    def allows(self, path: str) -> bool:
+        """Return whether the crawlers may fetch a path (RFC 9309, 2.2.2)."""
+        return _longest(self.allow, path) >= _longest(self.disallow, path)
+
+
+_CLEAN = {"agents": agent, "allow": path_pattern, "disallow": path_pattern}
+
+
+def delay_text(seconds: float) -> str:
+    """Return a number of seconds, to the millisecond, as a Crawl-delay line holds it.
+
+    Raises:
+        TypeError: not a number.
+        ValueError: negative, above a day, or not a number of seconds at all.
+    """
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
+        raise TypeError(f"{seconds!r:.200} is no number of seconds")
+    if not 0 <= seconds <= MAX_DELAY:
+        raise ValueError(f"a delay is a number of seconds from 0 to {MAX_DELAY:,}")
+    return f"{seconds:.3f}".rstrip("0").rstrip(".")
+
+
+def _longest(patterns: Iterable[str], path: str) -> int:
+    return max([len(found) for found in patterns if _matches(found, path)], default=0)
+
+
+def _matches(pattern: str, path: str) -> bool:
+    pieces = map(re.escape, pattern.removesuffix("$").split("*"))
+    end = r"\Z" if pattern.endswith("$") else ""
+    return bool(re.match(".*".join(pieces) + end, path))
+
+
+def render_robots(
+    groups: Iterable[Group],
+    extra: Iterable[str] = (),
+    sitemaps: Iterable[str] = (),
+    max_bytes: int = MAX_BYTES,
+) -> tuple[bytes, list[str]]:
+    """Render a robots.txt of one record a line, whatever is in them.
+
+    What does not fit is left out from the end of the extra lines, then from that of the
+    rules: without its Sitemap lines the file would say nothing that nobody else says.
+
+    Returns:
+        The document in UTF-8, and the lines that are left out.
+
+    Raises:
+        TypeError, ValueError: an extra line or a URL is none, as :func:`extra_line` and
+            :func:`sitemap_url` say.
+    """
+    named = [f"Sitemap: {sitemap_url(url)}" for url in sitemaps]
+    rules = [line for group in groups for line in [*group.lines(), ""]]
+    more = [extra_line(text) for text in extra]
+    last, unnamed = _cut(named, max_bytes)
+    room = max_bytes - _size(last)
+    first, left_out = _cut([*rules, *more, *([""] if more else [])], room)
+    text = "\n".join([*first, *last]).rstrip("\n") + "\n"
+    return text.encode(), [line for line in left_out + unnamed if line]
+
+
+def _size(lines: Sequence[str]) -> int:
+    return sum([len(line.encode()) + 1 for line in lines])
+
+
+def _cut(lines: list[str], room: int) -> tuple[list[str], list[str]]:
+    """Return the lines at the beginning that fit, and all others.
+
+    None is taken from further behind: a rule would become one of another group.
+    """
+    for number, line in enumerate(lines):
+        room -= len(line.encode()) + 1
+        if room < 0:
+            return lines[:number], lines[number:]
+    return lines, []

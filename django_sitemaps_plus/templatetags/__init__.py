@@ -1,0 +1,3 @@
+"""Template tags."""
+
+from __future__ import annotations

@@ -1,0 +1,46 @@
+"""Path converters that know only what the settings in force name.
+
+All other paths are left to the project's own URL patterns, as if these were not there.
+"""
+
+from __future__ import annotations
+
+from django_sitemaps_plus.conf import get_settings
+
+from .files import key_files
+
+
+class RobotsConverter:
+    """``robots.txt``, where ROBOTS is set."""
+
+    regex = r"robots\.txt"
+
+    def to_python(self, value: str) -> str:
+        """Return the name.
+
+        Raises:
+            ValueError: robots.txt is none of our business.
+        """
+        if get_settings().robots is None:
+            raise ValueError("ROBOTS is not set")
+        return value
+
+    to_url = to_python
+
+
+class KeyFileConverter:
+    """The name of a file that a configured engine looks for."""
+
+    regex = r"[A-Za-z0-9_-]{1,128}\.txt"
+
+    def to_python(self, value: str) -> str:
+        """Return the name.
+
+        Raises:
+            ValueError: no engine looks for it.
+        """
+        if value not in key_files():
+            raise ValueError("no engine looks for such a file")
+        return value
+
+    to_url = to_python

@@ -1,0 +1,74 @@
+"""The small text files at the root of a site: robots.txt, and what engines look for."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+
+from django.db import transaction
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.cache import get_conditional_response
+from django.views.decorators.http import require_safe
+
+from django_sitemaps_plus.building.robots import render_site_robots
+from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.notifications.configured import working_engines
+from django_sitemaps_plus.notifications.secrets import without_text
+
+logger = logging.getLogger(__name__)
+
+
+@require_safe
+@transaction.non_atomic_requests
+def robots(request: HttpRequest, name: str = "robots.txt") -> HttpResponse:
+    """Answer with the rules of the settings and a line for each sitemap; always 200."""
+    return _respond(request, render_site_robots(request))
+
+
+@require_safe
+@transaction.non_atomic_requests
+def key_file(request: HttpRequest, name: str) -> HttpResponse:
+    """Answer with a file by which an engine knows that the site is ours."""
+    content = key_files().get(name)
+    if content is None:
+        raise Http404("No such file")
+    return _respond(request, content.encode())
+
+
+def key_files() -> dict[str, str]:
+    """Return the files that the configured engines look for, by name.
+
+    Without an origin there are none. It is asked
+    for any URL that could be such a file, so it must not fail in place of another view.
+    """
+    files: dict[str, str] = {}
+    try:
+        engines = working_engines()
+        site = get_site() if engines else None
+        for engine in engines.values():
+            files.update(engine.files(site) if site else {})
+    except ConfigurationError as error:
+        _log_unknown(str(error))
+    except Exception as error:  # noqa: BLE001 - an engine may be the user's code
+        _log_unknown(without_text(error))
+    return files
+
+
+def _log_unknown(why: str) -> None:
+    logger.error("Key files are not known: %s", why, extra={"action": "engines_failed"})
+
+
+def _respond(request: HttpRequest, content: bytes) -> HttpResponse:
+    """Answer with a 304, the head or the whole of a text."""
+    etag = f'"{hashlib.sha256(content).hexdigest()}"'
+    response = get_conditional_response(request, etag)
+    if response is None:
+        response = HttpResponse(
+            b"" if request.method == "HEAD" else content,
+            content_type="text/plain; charset=utf-8",
+        )
+        response["Content-Length"] = str(len(content))
+    response["ETag"] = etag
+    response["Cache-Control"] = f"public, max-age={get_settings().cache_max_age}"
+    return response

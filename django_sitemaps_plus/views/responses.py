@@ -1,0 +1,134 @@
+"""Answers of sitemaps: validators and codings first, bytes only where they are sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.cache import get_conditional_response, patch_vary_headers
+from django.utils.http import http_date
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.core.compression import Document, inflate
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.storage import read_object
+
+#: Seconds after which a crawler may ask again when a source could not be read.
+RETRY_AFTER = 120
+
+# More of a header than any client sends is not read.
+_MAX_HEADER = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an answer is made of; the bytes are fetched only if they are sent."""
+
+    plain_hash: str
+    gzip_hash: str
+    plain_size: int
+    gzip_size: int
+    read: Callable[[], bytes]  # the gzip bytes
+    published_at: datetime | None = None
+
+    @classmethod
+    def of_page(cls, row: Page) -> Content:
+        """Return what a page serves; its object may be lost, as ``read`` then says."""
+        return cls(
+            row.plain_hash,
+            row.gzip_hash,
+            row.plain_size,
+            row.gzip_size,
+            lambda: read_object(row.object, row.gzip_hash),
+            row.published_at,
+        )
+
+    @classmethod
+    def of_document(cls, document: Document) -> Content:
+        """Return what was rendered for this request, or for one like it."""
+        return cls(
+            document.plain_hash,
+            document.gzip_hash,
+            document.plain_size,
+            len(document.gzip),
+            lambda: document.gzip,
+        )
+
+    def last_modified(self) -> int | None:
+        """Return the second of publication, once no other can fall into it."""
+        if self.published_at is None:
+            return None
+        second = int(self.published_at.timestamp())
+        return second if timezone.now().timestamp() >= second + 1 else None
+
+
+def respond(request: HttpRequest, content: Content, as_file: bool) -> HttpResponse:
+    """Answer with a 304, the head or the whole of a document."""
+    is_gzip = as_file or accepts_gzip(request.headers.get("Accept-Encoding", ""))
+    etag = f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
+    last_modified = content.last_modified()
+    response = get_conditional_response(request, etag, last_modified)
+    if response is None:
+        body = b""
+        if request.method != "HEAD":
+            body = content.read() if is_gzip else inflate(content.read())
+        response = _FinalResponse(body)
+        size = content.gzip_size if is_gzip else content.plain_size
+        response["Content-Length"] = str(size)
+        response["Content-Type"] = "application/gzip" if as_file else "application/xml"
+        response["X-Robots-Tag"] = "noindex"
+        if is_gzip and not as_file:
+            response["Content-Encoding"] = "gzip"
+    if not as_file:
+        patch_vary_headers(response, ["Accept-Encoding"])
+    response["ETag"] = etag
+    if last_modified is not None:
+        response["Last-Modified"] = http_date(last_modified)
+    response["Cache-Control"] = f"public, max-age={get_settings().cache_max_age}"
+    return response
+
+
+def gone() -> HttpResponse:
+    """Answer for a page that existed once."""
+    return HttpResponse("This page is gone.\n", "text/plain", 410)
+
+
+def unavailable() -> HttpResponse:
+    """Answer where nothing can be said now, so that nobody forgets what there was."""
+    response = HttpResponse("The sitemap cannot be made now.\n", "text/plain", 503)
+    response["Retry-After"] = str(RETRY_AFTER)
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+class _FinalResponse(HttpResponse):
+    """A response whose coding is settled.
+
+    GZipMiddleware would compress a gzip file a second time, and send gzip to a client
+    that said ``gzip;q=0``. It leaves alone what has a Content-Encoding.
+    """
+
+    def has_header(self, header: str) -> bool:
+        return header.lower() == "content-encoding" or super().has_header(header)
+
+
+def accepts_gzip(header: str) -> bool:
+    """Return whether an Accept-Encoding header allows gzip (RFC 9110, 12.5.3)."""
+    quality = {}
+    for part in header[:_MAX_HEADER].lower().split(","):
+        coding, _, parameters = part.partition(";")
+        quality[coding.strip()] = _quality(parameters)
+    return quality.get("gzip", quality.get("x-gzip", quality.get("*", 0.0))) > 0
+
+
+def _quality(parameters: str) -> float:
+    name, _, value = parameters.partition("=")
+    if name.strip() != "q":
+        return 1.0
+    try:
+        return float(value)
+    except ValueError:
+        return 0.0
