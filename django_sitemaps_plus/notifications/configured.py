@@ -1,0 +1,125 @@
+"""The engines that the settings name."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from inspect import BoundArguments, signature
+from typing import Any
+
+from django.core.signals import setting_changed
+from django.dispatch import receiver
+from django.utils.module_loading import import_string
+
+from django_sitemaps_plus.conf import SETTING, get_settings
+from django_sitemaps_plus.exceptions import ConfigurationError
+
+from .base import Engine
+
+logger = logging.getLogger(__name__)
+
+
+def get_engines() -> Mapping[str, Engine]:
+    """Return the engines by their names, in the order of the settings.
+
+    Raises:
+        ConfigurationError: one cannot be made of what the settings say. It leads to
+            none of their values.
+    """
+    engines, faults = _all()
+    if faults:
+        raise ConfigurationError(faults[0])
+    return engines
+
+
+def working_engines() -> Mapping[str, Engine]:
+    """Return the engines that can be made: one that cannot keeps back no other."""
+    return _all()[0]
+
+
+def engine_faults() -> list[str]:
+    """Return why engines cannot be made, a sentence each."""
+    return _all()[1]
+
+
+@cache
+def _all() -> tuple[dict[str, Engine], list[str]]:
+    engines: dict[str, Engine] = {}
+    faults: list[str] = []
+    try:
+        names = _names()
+    except ConfigurationError as error:
+        return engines, [str(error)]
+    for name in names:
+        try:
+            engines[name] = make_engine(name)
+        except ConfigurationError as error:
+            faults.append(str(error))
+    for fault in faults:
+        logger.error("%s", fault, extra={"action": "engine_unusable"})
+    return engines, faults
+
+
+def _names() -> list[str]:
+    if not isinstance(get_settings().engines, Mapping):
+        raise ConfigurationError(f"{SETTING}['ENGINES'] is no dict.")
+    return list(get_settings().engines)
+
+
+def make_engine(name: str) -> Engine:
+    """Return an engine as it is configured.
+
+    Raises:
+        ConfigurationError: it cannot be made; the message names it and what to do.
+    """
+    made = _made(name)
+    if isinstance(made, Engine):
+        made.name = name
+        return made
+    # Raised here, so that no traceback leads to options, which may be secrets.
+    where = f"{SETTING}['ENGINES'][{name!r}]"
+    raise ConfigurationError(f"{where}{made}")
+
+
+def _made(name: Any) -> Engine | str:
+    """Return an engine, or why there is none, to follow where it is configured."""
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
+        return f": a name is a string of 1 to {MAX_NAME} characters."
+    configured: Any = get_settings().engines[name]
+    if not isinstance(configured, Mapping) or not configured.keys() <= _KEYS:
+        return " must be a dict with BACKEND and, perhaps, OPTIONS."
+    backend = str(configured.get("BACKEND", ""))
+    try:
+        factory = import_string(backend)
+        options = signature(factory).bind(**configured.get("OPTIONS", {}))
+    except ImportError as error:
+        return f": {error}."
+    except (TypeError, ValueError) as error:  # it names options, and no values
+        return f": OPTIONS: {error}."
+    engine = _called(factory, options)
+    return f": {backend!r} {engine}" if isinstance(engine, str) else engine
+
+
+def _called(factory: Any, options: BoundArguments) -> Engine | str:
+    try:
+        engine = factory(*options.args, **options.kwargs)
+    except ConfigurationError as error:
+        return f"cannot be made: {error}"
+    except Exception as error:  # noqa: BLE001 - an engine may be the user's code
+        # Without its text, which may quote the options.
+        kind = type(error).__name__
+        return f"cannot be made with these options: {kind}. See the reference."
+    return engine if isinstance(engine, Engine) else "is no Engine."
+
+
+#: Characters of a name, as many as its rows have room for.
+MAX_NAME = 64
+
+_KEYS = {"BACKEND", "OPTIONS"}
+
+
+@receiver(setting_changed)
+def _clear_engines(*, setting: str, **kwargs: object) -> None:
+    if setting == SETTING:
+        _all.cache_clear()

@@ -1,0 +1,275 @@
+"""Delivering: each engine is told what waits for it, until it has accepted that."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import Error
+from django.db.models import F, Min
+from django.db.models.functions import Greatest
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
+from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
+from django_sitemaps_plus.transactions import atomic, retried
+
+from . import recipients
+from .base import Batch, Engine
+from .secrets import without_text
+
+logger = logging.getLogger(__name__)
+
+#: Requests that one call makes of one engine about one host.
+MAX_REQUESTS = 200
+
+#: Targets of the request that finds out whether an engine which failed is well again.
+FEW_TARGETS = 100
+
+
+@dataclass(slots=True)
+class DeliveryReport:
+    """What engines were told.
+
+    Attributes:
+        sent: targets that were accepted.
+        rejected: targets that an engine will not have.
+        requests: how many were made.
+        failures: what went wrong, in words; it is tried again by itself.
+        next_at: when the next of those that wait may be told; None where none waits,
+            or an engine that is parked alone is to be told.
+    """
+
+    sent: int = 0
+    rejected: int = 0
+    requests: int = 0
+    failures: list[str] = field(default_factory=list)
+    next_at: datetime | None = None
+
+    def then(self, later: DeliveryReport) -> DeliveryReport:
+        """Return what was done here and later."""
+        return DeliveryReport(
+            self.sent + later.sent,
+            self.rejected + later.rejected,
+            self.requests + later.requests,
+            self.failures + later.failures,
+            later.next_at,
+        )
+
+
+def deliver(
+    site: Site, engines: Iterable[Engine], until: datetime | None = None
+) -> DeliveryReport:
+    """Tell engines what is due.
+
+    Any number of processes may do so at once: each engine is told of each host by one
+    of them at a time.
+
+    Args:
+        site: whose targets are told.
+        engines: whom to tell.
+        until: no request is begun after it.
+
+    Returns:
+        What was done, and when there is more to do.
+
+    Raises:
+        DatabaseError: our rows cannot be read or written. What has been accepted is
+            noted, but for one request; it is then made again.
+    """
+    report = DeliveryReport()
+    for engine in engines:
+        due = _rows(site, engine).due(timezone.now())
+        for host in list(
+            due.order_by("host").values_list("host", flat=True).distinct()
+        ):
+            _Telling(site, engine, host, report, until).run()
+        report.next_at = _earlier(report.next_at, _next_at(site, engine))
+    return report
+
+
+def _rows(site: Site, engine: Engine) -> DeliveryQuerySet:
+    return Delivery.objects.filter(site=site.name, engine=engine.name)
+
+
+def _earlier(a: datetime | None, b: datetime | None) -> datetime | None:
+    return min(filter(None, (a, b)), default=None)
+
+
+def _next_at(site: Site, engine: Engine) -> datetime | None:
+    """Return when something of an engine may be told next."""
+    recipients_of = Recipient.objects.filter(site=site.name, engine=engine.name)
+    known = {recipient.host: recipient for recipient in recipients_of}
+    found = None
+    waiting = _rows(site, engine).waiting().order_by()
+    first = Min(Greatest("not_before", "quiet_until"))
+    for host, moment in waiting.values_list("host").annotate(first=first):
+        recipient = known.get(host)
+        if recipient is None:
+            found = _earlier(found, moment)
+        elif not recipient.parked:
+            found = _earlier(found, max(moment, recipients.may_be_told(recipient)))
+    return found
+
+
+@dataclass(slots=True)
+class _Telling:
+    """One engine is told of one host."""
+
+    site: Site
+    engine: Engine
+    host: str
+    report: DeliveryReport
+    until: datetime | None = None
+
+    def run(self) -> None:
+        recipient = recipients.take(self.site.name, self.engine.name, self.host)
+        if recipient is None:
+            return
+        try:
+            for _ in range(MAX_REQUESTS):
+                if self._is_late() or not recipients.renew(recipient):
+                    break
+                if not self._tell_some(recipient):
+                    break
+        finally:
+            with suppress(Error):  # the lease gives it up then
+                recipients.leave(recipient)
+
+    def _is_late(self) -> bool:
+        return self.until is not None and timezone.now() >= self.until
+
+    def _tell_some(self, recipient: Recipient) -> bool:
+        """Make one request; return whether there may be another."""
+        few = FEW_TARGETS if recipient.failures else 0
+        most = self.engine.max_batch
+        rows = self._claim(min(recipient.batch or most, few or most, most))
+        if not rows:
+            return False
+        batch = Batch(
+            site=self.site, host=self.host, targets=[row.target for row in rows]
+        )
+        self.report.requests += 1
+        try:
+            self.engine.send(batch)
+        except RetryLater as error:
+            return self._stop(recipient, rows, error)
+        except EngineRefused as error:
+            self._release(rows, str(error))
+            recipients.park(recipient, error)
+            self.report.failures.append(f"{recipient}: {error}")
+            return False
+        except BatchRejected as error:
+            return self._narrow(recipient, rows, error)
+        except Exception as error:  # noqa: BLE001 - an engine may be the user's code
+            name = type(error).__name__
+            logger.error(
+                "%s failed: %s",
+                recipient,
+                without_text(error),
+                extra={"action": "engine_failed"},
+            )
+            return self._stop(recipient, rows, RetryLater(f"it raised {name}"))
+        return self._acknowledge(recipient, rows)
+
+    @retried
+    def _claim(self, limit: int) -> list[Delivery]:
+        """Take the next rows; nobody else tells this engine of this host."""
+        token = secrets.token_hex(16)
+        due = _rows(self.site, self.engine).filter(host=self.host).due(timezone.now())
+        rows = list(due.order_by("not_before", "id")[:limit])
+        taken = {"sending": F("wanted"), "attempts": F("attempts") + 1}
+        with atomic():
+            for part in _parts(rows):
+                part.update(token=token, **taken)
+        for row in rows:
+            row.token = token
+        return rows
+
+    def _acknowledge(self, recipient: Recipient, rows: list[Delivery]) -> bool:
+        """Note that rows are told, as far as they are still ours to tell."""
+        now = timezone.now()
+        self._update(
+            rows,
+            sent=F("sending"),
+            token="",
+            attempts=0,
+            error="",
+            dead_since=None,
+            sent_at=now,
+            changed_at=now,
+            quiet_until=now + self._again_after(),
+        )
+        self.report.sent += len(rows)
+        recipients.is_well(recipient, now, self.engine.max_batch)
+        logger.info(
+            "%s: told %s", recipient, len(rows), extra={"action": "engine_told"}
+        )
+        return True
+
+    def _again_after(self) -> timedelta:
+        if self.engine.again_after is not None:
+            return self.engine.again_after
+        return timedelta(seconds=get_settings().notify_again_after)
+
+    def _stop(
+        self, recipient: Recipient, rows: list[Delivery], error: RetryLater
+    ) -> bool:
+        self._release(rows, str(error))
+        recipients.pause(recipient, error)
+        self.report.failures.append(f"{recipient}: {error}")
+        return False
+
+    def _narrow(
+        self, recipient: Recipient, rows: list[Delivery], error: BatchRejected
+    ) -> bool:
+        """Tell fewer at once, until what is wrong stands alone; that one is dead."""
+        if len(rows) > 1:
+            self._release(rows, str(error))
+            recipients.note(recipient, batch=len(rows) // 2)
+            return True
+        self._update(
+            rows, token="", error=str(error)[:2_000], dead_since=timezone.now()
+        )
+        self.report.rejected += 1
+        logger.error(
+            "%s will not have %s: %s",
+            recipient,
+            rows[0].target,
+            error,
+            extra={"action": "target_rejected"},
+        )
+        rejections = recipient.rejections + 1
+        recipients.note(recipient, rejections=rejections)
+        if rejections >= recipients.MAX_REJECTIONS:
+            words = f"it rejects all that it is told, the last time with: {error}"
+            recipients.park(recipient, EngineRefused(words))
+            self.report.failures.append(f"{recipient}: {words}")
+            return False
+        return True
+
+    def _release(self, rows: list[Delivery], error: str) -> None:
+        self._update(rows, token="", error=error[:2_000])
+
+    @retried
+    def _update(self, rows: list[Delivery], **fields: object) -> None:
+        """Update rows that still have our token; a sleeper's are somebody else's."""
+        for part in _parts(rows):
+            part.filter(token=rows[0].token).update(**fields)
+
+
+def _parts(rows: list[Delivery]) -> Iterator[DeliveryQuerySet]:
+    """Yield querysets of rows, each for one statement."""
+    ids = [row.pk for row in rows]
+    for start in range(0, len(ids), _ROWS):
+        yield Delivery.objects.filter(pk__in=ids[start : start + _ROWS])
+
+
+# Rows of one statement.
+_ROWS = 1_000

@@ -1,0 +1,146 @@
+"""The queue: what has changed becomes one row for each engine that is to be told."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from itertools import islice
+from urllib.parse import urlsplit
+
+from django.db.models import F
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site, get_settings, tells_engines
+from django_sitemaps_plus.indexes import index_urls
+from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.models.deliveries import hash_target
+from django_sitemaps_plus.transactions import atomic, retried
+
+from .base import Engine, Takes
+from .configured import get_engines
+from .secrets import without_text
+
+logger = logging.getLogger(__name__)
+
+#: Rows of one transaction.
+BATCH_ROWS = 1_000
+
+
+def want_urls(
+    site: Site,
+    urls: Iterable[str],
+    at: datetime | None = None,
+    engines: Iterable[Engine] | None = None,
+) -> int:
+    """Have every engine that takes URLs told of some.
+
+    Args:
+        site: whose they are.
+        urls: absolute, as in ``loc``; no two are the same.
+        at: when what has changed was committed; None for now.
+        engines: those to tell; by default all that are configured.
+
+    Returns:
+        How many URLs there were.
+    """
+    takers = _takers(Takes.URLS, engines)
+    total, remaining = 0, iter(urls)
+    while batch := list(islice(remaining, BATCH_ROWS)):
+        total += len(batch)
+        for engine in takers:
+            want(site, engine, batch, at)
+    return total
+
+
+def want_feeds(
+    site: Site,
+    *,
+    has_changed: bool,
+    at: datetime | None = None,
+    engines: Iterable[Engine] | None = None,
+) -> None:
+    """Have every engine that takes feeds told of those that it does not know yet.
+
+    Args:
+        site: whose they are.
+        has_changed: whether what they list has changed, for engines that follow it.
+        at: as for :func:`want_urls`.
+        engines: as for :func:`want_urls`.
+    """
+    takers = _takers(Takes.FEEDS, engines)
+    indexes = index_urls(site) if takers else []
+    for engine in takers:
+        targets = _feeds(engine, site, indexes)
+        if not (has_changed and engine.follows_content):
+            targets = _unknown(site, engine, targets)
+        if targets:
+            want(site, engine, targets, at)
+
+
+def _takers(takes: Takes, engines: Iterable[Engine] | None) -> list[Engine]:
+    if engines is None:
+        engines = get_engines().values() if tells_engines() else ()
+    return [engine for engine in engines if engine.takes is takes]
+
+
+def _feeds(engine: Engine, site: Site, indexes: list[str]) -> list[str]:
+    try:
+        return list(engine.feeds(site, indexes))
+    except Exception as error:  # noqa: BLE001 - the user's code keeps back no other
+        words = without_text(error)
+        logger.error("%r could not say what its feeds are: %s", engine, words)
+        return []
+
+
+def _unknown(site: Site, engine: Engine, targets: list[str]) -> list[str]:
+    hashes = [hash_target(target) for target in targets]
+    rows = Delivery.objects.filter(site=site.name, engine=engine.name, wanted__gt=0)
+    known = rows.filter(target_hash__in=hashes).values_list("target_hash", flat=True)
+    found = set(known)
+    return [t for t, h in zip(targets, hashes, strict=True) if h not in found]
+
+
+@retried
+def want(
+    site: Site, engine: Engine, targets: Iterable[str], at: datetime | None = None
+) -> None:
+    """Raise ``wanted`` of an engine's targets, at most 1,000, in one transaction.
+
+    What waits already keeps its time, so that changes which come without end are told
+    as well. What was rejected once may be right by now.
+    """
+    now = timezone.now()
+    at = min(at or now, now)
+    times = {
+        "changed_at": at,
+        "not_before": at + timedelta(seconds=get_settings().notify_after),
+    }
+    hashed = {hash_target(target): target for target in targets}
+    rows = Delivery.objects.filter(
+        site=site.name, engine=engine.name, target_hash__in=list(hashed)
+    )
+    with atomic():
+        rows.filter(wanted=F("sent")).update(**times)
+        if rows.update(wanted=F("wanted") + 1, dead_since=None) < len(hashed):
+            known = set(rows.values_list("target_hash", flat=True))
+            new = [key for key in sorted(hashed) if key not in known]
+            # Where somebody else adds one meanwhile, that is told later than this.
+            Delivery.objects.bulk_create(
+                [_new(site, engine, hashed[key], **times) for key in new],
+                ignore_conflicts=True,
+            )
+
+
+def _new(site: Site, engine: Engine, target: str, **times: datetime) -> Delivery:
+    return Delivery(
+        site=site.name,
+        engine=engine.name,
+        host=urlsplit(target).netloc,
+        target=target,
+        target_hash=hash_target(target),
+        is_feed=engine.takes is Takes.FEEDS,
+        wanted=1,
+        quiet_until=timezone.now(),  # by our clock, as all of these
+        **times,
+    )

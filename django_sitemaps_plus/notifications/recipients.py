@@ -1,0 +1,124 @@
+"""Recipients: when an engine takes requests about a host, and from whom."""
+
+from __future__ import annotations
+
+import logging
+import random
+import secrets
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.models import Recipient, RowQuerySet
+from django_sitemaps_plus.transactions import retried
+
+logger = logging.getLogger(__name__)
+
+#: The longest pause between two requests to an engine that fails. With pauses that
+#: double up to it, 48 hours of failures are fewer than 60 requests.
+LONGEST_PAUSE = timedelta(hours=1)
+
+#: Single targets in a row that an engine may reject before it is parked.
+MAX_REJECTIONS = 20
+
+
+@retried
+def take(site: str, engine: str, host: str) -> Recipient | None:
+    """Become the only one to tell an engine of a host; None where that may not be now.
+
+    Somebody else is at it, it has failed a moment ago, or it is parked.
+    """
+    rows = Recipient.objects.filter(site=site, engine=engine, host=host)
+    recipient = rows.first()
+    if recipient is None:
+        Recipient.objects.bulk_create(
+            # By our clock, as all times of pauses; that of a database may differ.
+            [Recipient(site=site, engine=engine, host=host, not_before=timezone.now())],
+            ignore_conflicts=True,
+        )
+        recipient = rows.get()
+    given_up = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
+    free = rows.filter(given_up, parked="", not_before__lte=timezone.now())
+    recipient.token = secrets.token_hex(16)
+    if not free.update(token=recipient.token, claimed_at=Now()):
+        return None
+    recipient.refresh_from_db()
+    return recipient
+
+
+def renew(recipient: Recipient) -> bool:
+    """Begin its lease anew; return False where somebody else has taken it over."""
+    return bool(_mine(recipient).update(claimed_at=Now()))
+
+
+def may_be_told(recipient: Recipient) -> datetime:
+    """Return when it may be told: after its pause, and once nobody else is at it."""
+    if not recipient.token:
+        return recipient.not_before
+    return max(recipient.not_before, timezone.now() + get_settings().lease)
+
+
+@retried
+def leave(recipient: Recipient, **fields: object) -> None:
+    """Let others tell it, and note what is known of it."""
+    _mine(recipient).update(token="", claimed_at=None, **fields)
+
+
+def note(recipient: Recipient, **fields: object) -> None:
+    """Note what is known of a recipient, as long as it is still ours."""
+    for name, value in fields.items():
+        setattr(recipient, name, value)
+    _mine(recipient).update(**fields)
+
+
+def is_well(recipient: Recipient, sent_at: datetime, most: int) -> None:
+    """Note that a request was accepted; twice as much may be told next, up to most."""
+    wider = 2 * recipient.batch
+    batch = wider if wider < most else 0
+    note(recipient, failures=0, rejections=0, error="", sent_at=sent_at, batch=batch)
+
+
+def pause(recipient: Recipient, error: RetryLater) -> None:
+    """Let a recipient rest, longer after each failure, or for as long as it asks."""
+    failures = recipient.failures + 1
+    seconds = max(_pause_seconds(failures), min(error.after or 0.0, _MOST_SECONDS))
+    until = timezone.now() + timedelta(seconds=seconds)
+    note(recipient, failures=failures, not_before=until, error=str(error)[:2_000])
+    logger.warning(
+        "%s is told again in %.0f s: %s",
+        recipient,
+        seconds,
+        error,
+        extra={"action": "engine_failed"},
+    )
+
+
+def _pause_seconds(failures: int) -> float:
+    first = get_settings().notify_retry_after
+    doubled: float = first * 2 ** min(failures - 1, 20)
+    # Only ever longer, so that many recipients do not come at once, nor more often.
+    return min(doubled, LONGEST_PAUSE.total_seconds()) * random.uniform(1.0, 1.2)  # noqa: S311
+
+
+# Who asks for more than a day is asked again all the same.
+_MOST_SECONDS = 86_400.0
+
+
+def park(recipient: Recipient, error: EngineRefused) -> None:
+    """Tell a recipient nothing more, until somebody has set right what it says."""
+    note(recipient, parked=str(error)[:2_000] or type(error).__name__)
+    logger.error(
+        "%s is told nothing more: %s. Set it right, then run: manage.py "
+        "notify_search_engines --retry",
+        recipient,
+        error,
+        extra={"action": "engine_parked"},
+    )
+
+
+def _mine(recipient: Recipient) -> RowQuerySet[Recipient]:
+    return Recipient.objects.filter(pk=recipient.pk, token=recipient.token)

@@ -1,0 +1,147 @@
+"""Telling: what may be told is gathered, and every engine is told what is due."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import Any, TypeGuard
+
+from django.db.models import Q
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site, get_site, tells_engines
+from django_sitemaps_plus.exceptions import ConfigurationError, EngineError
+from django_sitemaps_plus.models import Delivery, Recipient
+
+from .base import Engine, Takes
+from .configured import engine_faults, get_engines, working_engines
+from .delivering import DeliveryReport, deliver
+from .queue import want_feeds
+from .secrets import without_text
+
+logger = logging.getLogger(__name__)
+
+#: What may bring more to be told; called with the site before deliveries are sent.
+sources: list[Callable[[Site], object]] = []
+
+#: Time between two questions to an engine about the same feed.
+ASK_AGAIN = timedelta(days=1)
+
+
+def tell_engines(
+    names: Iterable[str] = (), *, seconds: float | None = None, wait: float = 0.0
+) -> DeliveryReport:
+    """Tell engines all that is due.
+
+    Args:
+        names: of the engines; none for all that are configured.
+        seconds: after which no more requests are begun; None for never.
+        wait: seconds to wait for what may soon be told.
+
+    Returns:
+        What was done. Nothing where engines are not told, as :func:`tells_engines`
+        says.
+
+    Raises:
+        ConfigurationError: an engine cannot be made, or there is no such engine.
+        DatabaseError: the database failed; what has not been told waits.
+    """
+    if not tells_engines():
+        return DeliveryReport()
+    site, engines = get_site(), chosen(names)
+    for source in sources:
+        source(site)
+    want_feeds(site, has_changed=False)
+    begin = timezone.now()
+    until = None if seconds is None else begin + timedelta(seconds=seconds)
+    patience = begin + timedelta(seconds=wait)
+    report = deliver(site, engines, until)
+    report.failures += engine_faults()
+    while _is_soon(report.next_at, patience, until):
+        left = (report.next_at - timezone.now()).total_seconds()
+        time.sleep(max(left, 0.01))
+        later = deliver(site, engines, until)
+        report = report.then(later)
+        if not later.requests:  # somebody else is at it
+            break
+    read_back(site, engines)
+    return report
+
+
+def _is_soon(
+    next_at: datetime | None, patience: datetime, until: datetime | None
+) -> TypeGuard[datetime]:
+    now = timezone.now()
+    if next_at is None or next_at > max(patience, now):
+        return False
+    return until is None or max(next_at, now) < until
+
+
+def chosen(names: Iterable[str]) -> list[Engine]:
+    """Return engines by their names; none for all.
+
+    Raises:
+        ConfigurationError: one cannot be made, or is not configured.
+    """
+    engines = get_engines() if names else working_engines()
+    if unknown := [name for name in names if name not in engines]:
+        raise ConfigurationError(
+            f"There is no engine {unknown[0]!r}. ENGINES has: "
+            f"{', '.join(engines) or 'none'}."
+        )
+    return [engines[name] for name in names or engines]
+
+
+def read_back(site: Site, engines: Iterable[Engine]) -> None:
+    """Keep what engines themselves say of the feeds that they were told, once a day."""
+    for engine in engines:
+        if engine.takes is not Takes.FEEDS or not _may_ask(site, engine):
+            continue
+        rows = Delivery.objects.filter(site=site.name, engine=engine.name, sent__gt=0)
+        before = timezone.now() - ASK_AGAIN
+        for row in rows.filter(Q(feedback_at=None) | Q(feedback_at__lt=before)):
+            feedback = _asked(engine, site, row.target)
+            mine = Delivery.objects.filter(pk=row.pk)
+            mine.update(feedback=feedback, feedback_at=timezone.now())
+
+
+def _asked(engine: Engine, site: Site, target: str) -> dict[str, Any] | None:
+    try:
+        return engine.read_back(site, target)
+    except EngineError as error:
+        return {"error": str(error)}
+    except Exception as error:  # noqa: BLE001 - an engine may be the user's code
+        words = without_text(error)
+        logger.error("%r could not be asked about %s: %s", engine, target, words)
+        return {"error": f"it raised {type(error).__name__}"}
+
+
+def _may_ask(site: Site, engine: Engine) -> bool:
+    # What engines that say nothing back have, they inherit.
+    if type(engine).read_back is Engine.read_back:
+        return False
+    rows = Recipient.objects.filter(site=site.name, engine=engine.name)
+    closed = rows.exclude(parked="") | rows.filter(not_before__gt=timezone.now())
+    return not closed.exists()
+
+
+def revive(names: Iterable[str] = ()) -> tuple[int, int]:
+    """Let parked engines be told again, and what was rejected be tried again.
+
+    Returns:
+        How many engines, by host, were parked, and how many targets rejected.
+    """
+    site, now = get_site().name, timezone.now()
+    recipients = Recipient.objects.filter(site=site)
+    dead = Delivery.objects.filter(site=site).dead()
+    if names := list(names):
+        recipients = recipients.filter(engine__in=names)
+        dead = dead.filter(engine__in=names)
+    parked = recipients.exclude(parked="").update(
+        parked="", rejections=0, batch=0, error=""
+    )
+    # Whoever asks for it does not want to wait for the end of a pause.
+    recipients.update(not_before=now, failures=0)
+    return parked, dead.update(dead_since=None, not_before=now, error="")
