@@ -10,11 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache
+from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 from django.apps import apps
 from django.conf import settings
+from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.dispatch import receiver
@@ -58,6 +60,14 @@ class AppSettings:
     max_bad_rows: float = 0.1  # share of rows that need not be listed, from 100 on
     audit_every: int = 86_400  # seconds after which a page is compared unasked
     audit_seconds: int = 10  # that a refresh spends on comparing
+    # Who is told of changes: a name to {"BACKEND": dotted path, "OPTIONS": {...}}.
+    engines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    notify: bool | None = None  # tell engines; None: unless under DEBUG, or not public
+    notify_after: int = 5  # seconds between a change and its first notice
+    notify_again_after: int = 600  # seconds between two notices of one URL
+    notify_retry_after: float = 5  # seconds after the first failure of an engine
+    # None: no robots.txt of ours. {} or {"RULES": ..., "EXTRA": ..., "SITEMAPS": ...}.
+    robots: Mapping[str, Any] | None = None
     # Keys that we do not know; None where the setting is no dict at all.
     unknown: tuple[str, ...] | None = field(default=(), repr=False)
 
@@ -82,6 +92,45 @@ def get_settings() -> AppSettings:
     known = set(AppSettings.keys())
     values: dict[str, Any] = {k.lower(): given[k] for k in known.intersection(given)}
     return AppSettings(**values, unknown=tuple(k for k in given if k not in known))
+
+
+def tells_engines(site: Site | None = None) -> bool:
+    """Return whether engines are told of changes.
+
+    Without NOTIFY they are not under DEBUG, in tests, and of an origin that the public
+    cannot reach.
+
+    Args:
+        site: the site; by default the one that the settings describe.
+    """
+    configured = get_settings()
+    if not configured.engines or configured.notify is False:
+        return False
+    if configured.notify:
+        return True
+    # Django's test runner, and pytest-django, put the outbox there.
+    if settings.DEBUG or hasattr(mail, "outbox"):
+        return False
+    try:
+        return is_public((site or get_site()).origin)
+    except ConfigurationError:  # a check says so
+        return False
+
+
+# Names that never lead to a public host (RFC 2606, RFC 6761, RFC 6762, RFC 8375).
+_PRIVATE = (
+    *("test", "example", "invalid", "localhost", "local", "internal", "home.arpa"),
+    *("example.com", "example.net", "example.org"),  # the first site of contrib.sites
+)
+
+
+def is_public(origin: str) -> bool:
+    """Return whether an origin is one that a search engine might reach, by its name."""
+    host = (urlsplit(origin).hostname or "").rstrip(".")
+    try:
+        return ip_address(host).is_global
+    except ValueError:
+        return "." in host and not f".{host}".endswith(tuple(f".{n}" for n in _PRIVATE))
 
 
 @receiver(setting_changed)

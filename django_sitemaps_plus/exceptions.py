@@ -6,6 +6,10 @@
      +-- ConfigurationError        (also ImproperlyConfigured)
      |    +-- AlreadyRegistered    the name of a section is taken
      +-- NotRegistered             (also LookupError)
+     +-- EngineError               an engine was not told
+     |    +-- RetryLater           it cannot be reached, or has no time now
+     |    +-- EngineRefused        it takes nothing until somebody acts
+     |    +-- BatchRejected        something in one request is wrong
      +-- BuildError
           +-- SourceError        a source could not be read
           |    +-- StalePlanError     its stored plan does not fit it any more
@@ -52,3 +56,27 @@ class StoreError(BuildError):
 
 class LostObjectError(StoreError):
     """An object is gone, or is not what was stored; to ask again is of no use."""
+
+
+class EngineError(SitemapsPlusError):
+    """An engine was not told. Its text is for people, and holds no secrets."""
+
+
+class RetryLater(EngineError):
+    """An engine cannot take anything now: it is away, busy, or asks for patience.
+
+    Attributes:
+        after: seconds that it asks to wait, or None.
+    """
+
+    def __init__(self, message: str, after: float | None = None) -> None:
+        super().__init__(message)
+        self.after = after
+
+
+class EngineRefused(EngineError):
+    """An engine takes nothing until somebody has set something right, as a key."""
+
+
+class BatchRejected(EngineError):
+    """Something in a batch is wrong; told in smaller ones, all but that arrives."""

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
+from .building import publications
+from .conf import get_site, tells_engines
+from .core.diff import Diff
+from .executors.base import get_executor
+from .models import Publication
+from .notifications import queue, telling
+from .notifications.configured import get_engines
 from .registry import registry
 from .sources import ModelSource
 from .tracking.recording import record, record_unlinked
@@ -25,6 +33,28 @@ from .tracking.watching import (
 _UID = "sitemaps_plus"
 
 _connected: list[tuple[Any, Any]] = []  # signals and senders
+
+
+def connect_engines() -> None:
+    """Let engines hear of what builds publish, and of what has been saved since."""
+    hearer = publications.Hearer(tells_engines, _hear, _heard, _finished)
+    publications.hearers[:] = [hearer]
+    telling.sources[:] = [publications.tell_saves]
+
+
+def _hear(publication: Publication, part: Diff) -> None:
+    if publication.announce:
+        urls = [*part.added, *part.updated, *part.removed]
+        queue.want_urls(get_site(), urls, publication.at)
+
+
+def _heard(publication: Publication) -> None:
+    if any([engine.follows_content for engine in get_engines().values()]):
+        queue.want_feeds(get_site(), has_changed=True, at=publication.at)
+
+
+def _finished(at: datetime) -> None:
+    get_executor().notify(at)
 
 
 def connect() -> None:

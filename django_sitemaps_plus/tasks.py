@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
 from celery import current_app, shared_task
+from django.utils import timezone
 
 from .building import prune as pruning
 from .building import refresh as building
@@ -21,6 +23,7 @@ from .building.options import Options
 from .conf import get_settings, get_site
 from .executors.base import Executor
 from .executors.wakeups import Wakeups
+from .notifications import telling
 from .registry import registry
 
 logger = logging.getLogger(__name__)
@@ -80,6 +83,45 @@ def audit() -> None:
 
 
 @_task
+def notify(was_asked_for: str = "") -> None:
+    """Tell engines what is due; and ask for another call when more soon is.
+
+    Args:
+        was_asked_for: by which key; another call may be asked for by it again.
+
+    Raises:
+        ConfigurationError: an engine cannot be made.
+        DatabaseError: the database failed; what has not been told waits.
+    """
+    if was_asked_for in (_NEWS, _REST):
+        forget(was_asked_for)
+    report = telling.tell_engines(seconds=get_settings().task_seconds)
+    if report.next_at is not None:
+        seconds = (report.next_at - timezone.now()).total_seconds()
+        _ask_to_notify(_REST, max(seconds, 1.0))
+
+
+# What has just changed must not wait for a call that is far away.
+_NEWS, _REST = "wake-engines", "wake-engines-again"
+
+
+def _ask_to_notify(key: str, seconds: float) -> None:
+    """Have engines told in some seconds; a later time is left to the schedule."""
+    if seconds > _LONGEST_COUNTDOWN or current_app.conf.task_always_eager:
+        return
+    if first_to(key, int(seconds) + _EXPECTED_SECONDS):
+        try:
+            _send(notify, [key], seconds)
+        except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
+            # The key stays for a while, so that not every build waits for the broker.
+            _warn("Engines are told by the next sweep", error)
+
+
+# Redis gives a message to another worker when its time is further away than this.
+_LONGEST_COUNTDOWN = 60.0
+
+
+@_task
 def prune() -> None:
     """Remove files and rows that nobody needs any more.
 
@@ -102,6 +144,11 @@ class CeleryExecutor(Executor):
         """What tells the workers."""
         return Wakeups(_ask)
 
+    def notify(self, at: datetime) -> None:
+        """Ask for deliveries, NOTIFY_AFTER seconds after a commit."""
+        due = at + timedelta(seconds=get_settings().notify_after)
+        _ask_to_notify(_NEWS, max((due - timezone.now()).total_seconds(), 0.0))
+
     def wake(self, section: str) -> None:
         """Ask for a refresh of a section after WAKE_AFTER seconds, once for all.
 
@@ -116,7 +163,7 @@ def _ask(section: str) -> None:
     if not first_to(key, seconds + _EXPECTED_SECONDS):
         return
     try:
-        _send(refresh, [section], seconds)
+        _send(refresh, [[section]], seconds)
     except Exception:
         forget(key)
         raise
@@ -126,7 +173,7 @@ def _wake_key(section: str) -> str:
     return f"wake:{section}"
 
 
-def _send(task: Any, sections: list[str], seconds: float = 0) -> None:
+def _send(task: Any, arguments: list[Any], seconds: float = 0) -> None:
     """Send a message, or fail soon.
 
     A connection of its own, since those of the project may wait without end; and
@@ -137,7 +184,7 @@ def _send(task: Any, sections: list[str], seconds: float = 0) -> None:
         connect_timeout=BROKER_SECONDS, transport_options=_TIMEOUTS
     ) as connection:
         task.apply_async(
-            [sections],
+            arguments,
             connection=connection,
             countdown=seconds or None,
             # Later it is of no use: a sweep has found what there was.
@@ -175,11 +222,16 @@ def _try_to_send(sections: list[str]) -> None:
     if current_app.conf.task_always_eager:
         return
     try:
-        _send(build_pages, sections)
+        _send(build_pages, [sections])
     except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
-        logger.warning(
-            "No help was called, since the broker failed: %s: %s",
-            type(error).__name__,
-            error,
-            extra={"action": "broker_failed"},
-        )
+        _warn("No help was called", error)
+
+
+def _warn(what: str, error: Exception) -> None:
+    logger.warning(
+        "%s, since the broker failed: %s: %s",
+        what,
+        type(error).__name__,
+        error,
+        extra={"action": "broker_failed"},
+    )

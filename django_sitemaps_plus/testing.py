@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, ClassVar
 
+from .notifications import Batch, Engine
 from .registry import SourceRegistry, registry
 
 
@@ -38,3 +39,54 @@ def temporary_registry() -> Iterator[SourceRegistry]:
         registry._registry.clear()
         registry._registry.update(before)
         registry.changed()
+
+
+class RecordingEngine(Engine):
+    """An engine that remembers what it is told, in place of one that tells.
+
+    What it remembers belongs to the class, for the engines of a project are made from
+    its settings and not by a test. A subclass has a memory of its own; give it
+    ``takes`` or ``max_batch`` where a test is about those.
+
+    Attributes:
+        batches: what it has accepted in this process, oldest first.
+    """
+
+    max_batch = 1_000
+    batches: ClassVar[list[Batch]] = []
+    _failure: ClassVar[Exception | None] = None
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.batches = []
+        cls._failure = None
+
+    def send(self, batch: Batch) -> None:
+        """Remember a batch, unless it is to fail."""
+        if self._failure is not None:
+            raise self._failure
+        self.batches.append(batch)
+
+    @classmethod
+    def told(cls) -> list[str]:
+        """Return all targets that it has accepted, in order, each time anew."""
+        return [target for batch in cls.batches for target in batch.targets]
+
+    @classmethod
+    def clear(cls) -> None:
+        """Forget everything, as before each test."""
+        cls.batches.clear()
+
+    @classmethod
+    @contextmanager
+    def failing(cls, failure: Exception) -> Iterator[None]:
+        """Accept nothing for the time of a ``with`` block.
+
+        Args:
+            failure: what it raises, such as ``RetryLater("down")``.
+        """
+        before, cls._failure = cls._failure, failure
+        try:
+            yield
+        finally:
+            cls._failure = before

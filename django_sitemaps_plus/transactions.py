@@ -112,6 +112,22 @@ def update_pages(pages: PageQuerySet, sections: Iterable[int], **values: Any) ->
 
 
 @contextmanager
+def as_django_errors() -> Iterator[None]:
+    """Make errors of the drivers themselves those that Django has for them.
+
+    Django lets them through where it closes the cursor of ``iterator()``, as it does
+    when PostgreSQL has crashed after the last row.
+    """
+    with ExitStack() as stack:
+        for alias in {
+            own_alias(),
+            *(c.alias for c in connections.all(initialized_only=True)),
+        }:
+            stack.enter_context(connections[alias].wrap_database_errors)
+        yield
+
+
+@contextmanager
 def contained() -> Iterator[None]:
     """Keep errors of the user's own queries from transactions that the caller is in.
 
@@ -121,6 +137,7 @@ def contained() -> Iterator[None]:
         for connection in connections.all(initialized_only=True):
             if connection.vendor == "postgresql" and connection.in_atomic_block:
                 stack.enter_context(transaction.atomic(using=connection.alias))
+        stack.enter_context(as_django_errors())
         yield
 
 

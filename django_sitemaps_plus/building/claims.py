@@ -7,8 +7,7 @@ flip, which asks for the claim's token again.
 from __future__ import annotations
 
 import secrets
-import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,6 +16,7 @@ from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
 
 from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import Page, PageQuerySet
 from django_sitemaps_plus.transactions import retried
 
@@ -130,32 +130,13 @@ def _mine(page: Page) -> PageQuerySet:
     return Page.objects.filter(pk=page.pk, token=page.token)
 
 
-class Lease:
-    """Begins the lease of a claim anew now and then; called while its work goes on.
-
-    A builder that has stopped does not call it, however long it stays connected.
-    """
-
-    def __init__(self, renew: Callable[[], object]) -> None:
-        self._renew = renew
-        self._seconds = get_settings().lease_seconds / 6
-        self._renewed = time.monotonic()
-
-    def __call__(self) -> None:
-        """Renew it, if a good part of it has gone by."""
-        now = time.monotonic()
-        if now - self._renewed > self._seconds:
-            self._renew()
-            self._renewed = now
-
-    @classmethod
-    def of(cls, pages: Collection[Page]) -> Lease:
-        """Return the lease of pages as they were claimed."""
-        return cls(partial(renew, pages))
-
-
 @retried
 def renew(pages: Collection[Page]) -> None:
     """Begin the lease of claims anew."""
     for token in {page.token for page in pages}:
         Page.objects.filter(token=token).update(claimed_at=Now())
+
+
+def lease_of(pages: Collection[Page]) -> Lease:
+    """Return the lease of pages as they were claimed."""
+    return Lease(partial(renew, pages))

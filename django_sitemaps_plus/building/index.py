@@ -24,7 +24,7 @@ from django_sitemaps_plus.sources import Tally, rendering
 from django_sitemaps_plus.sources.dates import W3CText, has_utc_text
 from django_sitemaps_plus.sources.route import compile_route
 from django_sitemaps_plus.statements import fetch
-from django_sitemaps_plus.transactions import own_alias
+from django_sitemaps_plus.transactions import is_outage, own_alias
 
 from .page import BuiltPage, store_page
 from .plans import live_plan
@@ -59,8 +59,8 @@ def render_site_index(
         number: 0 for the first index, 2 and on for the others.
         live: whether sections that have no plan yet are listed as well, by the plans
             that they are served by.
-        has_rows: False where our own tables may not exist or be out of reach: then
-            every section is listed as one without a plan.
+        has_rows: False where our own tables may not exist: then every section is
+            listed as one without a plan.
 
     Returns:
         The document, None without any page; and the number of pages in it.
@@ -71,8 +71,8 @@ def render_site_index(
     """
     try:
         planned, listed = _with_plan(site), _listed(site, number)
-    except Error:
-        if has_rows:
+    except Error as error:
+        if has_rows or is_outage(error):
             raise
         planned, listed = set[str](), {}
     if live and not number:

@@ -19,6 +19,7 @@ from django.db.models import QuerySet
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.sources import rendering
@@ -27,7 +28,15 @@ from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.transactions import contained, has_lost, is_outage, is_well
 
-from .claims import Lease, claim, give_back, is_anybody_busy, release, set_aside, void
+from .claims import (
+    claim,
+    give_back,
+    is_anybody_busy,
+    lease_of,
+    release,
+    set_aside,
+    void,
+)
 from .index import build_index_page
 from .page import BuiltPage, build_page
 from .public import is_behind
@@ -138,7 +147,7 @@ class Work:
 
     def _build(self, pages: list[Page]) -> None:
         results: list[Result] = []
-        lease = Lease.of(pages)
+        lease = lease_of(pages)
         with deferred_flush():
             for page in pages:
                 began = time.monotonic()

@@ -8,7 +8,7 @@ from datetime import timedelta
 from itertools import islice
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -16,8 +16,11 @@ from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import (
     INDEX,
     Change,
+    Delivery,
     Leftover,
     Page,
+    Publication,
+    Recipient,
     Section,
     State,
 )
@@ -34,6 +37,7 @@ from django_sitemaps_plus.transactions import atomic, lock, own_alias
 
 from .index import MISSING_GRACE
 from .public import page_name
+from .publications import is_wanted
 from .unnamed import unnamed_objects
 
 logger = logging.getLogger(__name__)
@@ -52,6 +56,7 @@ class PruneReport:
     sections: list[str] = field(default_factory=list)  # that are gone with this prune
     objects: int = 0  # files that no row names
     waiting: int = 0  # such files that are not old enough yet
+    deliveries: int = 0  # URLs that engines were told, and may be told again
     temporary: int = 0  # files that a killed builder has left unfinished
 
 
@@ -74,6 +79,7 @@ def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
     work.remove_pages()
     work.remove_sections()
     work.remove_changes()
+    work.remove_deliveries()
     for section in Section.objects.filter(site=site.name):
         work.remove_leftovers(section)
     logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
@@ -139,6 +145,26 @@ class _Prune:
         self.report.changes = unread.count()
         if not self.is_dry_run:
             unread.delete()
+        if not self.is_dry_run and not is_wanted():
+            # As engines were switched off, nobody will ever ask for these.
+            Publication.objects.filter(at__lt=Now() - self.grace).delete()
+
+    def remove_deliveries(self) -> None:
+        """Forget what was told, and engines that the settings name no longer."""
+        before = timezone.now() - self.grace
+        names = list(get_settings().engines)
+        told = Q(is_waiting=0, is_feed=False, quiet_until__lt=before)
+        gone = ~Q(engine__in=names) & Q(changed_at__lt=before)
+        past = Delivery.objects.filter(told | gone, site=self.site.name)
+        self.report.deliveries = past.count()
+        if self.is_dry_run:
+            return
+        while batch := list(past.values_list("pk", flat=True)[:BATCH_ROWS]):
+            # One statement, which leaves alone what has changed meanwhile.
+            some = past.filter(pk__in=batch)
+            some._raw_delete(some.db)
+        recipients = Recipient.objects.filter(site=self.site.name)
+        recipients.exclude(engine__in=names).filter(not_before__lt=before).delete()
 
     def remove_leftovers(self, section: Section) -> None:
         """Note the objects of a section that no row names, and remove the old ones."""

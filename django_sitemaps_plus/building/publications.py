@@ -4,23 +4,34 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from itertools import chain, islice
 from typing import Any
 
+from django.db import Error
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.core.compression import inflate
-from django_sitemaps_plus.core.diff import Diff, diff, diff_parts
-from django_sitemaps_plus.exceptions import LostObjectError, StoreError
-from django_sitemaps_plus.models import Publication
+from django_sitemaps_plus.core.diff import Diff, diff, diff_parts, urls_in
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    LostObjectError,
+    SourceError,
+    StoreError,
+)
+from django_sitemaps_plus.leases import Lease
+from django_sitemaps_plus.models import Publication, Section
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sources import Tally, rendering
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import open_object
-
-from .claims import Lease
+from django_sitemaps_plus.tracking.changes import take_saves
+from django_sitemaps_plus.transactions import contained, is_well
 
 logger = logging.getLogger(__name__)
 
@@ -31,32 +42,64 @@ BATCH_URLS = 1_000
 FEW_PAGES = 4
 
 
+@dataclass(frozen=True, slots=True)
+class Hearer:
+    """Somebody who must hear of each change, and may raise if that cannot be.
+
+    Attributes:
+        wants: returns whether they ask for changes now.
+        hear: called with a publication and a part of what it changed; what it raises
+            keeps the publication.
+        heard: called after a publication that is to be announced has been heard; it may
+            raise as well.
+        finished: called in the end with the time of the first of them.
+    """
+
+    wants: Callable[[], bool]
+    hear: Callable[[Publication, Diff], object]
+    heard: Callable[[Publication], object]
+    finished: Callable[[datetime], object]
+
+
+#: Whom :func:`tell` tells, besides the receivers of ``urls_changed``.
+hearers: list[Hearer] = []
+
+
 def is_wanted() -> bool:
     """Return whether anybody asks which URLs have changed."""
-    return urls_changed.has_listeners()
+    return urls_changed.has_listeners() or any([hearer.wants() for hearer in hearers])
 
 
 def tell() -> int:
-    """Work out what the publications changed, and send ``urls_changed``.
+    """Work out what the publications changed, and tell who asks for it.
 
-    Each is told by one process at a time. It goes once its receivers have been called,
-    so a crash makes them hear of it twice, never not at all.
+    Each is told by one process at a time. It goes once all have been told, so a crash
+    makes them hear of it twice, never not at all.
 
     Returns:
         How many URLs have changed.
+
+    Raises:
+        DatabaseError: a hearer could not note what it heard; it hears of it again
+            after a lease.
     """
-    lease = get_settings().lease
-    rows = (
-        Publication.objects.select_related("section")
-        .defer("section__seen")
-        .order_by("id")
+    if not is_wanted():  # here; another process may ask for them
+        return 0
+    lease, last, total = get_settings().lease, 0, 0
+    free = Publication.objects.filter(
+        Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
     )
-    free = rows.filter(Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease))
-    total = 0
-    while fetch(_any_publication) and (batch := list(free[:50])):
+    rows = free.select_related("section").defer("section__seen").order_by("id")
+    heard: list[datetime] = []
+    # Each once: what cannot be told now is told by a later call.
+    while fetch(_any_publication) and (batch := list(rows.filter(pk__gt=last)[:50])):
         for publication in batch:
-            if free.filter(pk=publication.pk).update(claimed_at=Now()):
-                total += _tell(publication)
+            last = publication.pk
+            if free.filter(pk=last).update(claimed_at=Now()):
+                total += _tell(publication, heard)
+    if heard:
+        for hearer in hearers:
+            hearer.finished(min(heard))
     return total
 
 
@@ -64,15 +107,22 @@ def _any_publication() -> QuerySet[Publication, Any]:
     return Publication.objects.values_list("pk")[:1]
 
 
-def _tell(publication: Publication) -> int:
+def _tell(publication: Publication, heard: list[datetime]) -> int:
     total = 0
     row = Publication.objects.filter(pk=publication.pk)
     lease = Lease(partial(row.update, claimed_at=Now()))
     try:
         for found in publication_diffs(publication, lease):
             for part in _parts(found):
+                lease()
                 total += len(part.added) + len(part.updated) + len(part.removed)
+                for hearer in hearers:
+                    hearer.hear(publication, part)
                 _send(publication, part)
+        if publication.announce:
+            for hearer in hearers:
+                hearer.heard(publication)
+            heard.append(publication.at)
     except LostObjectError as error:
         logger.error(
             "What changed in %s is lost: %s",
@@ -80,7 +130,7 @@ def _tell(publication: Publication) -> int:
             error,
             extra={"action": "publication_lost"},
         )
-    except StoreError as error:
+    except (ConfigurationError, SourceError, StoreError) as error:
         logger.warning("What changed is told after a lease: %s", error)
         return total
     publication.delete()
@@ -114,14 +164,40 @@ def publication_diffs(
         alive: called for each object that is read.
 
     Raises:
+        SourceError: rows that were saved cannot be read.
         StoreError: one of its objects is lost.
     """
+    if publication.keys:
+        yield Diff(updated=_saved_urls(publication))
+        return
     old, new = publication.old, publication.new
     plain = partial(_plain, alive)
     if len(old) + len(new) <= FEW_PAGES:
         yield diff(map(plain, old), map(plain, new))
         return
     yield from diff_parts(lambda: map(plain, old), lambda: map(plain, new))
+
+
+def _saved_urls(publication: Publication) -> list[str]:
+    """Return the URLs of saved rows that are listed now."""
+    name = publication.section.name
+    if name not in registry:
+        return []
+    site = get_site()
+    try:
+        with contained(), rendering(site):
+            lines = registry.get(name).lines_of(publication.keys, site, Tally(name))
+            return urls_in("".join(lines).encode())
+    except Exception as error:  # a source is the user's code
+        _check_ours(error)
+        kind = type(error).__name__
+        raise SourceError(f"section {name} cannot be read: {kind}: {error}") from error
+
+
+def _check_ours(error: Exception) -> None:
+    """Raise an error again that is our own database's, and not one of a source."""
+    if isinstance(error, Error) and not is_well():
+        raise error
 
 
 def _plain(alive: Callable[[], object], name: str) -> bytes:
@@ -142,3 +218,23 @@ def _parts(found: Diff) -> Iterator[Diff]:
         yield Diff(
             *[[url for kind, url in piece if kind == wanted] for wanted in kinds]
         )
+
+
+def tell_saves(site: Site) -> None:
+    """Tell the saves of sections without pages, and what else waits to be told."""
+    if is_wanted():
+        for name in registry:
+            _tell_saves_of(name, site)
+    tell()
+
+
+def _tell_saves_of(name: str, site: Site) -> None:
+    section, _ = Section.objects.get_or_create(site=site.name, name=name)
+    if section.next_number > 1:
+        return
+    try:
+        with contained():
+            take_saves(section, registry.get(name))
+    except Exception as error:  # a source that fails keeps back no other
+        _check_ours(error)
+        logger.exception("Saves of section %s are told later", name)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from django.conf import settings
-from django.db.models import F
+from django.db.models import Case, F, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -81,6 +81,8 @@ def point(page: Page, built: BuiltPage, now: datetime, **others: object) -> bool
         "error": "",
         "hold": Hold.NONE,
         "checked_at": Now(),
+        # One that came in meanwhile is not told yet.
+        "changed_at": Case(When(wanted__gt=page.wanted, then=F("changed_at"))),
         # Whoever marks it next may say otherwise. A new plan is told as a whole.
         "announce": page.state != State.COMING,
     }
@@ -88,11 +90,12 @@ def point(page: Page, built: BuiltPage, now: datetime, **others: object) -> bool
 
 
 def read_announce(pages: Sequence[Page]) -> None:
-    """Read once more whether pages are to be announced: a change may have come in."""
+    """Read once more what changes have come in: whether to be announced, since when."""
     rows = Page.objects.filter(pk__in=[page.pk for page in pages])
-    known = dict(rows.values_list("pk", "announce"))
+    told = {row.pk: row for row in rows.only("announce", "changed_at")}
     for page in pages:
-        page.announce = known.get(page.pk, page.announce)
+        now = told.get(page.pk, page)
+        page.announce, page.changed_at = now.announce, now.changed_at
 
 
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:
@@ -159,6 +162,7 @@ def publish(flips: Iterable[Flip]) -> None:
                     old=[before.object for before in old if before.object],
                     new=[after.object for after in new if after.object],
                     announce=page.announce,
+                    at=page.changed_at or Now(),
                 )
                 for page, old, new in flips
                 if page.section.name != INDEX and page.state != State.COMING

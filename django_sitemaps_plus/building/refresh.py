@@ -25,7 +25,12 @@ from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking.fingerprint import check_fingerprint
 from django_sitemaps_plus.tracking.noticing import notice
-from django_sitemaps_plus.transactions import contained, is_well, update_pages
+from django_sitemaps_plus.transactions import (
+    as_django_errors,
+    contained,
+    is_well,
+    update_pages,
+)
 
 from . import public, publications
 from .audit import mark_unchecked
@@ -66,7 +71,8 @@ def refresh(names: Iterable[str] = (), options: Options | None = None) -> BuildR
         registry.get(name)
     get_storage()
     try:
-        report = _Refresh(get_site(), names, options or Options()).run()
+        with as_django_errors():
+            report = _Refresh(get_site(), names, options or Options()).run()
     except Error as error:  # InterfaceError is no DatabaseError
         raise BuildError(
             f"the database failed: {type(error).__name__}: {error}"

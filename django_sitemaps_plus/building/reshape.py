@@ -25,6 +25,7 @@ from django_sitemaps_plus.core.plan import (
     split_step,
 )
 from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
@@ -33,7 +34,7 @@ from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.transactions import atomic, own_alias, retried
 
 from .adding import add_pages, add_plan
-from .claims import Lease, claim_page, give_back
+from .claims import claim_page, give_back, lease_of
 from .page import build_page
 from .plans import first_plan
 from .public import show_when_committed
@@ -140,7 +141,7 @@ def _merge(a: Page, b: Page, site: Site) -> bool:
 @retried
 def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
     whole = Page(section=a.section, number=a.number, low=a.low, high=b.high)
-    built = build_page(whole, site, Lease.of([a, b]))
+    built = build_page(whole, site, lease_of([a, b]))
     now = timezone.now()
     with atomic():
         raise_plan_version(a.section)

@@ -7,20 +7,33 @@ from __future__ import annotations
 
 from .building import check_building
 from .databases import check_migrated, check_routers
+from .engines import check_built, check_engines
+from .robots import check_robots
 from .settings import check_settings
 from .sources import check_sources
 from .urls import check_urls
 
-CHECKS = (check_building, check_settings, check_sources, check_urls, check_routers)
+CHECKS = (
+    check_building,
+    check_engines,
+    check_robots,
+    check_settings,
+    check_sources,
+    check_urls,
+    check_routers,
+)
 
 #: Checks that ask the databases which a command names.
-DATABASE_CHECKS = (check_migrated,)
+DATABASE_CHECKS = (check_migrated, check_built)
 
 __all__ = [
     "CHECKS",
     "DATABASE_CHECKS",
     "check_building",
+    "check_built",
+    "check_engines",
     "check_migrated",
+    "check_robots",
     "check_routers",
     "check_settings",
     "check_sources",

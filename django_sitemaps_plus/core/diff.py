@@ -40,6 +40,11 @@ class Diff:
         return bool(self.added or self.updated or self.removed)
 
 
+def urls_in(document: bytes) -> list[str]:
+    """Return the URLs of an urlset of ours, or of lines of one, each once."""
+    return _urls(_locs(document.split(b"\n")))
+
+
 def diff(old: Iterable[bytes], new: Iterable[bytes]) -> Diff:
     """Compare urlsets of ours, one entry a line.
 

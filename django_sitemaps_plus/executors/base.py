@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cache
 
 from django.core.signals import setting_changed
@@ -23,6 +24,12 @@ class Executor:
 
         Best effort: what it is asked for is in the database, and is found without it.
         It never raises, and never keeps its caller waiting: a user's save calls it.
+        """
+
+    def notify(self, at: datetime) -> None:
+        """Ask for deliveries, once what was committed then may be told.
+
+        Best effort and quiet, as :meth:`wake`.
         """
 
 

@@ -21,7 +21,14 @@ from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 from django_sitemaps_plus.exceptions import StalePlanError
 
 from .base import CHUNK_ROWS, Source, at_positions, batches, position, positions
-from .keyset import KeySpace, first_keys, in_range, on_write_database, pages_by_key
+from .keyset import (
+    KeySpace,
+    by_key,
+    first_keys,
+    in_range,
+    on_write_database,
+    pages_by_key,
+)
 from .rows import Getter, RowRenderer
 from .tally import Tally
 
@@ -131,13 +138,31 @@ class SitemapSource(Source):
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
         sitemap = self.make()
+        rows = self._rows(sitemap, key_range, site, self.max_entries + 1)
+        return self._lines(sitemap, rows, site, tally)
+
+    def lines_of(
+        self, keys: Collection[Any], site: Site, tally: Tally
+    ) -> Iterator[str]:
+        """Yield the lines of rows by their keys, as far as they are listed."""
+        sitemap = self.make()
+        items = sitemap.items()
+        if self.has_own_paging or not pages_by_key(items):
+            return iter(())
+        rows = by_key(on_write_database(items, None).filter(pk__in=keys), "pk")
+        found: Iterable[Any] = rows.iterator(CHUNK_ROWS)
+        found = _in_languages(sitemap, found) if sitemap.i18n else found
+        return self._lines(sitemap, found, site, tally)
+
+    def _lines(
+        self, sitemap: Any, rows: Iterable[Any], site: Site, tally: Tally
+    ) -> Iterator[str]:
         raises = self.on_error == "raise"
         if self.has_own_paging:
             renderer = RowRenderer(_OWN_GETTERS, None, raises)
         else:
             getters = _getters(sitemap, site)
             renderer = RowRenderer(getters, _origin(sitemap, site), raises)
-        rows = self._rows(sitemap, key_range, site, self.max_entries + 1)
         return batches(rows, partial(renderer.render, tally=tally))
 
     def _rows(

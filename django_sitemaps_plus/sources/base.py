@@ -126,6 +126,15 @@ class Source:
         ]:
             yield "".join(lines)
 
+    def lines_of(
+        self, keys: Collection[Any], site: Site, tally: Tally
+    ) -> Iterator[str]:
+        """Yield the lines of rows by their keys, as far as they are listed.
+
+        Nothing for a source whose pages are positions: it has no keys.
+        """
+        return iter(())
+
     def _line(self, entry: Entry, site: Site, tally: Tally) -> str:
         try:
             absolute_url(entry.loc, site.origin)

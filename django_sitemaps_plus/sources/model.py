@@ -17,7 +17,14 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from .base import Source
 from .compiling import compile_renderer
 from .declarations import Columns, is_method
-from .keyset import KeySpace, first_keys, in_range, on_write_database, pages_by_key
+from .keyset import (
+    KeySpace,
+    by_key,
+    first_keys,
+    in_range,
+    on_write_database,
+    pages_by_key,
+)
 from .reading import instances, tuples
 from .rows import FIELDS, NAMESPACE_OF
 from .tally import Tally
@@ -138,11 +145,24 @@ class ModelSource(Source):
             LimitExceededError: the range holds more rows than the page may.
         """
         queryset = in_range(self.queryset(), self.key, key_range)
+        return self._lines(queryset, site, tally, self.max_entries)
+
+    def lines_of(
+        self, keys: Collection[Any], site: Site, tally: Tally
+    ) -> Iterator[str]:
+        """Yield the lines of rows by their keys, as far as they are listed."""
+        queryset = self.queryset().filter(**{f"{self.key}__in": keys})
+        # A join may show a row more than once.
+        return self._lines(by_key(queryset, self.key), site, tally, 10 * len(keys))
+
+    def _lines(
+        self, queryset: QuerySet[Any], site: Site, tally: Tally, limit: int
+    ) -> Iterator[str]:
         columns, renderer = compile_renderer(self, queryset.db, site)
-        query = _select(queryset, columns)[: self.max_entries + 1]
+        query = _select(queryset, columns)[: limit + 1]
         rows = instances(query) if columns.of_instances else tuples(query)
         render = partial(renderer.render, tally=tally)
-        return map(render, _at_most(rows, self.max_entries))
+        return map(render, _at_most(rows, limit))
 
     def page_query(self, key_range: KeyRange, site: Site) -> QuerySet[Any]:
         """Return the query that reads a page, not yet run."""

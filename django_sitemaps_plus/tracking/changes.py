@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -15,9 +16,11 @@ from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.sources import Source
 from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .databases import attempt, databases
 from .marking import delete_changes, mark_all, mark_keys
+from .saves import note_saves
 
 #: Changes that are read, located and deleted together.
 BATCH_CHANGES = 1_000
@@ -65,23 +68,64 @@ def count_changes(section: str) -> int:
 def _take(section: Section, source: Source, changes: list[Change]) -> None:
     space = source.key_space()
     kinds = {change.kind for change in changes}
-    if space is None or Change.Kind.AUDIT in kinds:
+    try:
+        if space is None:
+            raise StalePlanError("it has no keys")
+        keys, ranges = _named(source, space, changes)
+    except _OTHER_PLAN:
         mark_all(section)
         delete_changes(changes)
         return
-    try:
-        keys = list(_keys(source, space, changes))
-        ranges = [
-            (space.value(change.low), space.value(change.high))
-            for change in changes
-            if change.kind == Change.Kind.RANGE
-        ]
-    except (StalePlanError, FieldError, LookupError, ValueError):
-        # The key or the relation that they name was another before a deploy.
+    if getattr(source, "announce_saves", False):
+        note_saves(section, space, keys, ranges, changes[0].at)
+    if Change.Kind.AUDIT in kinds:
         mark_all(section)
         delete_changes(changes)
         return
     mark_keys(section, space, keys, ranges, changes=changes)
+
+
+# The key or the relation that a change names was another before a deploy.
+_OTHER_PLAN = (StalePlanError, FieldError, LookupError, ValueError)
+
+
+def take_saves(section: Section, source: Source) -> None:
+    """Note the rows of all recorded changes of a section that has no pages.
+
+    What nobody can name a row of is left out: only pages tell what became of it.
+    """
+    space = source.key_space()
+    for alias in databases():
+        while batch := _read(section, source, alias):
+            with suppress(*_OTHER_PLAN):
+                if space is not None:
+                    named = _named(source, space, batch)
+                    note_saves(section, space, *named, batch[0].at)
+            if not _delete_unplanned(section, batch):
+                return  # a build is to see them
+
+
+@retried
+def _delete_unplanned(section: Section, changes: list[Change]) -> bool:
+    """Delete changes, unless the section got its first plan meanwhile."""
+    with atomic():
+        lock([section.pk])  # a plan that is about to be stored comes after it
+        if not Section.objects.filter(pk=section.pk, next_number=1).exists():
+            return False
+        delete_changes(changes)
+    return True
+
+
+def _named(
+    source: Source, space: KeySpace, changes: Sequence[Change]
+) -> tuple[list[Any], list[tuple[Any, Any]]]:
+    """Return the keys, and the ranges of keys, that changes name."""
+    ranges = [
+        (space.value(change.low), space.value(change.high))
+        for change in changes
+        if change.kind == Change.Kind.RANGE
+    ]
+    return list(_keys(source, space, changes)), ranges
 
 
 def _keys(source: Source, space: KeySpace, changes: Iterable[Change]) -> Iterator[Any]:

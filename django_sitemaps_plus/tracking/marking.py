@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
 from django.db.models import F, IntegerField
 
+from django_sitemaps_plus.conf import tells_engines
 from django_sitemaps_plus.core.plan import chain, in_plan_order, locate_integers
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import Change, Page, PageQuerySet, Section, State
@@ -176,7 +178,7 @@ def mark(
     located: Located,
     *,
     announce: bool = True,
-    changes: Iterable[Change] = (),
+    changes: Collection[Change] = (),
 ) -> bool:
     """Raise ``wanted`` of located pages, and delete the changes that led to them.
 
@@ -184,16 +186,24 @@ def mark(
         False where the plan has changed since the pages were located: locate again.
     """
     version = located.plan_version
-    told = {"announce": True} if announce else {}
     with atomic():
         # The update locks the row: a split that is about to commit comes after it.
         rows = Section.objects.filter(pk=section.pk, plan_version=version)
         if not rows.update(plan_version=version):
             return False
         pages = Page.objects.filter(pk__in=located.pages)
-        pages.update(wanted=F("wanted") + 1, **told)
+        pages.update(wanted=F("wanted") + 1)
+        if announce:  # of a first build nobody is told
+            pages.filter(built__gt=0).update(announce=True)
+        if (since := _first_moment(changes)) is not None:
+            pages.filter(changed_at=None).update(changed_at=since)
     delete_changes(changes)
     return True
+
+
+def _first_moment(changes: Iterable[Change]) -> datetime | None:
+    """Return when the first change was committed, as far as anybody asks."""
+    return min([c.at for c in changes], default=None) if tells_engines() else None
 
 
 @retried
@@ -207,7 +217,8 @@ def mark_all(section: Section, *, announce: bool = True) -> None:
     with atomic():
         lock([section.pk])
         if announce:
-            pages.update(wanted=F("wanted") + 1, announce=True)
+            pages.update(wanted=F("wanted") + 1)
+            pages.filter(built__gt=0).update(announce=True)
             return
         pages.filter(wanted=F("built")).update(announce=False)
         pages.update(wanted=F("wanted") + 1)

@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
-from django.db import connections, transaction
+from django.db import Error, connections, transaction
 from django.db.models import Model, QuerySet
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import get_settings, tells_engines
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import Executor, get_executor
 from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources.keyset import by_key, first_keys, on_write_database
+from django_sitemaps_plus.transactions import contained
 
 from .databases import savepoint
 from .watching import Watched, concrete
@@ -123,12 +124,12 @@ def _key(watched: Watched, instance: Model) -> Any:
 
 
 def insert(using: str, rows: Iterable[Row]) -> None:
-    """Insert changes of sections that have a plan; of others nobody would read them.
+    """Insert changes of sections that have a plan, or all if engines are told of them.
 
     In a transaction this is a savepoint, so that an error of ours leaves the user's
     own work alone; in autocommit it is a statement of its own.
     """
-    rows = [row for row in rows if is_planned(row[0])]
+    rows = [row for row in rows if _is_read(row[0])]
     if not rows:
         return
     with savepoint(using):
@@ -167,6 +168,19 @@ def _execute(connection: Any, rows: Sequence[Row]) -> None:
             f"INSERT INTO {table} ({columns}) VALUES {places}",  # noqa: S608 - our names
             [value for row in rows for value in row],
         )
+
+
+def _is_read(section: str) -> bool:
+    return section in _planned or _tells_engines() or is_planned(section)
+
+
+def _tells_engines() -> bool:
+    """Return whether engines are told; where nobody can say now, they may be."""
+    try:
+        with contained():  # contrib.sites may have to be asked for the origin
+            return tells_engines()
+    except Error:
+        return True
 
 
 def is_planned(section: str) -> bool:

@@ -12,6 +12,8 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django_sitemaps_plus.building.status import SectionStatus, status
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.notifications import status as engine_status
+from django_sitemaps_plus.notifications.status import EngineStatus
 
 
 class Command(BaseCommand):
@@ -31,12 +33,16 @@ class Command(BaseCommand):
         Raises:
             CommandError: a section is held, has parked pages or is not registered.
         """
-        found = status(get_site())
+        found, engines = status(get_site()), engine_status.status(get_site())
         if json:
             self.stdout.write(_as_json(found))
         else:
             self.stdout.write(table(_HEAD, [_row(section) for section in found]))
+            if engines:
+                rows = [_engine_row(engine) for engine in engines]
+                self.stdout.write(table(_ENGINE_HEAD, rows))
         problems = [problem for section in found for problem in section.problems]
+        problems += [problem for engine in engines for problem in engine.problems]
         if problems:
             raise CommandError("\n".join(problems))
 
@@ -67,6 +73,21 @@ def _row(section: SectionStatus) -> tuple[str, ...]:
     age = section.age()
     words = "never" if age is None else f"{age:,.0f} s"
     return (section.section, *[f"{number:,}" for number in numbers], words)
+
+
+_ENGINE_HEAD = ("engine", "waiting", "rejected", "parked", "failing", "oldest")
+
+
+def _engine_row(engine: EngineStatus) -> tuple[str, ...]:
+    age = engine.age()
+    return (
+        engine.engine,
+        f"{engine.waiting:,}",
+        f"{engine.dead:,}",
+        f"{len(engine.parked):,}",
+        f"{len(engine.failing):,}",
+        "-" if age is None else f"{age:,.0f} s",
+    )
 
 
 def _as_json(found: list[SectionStatus]) -> str:

@@ -1,0 +1,126 @@
+"""Checks of the engines, and of what sections let them know."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from importlib.util import find_spec
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import CheckMessage
+from django.db import Error
+
+from django_sitemaps_plus.conf import SETTING, get_settings
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.notifications import Engine, SearchConsole, Takes
+from django_sitemaps_plus.notifications.configured import get_engines, make_engine
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import ModelSource
+
+from .messages import error, warning
+
+
+def check_engines(**kwargs: Any) -> list[CheckMessage]:
+    """Return what is wrong with the engines; none of them is asked."""
+    configured: Any = get_settings().engines
+    if not isinstance(configured, dict):
+        hint = "Give a name to each, and BACKEND and OPTIONS to each name."
+        return [error(2, f"{SETTING}['ENGINES'] is no dict.", hint), *_switches()]
+    return [*_switches(), *_broken(configured), *_unseen_saves()]
+
+
+def _switches() -> Iterator[CheckMessage]:
+    configured: Any = get_settings()
+    if configured.notify not in (None, True, False):
+        message = f"{SETTING}['NOTIFY'] is {configured.notify!r}: not True or False."
+        yield error(2, message, "The default is None: only of a public address.")
+    pause = configured.notify_retry_after
+    is_number = isinstance(pause, int | float) and not isinstance(pause, bool)
+    if not is_number or pause <= 0:
+        message = f"{SETTING}['NOTIFY_RETRY_AFTER'] is {pause!r}: no seconds above 0."
+        yield error(2, message, "The default is 5.")
+
+
+def _broken(configured: dict[str, Any]) -> Iterator[CheckMessage]:
+    for name in configured:
+        try:
+            engine = make_engine(name)
+        except ConfigurationError as fault:
+            hint = "docs/reference/engines.md has the options of each."
+            yield error(25, str(fault), hint)
+        else:
+            yield from _missing_extra(engine)
+
+
+def _missing_extra(engine: Engine) -> Iterator[CheckMessage]:
+    needs = {}
+    if type(engine).__module__.startswith("django_sitemaps_plus.notifications"):
+        needs["engines"] = "urllib3"
+    if isinstance(engine, SearchConsole):
+        needs["google"] = "google.auth"
+    for extra, module in needs.items():
+        if not _is_installed(module):
+            yield error(
+                26,
+                f"The engine {engine.name!r} needs {module}, which is not installed.",
+                f"pip install 'django-sitemaps-plus[{extra}]'",
+            )
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ImportError:  # of the package around it
+        return False
+
+
+def _tells_urls() -> bool:
+    """Return whether an engine takes URLs, and may be told of some."""
+    if get_settings().notify is False:
+        return False
+    try:
+        return any(engine.takes is Takes.URLS for engine in get_engines().values())
+    except ConfigurationError:  # said above
+        return False
+
+
+def _unseen_saves() -> Iterator[CheckMessage]:
+    if not _tells_urls():
+        return
+    for name, source in registry.items():
+        if not isinstance(source, ModelSource) or source.announce_saves:
+            continue
+        if source.lastmod is None:
+            yield warning(
+                6,
+                f"Section {name!r} has no lastmod, so engines hear of its rows when "
+                "they come, move or go, and not when their content changes.",
+                "Declare a lastmod, or announce_saves = True to tell of every save.",
+                source,
+            )
+
+
+def check_built(
+    databases: Collection[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Return the sections of which engines hear no removals, since they have no pages.
+
+    Asks the database, so only where the command names it.
+    """
+    if settings.DEBUG or Page.objects.db not in (databases or ()) or not _tells_urls():
+        return []
+    try:
+        built = set(Page.objects.values_list("section__name", flat=True).distinct())
+    except Error:  # not migrated yet
+        return []
+    return [
+        warning(
+            7,
+            f"Section {name!r} is not built, so engines hear of saves of its rows, and "
+            "not of rows that are gone, nor of URLs that rows had before.",
+            "Build it, by manage.py build_sitemaps or in workers.",
+        )
+        for name in registry
+        if name not in built
+    ]

@@ -1,0 +1,202 @@
+"""``notify_search_engines``: tell engines what has changed, or what is asked for."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import secrets
+from collections.abc import Iterator
+from dataclasses import asdict
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.serializers.json import DjangoJSONEncoder
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+
+from django_sitemaps_plus.building.listed import listed_urls
+from django_sitemaps_plus.conf import Site, get_settings, get_site, tells_engines
+from django_sitemaps_plus.core.locations import absolute_url
+from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.notifications import status as engine_status
+from django_sitemaps_plus.notifications import telling
+from django_sitemaps_plus.notifications.configured import engine_faults
+from django_sitemaps_plus.notifications.delivering import DeliveryReport
+from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.status import EngineStatus
+from django_sitemaps_plus.registry import registry
+
+
+def moment(text: str) -> datetime:
+    """Return the moment of ``2026-11-20``, or of ``2026-11-20T09:30+00:00``."""
+    try:
+        day = parse_date(text)
+        found = datetime(day.year, day.month, day.day) if day else parse_datetime(text)  # noqa: DTZ001 - made aware below
+    except ValueError:
+        found = None
+    if found is None:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time; give one such as 2026-11-20 or 2026-11-20T09:30"
+        )
+    return timezone.make_aware(found) if timezone.is_naive(found) else found
+
+
+class Command(BaseCommand):
+    """Tells what waits, and ends with a line for each engine."""
+
+    help = (
+        "Tell search engines which URLs have changed: those given or chosen, and all "
+        "that waits to be told."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Define the options."""
+        parser.add_argument("urls", nargs="*", metavar="URL", help="tell of these")
+        parser.add_argument(
+            "--section", action="append", default=[], help="tell of all its URLs"
+        )
+        parser.add_argument(
+            "--since", type=moment, help="only of URLs whose lastmod is not older"
+        )
+        parser.add_argument(
+            "--all",
+            action="store_true",
+            dest="everything",
+            help="tell of every URL, as after a move to another address",
+        )
+        parser.add_argument(
+            "--engine", action="append", default=[], help="tell this one (default: all)"
+        )
+        parser.add_argument(
+            "--retry",
+            action="store_true",
+            help="tell parked engines again, and of what they rejected",
+        )
+        parser.add_argument(
+            "--dry-run", action="store_true", help="count, and tell nobody"
+        )
+        parser.add_argument("--json", action="store_true", help="print JSON only")
+        parser.add_argument(
+            "--new-key", action="store_true", help="print a new key for IndexNow"
+        )
+
+    def handle(self, *, new_key: bool, verbosity: int, **asked: Any) -> None:
+        """Tell what was asked for.
+
+        Raises:
+            CommandError: something was not told, or engines are not told here.
+        """
+        if new_key:
+            self.stdout.write(secrets.token_hex(16))
+            return
+        try:
+            report, chosen = self._tell(**asked)
+        except (SitemapsPlusError, ImproperlyConfigured) as error:
+            raise CommandError(str(error)) from error
+        engines = engine_status.status(get_site())
+        if asked["json"]:
+            self.stdout.write(_as_json(report, engines, chosen))
+        elif verbosity:
+            self._show(report, engines, chosen, is_dry_run=asked["dry_run"])
+        problems = [*report.failures, *_problems(engines, asked["engine"])]
+        if problems and not asked["dry_run"]:
+            raise CommandError("\n".join(dict.fromkeys(problems)))
+
+    def _tell(
+        self, *, engine: list[str], retry: bool, dry_run: bool, **chosen: Any
+    ) -> tuple[DeliveryReport, int]:
+        site = get_site()
+        engines = telling.chosen(engine)
+        if not engines:
+            none = "No engines: SITEMAPS_PLUS['ENGINES'] names none."
+            raise CommandError(next(iter(engine_faults()), none))
+        if not tells_engines(site):
+            raise CommandError(_WHY_NOT.format(site.origin))
+        total = 0
+        # Given by hand, it need not wait for others.
+        at = timezone.now() - timedelta(seconds=get_settings().notify_after)
+        for urls in _urls(site, **chosen):
+            total += len(urls)
+            if not dry_run:
+                want_urls(site, urls, at, engines)
+        if dry_run:
+            return DeliveryReport(), total
+        if retry:
+            telling.revive(engine)
+        wait = get_settings().notify_after
+        return telling.tell_engines(engine, wait=wait), total
+
+    def _show(
+        self,
+        report: DeliveryReport,
+        engines: list[EngineStatus],
+        chosen: int,
+        *,
+        is_dry_run: bool,
+    ) -> None:
+        rows = [_row(engine) for engine in engines]
+        self.stdout.write(table(("engine", "waiting", "rejected", "last told"), rows))
+        if is_dry_run:
+            self.stdout.write(f"Nobody was told (--dry-run). {chosen:,} URLs chosen.")
+            return
+        self.stdout.write(f"{report.sent:,} told in {report.requests:,} requests.")
+
+
+def _urls(
+    site: Site,
+    *,
+    urls: list[str],
+    section: list[str],
+    since: datetime | None,
+    everything: bool,
+    **others: Any,
+) -> Iterator[list[str]]:
+    """Yield the URLs that were chosen, some at a time."""
+    for name in section:
+        registry.get(name)
+    if given := [_as_listed(url, site) for url in urls]:
+        yield list(dict.fromkeys(given))
+    if section or since or everything:
+        yield from listed_urls(site, section, since)
+
+
+def _as_listed(url: str, site: Site) -> str:
+    """Return a URL of the site as ``loc`` would have it."""
+    try:
+        return absolute_url(url, site.origin)
+    except ValueError as error:
+        raise CommandError(f"{url!r} cannot be told: {error}") from error
+
+
+def _problems(engines: list[EngineStatus], names: list[str]) -> Iterator[str]:
+    """Yield why something that was to be told was not, in words."""
+    for engine in engines:
+        if names and engine.engine not in names:
+            continue
+        yield from engine.problems
+        for host, error in engine.failing.items():
+            if engine.waiting:
+                yield f"{engine.engine} for {host}: {error} It is tried again by itself"
+
+
+_WHY_NOT = (
+    "Engines are not told: NOTIFY is False, or it is None and this is a test, DEBUG is "
+    "on, or {} is no public address. SITEMAPS_PLUS['NOTIFY'] = True forces it."
+)
+
+
+def _row(engine: EngineStatus) -> tuple[str, ...]:
+    told = f"{engine.sent_at:%Y-%m-%d %H:%M:%S}" if engine.sent_at else "never"
+    return engine.engine, f"{engine.waiting:,}", f"{engine.dead:,}", told
+
+
+def _as_json(report: DeliveryReport, engines: list[EngineStatus], chosen: int) -> str:
+    found = {
+        "chosen": chosen,
+        **asdict(report),
+        "engines": [asdict(engine) for engine in engines],
+    }
+    return json.dumps(found, cls=DjangoJSONEncoder)

@@ -1,0 +1,51 @@
+"""Saves that are told whatever became of their pages, or where there are no pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from django_sitemaps_plus.conf import tells_engines
+from django_sitemaps_plus.models import Publication, Section
+from django_sitemaps_plus.sources.keyset import KeySpace
+
+#: Keys of one publication.
+BATCH_KEYS = 1_000
+
+
+def note_saves(
+    section: Section,
+    space: KeySpace,
+    keys: Iterable[Any],
+    ranges: Iterable[tuple[Any, Any]],
+    at: datetime,
+) -> None:
+    """Note the keys of rows that were saved, for engines to be told of their URLs.
+
+    Which URLs they have, and whether they are listed, is found out when it is told.
+
+    Args:
+        section: whose rows they are.
+        space: what knows their order.
+        keys: of the rows.
+        ranges: first and last key of ranges, both included.
+        at: when the first of the saves was committed.
+    """
+    if not tells_engines():
+        return
+    remaining = _every_key(space, keys, ranges)
+    while batch := list(dict.fromkeys(islice(remaining, BATCH_KEYS))):
+        Publication.objects.create(section=section, keys=batch, at=at)
+
+
+def _every_key(
+    space: KeySpace, keys: Iterable[Any], ranges: Iterable[tuple[Any, Any]]
+) -> Iterator[str]:
+    yield from map(str, keys)
+    rows = space.model._base_manager.using(space.alias)
+    for first, last in ranges:
+        between = rows.filter(**{f"{space.key}__gte": first, f"{space.key}__lte": last})
+        found = between.values_list(space.key, flat=True)
+        yield from map(str, found.iterator(BATCH_KEYS))
