@@ -14,14 +14,15 @@ EXTRAS := dev,docs,example,bench,fast,cli,celery,s3
 # By variable and not by -X dev, so that the workers of xdist have it too.
 PYTEST := PYTHONDEVMODE=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
-.PHONY: help demo serve worker beat test test-sqlite test-postgresql test-mysql bench mutants lint docs \
-  clean
+.PHONY: help demo serve worker beat engine test test-sqlite test-postgresql test-mysql \
+  bench mutants lint docs clean
 
 help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
 	@echo "make serve  serve the example project at http://localhost:8000"
 	@echo "make worker run a Celery worker of it; a second one in another terminal"
-	@echo "make beat   tell its workers every 30 seconds to look for changes"
+	@echo "make beat   tell its workers every 30 seconds to look for changes and tell engines"
+	@echo "make engine play a search engine at http://127.0.0.1:8100, print what it hears"
 	@echo "make test   run all tests"
 	@echo "make bench  measure against django.contrib.sitemaps and django-icv-sitemaps"
 	@echo "make mutants  plant known mistakes, see that the tests catch each"
@@ -70,6 +71,9 @@ beat: $(STAMP)
 	$(BIN)/celery -A example_project.worker beat --loglevel INFO \
 	  --schedule var/beat-schedule
 
+engine: $(STAMP)
+	$(BIN)/python -m tests.servers.engine --port 8100 --site http://127.0.0.1:8000
+
 test: test-sqlite test-postgresql test-mysql
 
 test-sqlite: $(STAMP)
@@ -78,7 +82,7 @@ test-sqlite: $(STAMP)
 
 test-postgresql: $(STAMP)
 	TEST_DB=postgresql $(PYTEST) -n 2 tests/integration \
-	  tests/reliability/test_worker_kills.py
+	  tests/reliability/test_worker_kills.py tests/reliability/test_deliveries.py
 
 ifdef TEST_MYSQL_URL
 test-mysql: $(MYSQL_STAMP)

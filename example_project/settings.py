@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
 
 import environ
 
@@ -88,7 +90,27 @@ STATIC_ROOT = VAR_DIR / "static"
 MEDIA_URL = "media/"
 MEDIA_ROOT = VAR_DIR / "media"
 
-SITEMAPS_PLUS = {"BASE_URL": env.str("BASE_URL", default="http://localhost:8000")}
+SITEMAPS_PLUS: dict[str, Any] = {
+    "BASE_URL": env.str("BASE_URL", default="http://localhost:8000"),
+    "ROBOTS": {"RULES": {"DISALLOW": "/admin/"}},
+}
+
+# Nobody is told of changes unless an endpoint is named: that of IndexNow, or the one
+# that `make engine` plays on this machine.
+INDEXNOW_ENDPOINT = env.str("INDEXNOW_ENDPOINT", default="")
+if INDEXNOW_ENDPOINT:
+    SITEMAPS_PLUS["ENGINES"] = {
+        "indexnow": {
+            "BACKEND": "django_sitemaps_plus.notifications.IndexNow",
+            "OPTIONS": {
+                "endpoint": INDEXNOW_ENDPOINT,
+                "key": env.str("INDEXNOW_KEY", default=""),
+            },
+        },
+    }
+    # localhost is not public and DEBUG is on, so it is told only where that is forced.
+    if urlsplit(INDEXNOW_ENDPOINT).hostname in ("localhost", "127.0.0.1", "::1"):
+        SITEMAPS_PLUS["NOTIFY"] = True
 
 # What follows is for worker and beat. Nothing imports Celery unless a broker is named.
 BROKER_URL = env.str("CELERY_BROKER_URL", default=env.str("REDIS_URL", default=""))
@@ -121,6 +143,11 @@ CELERY_BEAT_SCHEDULE = {
         "task": "django_sitemaps_plus.tasks.refresh",
         "schedule": 30,  # seconds
         # After an hour without workers there would be 120 of them to work off.
+        "options": {"expires": 30},
+    },
+    "tell search engines": {
+        "task": "django_sitemaps_plus.tasks.notify",
+        "schedule": 30,
         "options": {"expires": 30},
     },
     "audit sitemaps": {
