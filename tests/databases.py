@@ -31,9 +31,9 @@ def database_settings() -> dict[str, Any]:
     if kind == "sqlite":
         return _sqlite()
     if kind == "postgresql":
-        return _from_url(os.environ.get("TEST_POSTGRES_URL") or start_postgresql())
+        return settings_of(os.environ.get("TEST_POSTGRES_URL") or start_postgresql())
     if kind == "mysql" and "TEST_MYSQL_URL" in os.environ:
-        return _from_url(os.environ["TEST_MYSQL_URL"])
+        return settings_of(os.environ["TEST_MYSQL_URL"])
     raise RuntimeError(
         f"TEST_DB={kind}: use sqlite, postgresql, or mysql with TEST_MYSQL_URL"
     )
@@ -55,7 +55,8 @@ def _sqlite() -> dict[str, Any]:
     }
 
 
-def _from_url(url: str) -> dict[str, Any]:
+def settings_of(url: str) -> dict[str, Any]:
+    """Return what DATABASES["default"] is for the address of a database."""
     parts = urlsplit(url)
     kind = "mysql" if parts.scheme.startswith("m") else "postgresql"
     query = parse_qs(parts.query)
@@ -74,7 +75,14 @@ def _from_url(url: str) -> dict[str, Any]:
 
 
 def start_postgresql() -> str:
-    """Start a PostgreSQL of our own; workers of the same run find it again.
+    """Start a PostgreSQL of our own; workers of the same run find it again."""
+    uri: str = new_postgresql().get_uri()
+    os.environ["TEST_POSTGRES_URL"] = uri
+    return uri
+
+
+def new_postgresql() -> Any:
+    """Start a PostgreSQL that nobody else knows; it ends with this process at last.
 
     Its files lie directly in the system's directory for temporary files: started by
     root, the server runs as a user of its own, who must be able to get there.
@@ -89,9 +97,7 @@ def start_postgresql() -> str:
             directory / "data", cleanup_mode="delete"
         )
     _at_exit(server.cleanup)
-    uri: str = server.get_uri()
-    os.environ["TEST_POSTGRES_URL"] = uri
-    return uri
+    return server
 
 
 @contextmanager

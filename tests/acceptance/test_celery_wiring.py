@@ -124,10 +124,10 @@ class TestSettings:
         assert found["broker"] == "redis://127.0.0.1:7/3"
 
     def test_beat_sends_what_keeps_sitemaps_right(self):
-        """Look for changes, compare, tidy up."""
+        """Look for changes, compare, tidy up, tell engines."""
         assert look()["tasks"] == [
             f"django_sitemaps_plus.tasks.{name}"
-            for name in ("audit", "prune", "refresh")
+            for name in ("audit", "notify", "prune", "refresh")
         ]
 
 

@@ -8,13 +8,20 @@ from typing import Any
 
 from django.db import connections
 
-from django_sitemaps_plus.models import Change, Page, Publication, Section
+from django_sitemaps_plus.models import (
+    Change,
+    Delivery,
+    Page,
+    Publication,
+    Recipient,
+    Section,
+)
 
 
 def make_tables(alias: str) -> None:
     """Make the app's own tables on another database."""
     with connections[alias].schema_editor() as editor:
-        for model in (Section, Page, Change, Publication):
+        for model in (Section, Page, Change, Publication, Delivery, Recipient):
             editor.create_model(model)
 
 

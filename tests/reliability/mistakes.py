@@ -95,7 +95,7 @@ MUTANTS = (
     ),
     Mutant(
         "index before pages: a dirty index is served",
-        "views.py",
+        "views/sitemaps.py",
         "    is_current = row is not None and row.built == row.wanted\n",
         "    is_current = row is not None and row.built > 0\n",
         f"{_SWEEP}[edits_and_a_split-options1]",
@@ -119,10 +119,33 @@ MUTANTS = (
     ),
     Mutant(
         "one ETag for every encoding",
-        "views.py",
+        "views/responses.py",
         "{content.gzip_hash if is_gzip else content.plain_hash}",
         "{content.plain_hash}",
         f"{TESTS}/test_conditional.py",
+    ),
+    Mutant(
+        "the host of a request becomes the origin",
+        "conf.py",
+        "    if base_url is None and request is not None and settings.DEBUG:\n",
+        "    if request is not None:\n",
+        f"{TESTS}/test_hosts.py",
+    ),
+    Mutant(
+        "robots.txt names the host of a request",
+        "building/robots.py",
+        "        site = get_site(request)\n",
+        "        site = get_site(request)\n"
+        "        if request:\n"
+        "            site = Site(site.name, f'https://{request.get_host()}')\n",
+        f"{TESTS}/test_hosts.py",
+    ),
+    Mutant(
+        "robots.txt forgets what it told last",
+        "building/robots.py",
+        "    _last[site.name] = (site, urls)\n",
+        "",
+        f"{TESTS}/test_degraded.py::test_robots_needs_no_database",
     ),
     Mutant(
         "a split leaves its pieces clean",

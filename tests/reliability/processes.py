@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -26,6 +27,8 @@ def running(work: Callable[[], object]) -> Iterator[None]:
     if not pid:
         try:
             work()
+        except Exception:  # noqa: BLE001 - whatever it is, pytest shows it
+            traceback.print_exc()
         finally:
             os._exit(1)
     try:

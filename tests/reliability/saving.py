@@ -9,10 +9,15 @@ from __future__ import annotations
 import json
 import sys
 import time
+import unittest
 from collections.abc import Callable
+from unittest import mock
 
 import django
-from django.db import transaction
+from django.db import connections, transaction
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, TestCase, override_settings
+from django.urls import path
 
 from tests import celery_app  # noqa: F401 - whose messages ours are
 
@@ -23,7 +28,7 @@ def in_autocommit(work: Callable[[], None]) -> None:
 
 
 def in_atomic(work: Callable[[], None]) -> None:
-    """Save as a view with ATOMIC_REQUESTS does."""
+    """Save in a transaction."""
     with transaction.atomic():
         work()
 
@@ -32,6 +37,33 @@ def in_nested_atomic(work: Callable[[], None]) -> None:
     """Save in a savepoint of a transaction."""
     with transaction.atomic(), transaction.atomic():
         work()
+
+
+def in_request(work: Callable[[], None]) -> None:
+    """Save in a view of a project with ATOMIC_REQUESTS."""
+
+    def view(request: HttpRequest) -> HttpResponse:
+        work()
+        return HttpResponse()
+
+    urls = type("Urls", (), {"urlpatterns": [path("save/", view)]})
+    database = connections.settings["default"]
+    with (
+        mock.patch.dict(database, ATOMIC_REQUESTS=True),
+        override_settings(ROOT_URLCONF=urls),
+    ):
+        Client().get("/save/")
+
+
+def in_test_case(work: Callable[[], None]) -> None:
+    """Save in a test, which undoes it; what follows a commit is done all the same."""
+
+    class Saving(TestCase):
+        def runTest(self) -> None:  # noqa: N802 - as unittest has it
+            with self.captureOnCommitCallbacks(execute=True):
+                work()
+
+    unittest.TestSuite([Saving()]).debug()
 
 
 def save(context: str, count: int) -> dict[str, object]:

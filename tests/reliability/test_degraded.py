@@ -9,11 +9,14 @@ from collections.abc import Iterator
 
 import pytest
 from django.core.cache import cache
+from django.db import OperationalError
 from django.test import Client
 
-from django_sitemaps_plus.building import cached
+from django_sitemaps_plus.building import cached, robots
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page
+from tests.integration import key_files
+from tests.integration.faults import fail_queries
 from tests.testapp.models import Product
 
 from .degraded import FAULTS, Fault
@@ -42,13 +45,21 @@ PATHS = {
     "/sitemap-live-2.xml.gz": 200,
     "/sitemap-live-99.xml": 404,
     "/sitemap-nobody-1.xml": 404,
+    "/robots.txt": 200,
+    key_files.PATH: 200,
+    "/another.txt": 404,
 }
 
 
 @pytest.fixture
 def site(sections, settings) -> None:
     """Have a section that is built, with a merged page, and one that is not."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "LIVE_TTL": 60,
+        "ROBOTS": {"RULES": {"DISALLOW": "/admin/"}},
+        "ENGINES": key_files.ENGINES,
+    }
     add_quietly(range(0, 30 * STEP, STEP))
     sections.register("built", PlainSource)
     refresh()
@@ -113,3 +124,35 @@ def test_every_url_is_answered(fault: Fault, valkey, chaos, figures):
     assert p99 <= P99
     assert sorted(url for body in documents for url in urls_in(body)) == table()
     cache.clear()
+
+
+@pytest.mark.usefixtures("site", "quiet")
+@pytest.mark.parametrize("has_answered", [True, False])
+def test_robots_needs_no_database(has_answered, client, figures):
+    """The last good answer; of a process that has just begun, one with the index.
+
+    A crawler takes a 5xx for a ban of everything.
+    """
+    Page.objects.of("default", "").filter(number=0).update(number=2)
+    robots._last.clear()
+    expected = client.get("/robots.txt").content
+    assert b"/sitemaps-2.xml\n" in expected
+    if not has_answered:
+        robots._last.clear()
+        expected = expected.replace(
+            b"Sitemap: https://example.com/sitemaps-2.xml\n", b""
+        )
+    with fail_queries(lambda sql: True, error=OperationalError):
+        answers = [client.get("/robots.txt") for _ in range(ROUNDS)]
+        key = client.get(key_files.PATH)
+    bad = [a for a in answers if (a.status_code, a.content) != (200, expected)]
+    figures(
+        "robots.txt without a database",
+        seed="none",
+        points=len(answers),
+        kills=0,
+        lost=0,
+        bad=len(bad),
+    )
+    assert bad == []
+    assert (key.status_code, key.content) == (200, key_files.KEY.encode())

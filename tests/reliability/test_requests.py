@@ -17,6 +17,7 @@ from django.test import Client
 
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page, State
+from tests.integration.key_files import ENGINES, PATH
 from tests.testapp.models import Product
 
 from .shop import ALLOW, IS_SOAK, STEP, PlainSource, add_quietly, some_seed
@@ -76,7 +77,8 @@ PATHS = (
     "/%2e%2e/sitemap.xml",
     "/sitemap.xml%0d%0aX-Evil:1",
     "/sitemap\u2028.xml",
-    "/robots.txt",
+    *["/robots.txt", "/robots.txt/", "/ROBOTS.TXT", "/robots.txt%0a"],
+    *[PATH, f"{PATH}%00", PATH.upper(), "/humans.txt", f"/{'k' * 5_000}.txt"],
 )
 
 METHODS = (*["GET"] * 8, *["HEAD"] * 3, "POST", "PUT", "DELETE", "OPTIONS", "BREW")
@@ -175,8 +177,10 @@ class Requests:
 
 
 @pytest.fixture
-def site(sections: Any) -> None:
+def site(sections: Any, settings: Any) -> None:
     """Have a section that is built, one that is served live, and one in between."""
+    files = {"ROBOTS": {}, "ENGINES": ENGINES}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **files}
     add_quietly(range(0, 60 * STEP, STEP))
     sections.register("built", PlainSource)
     refresh()

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from .chaos import ChaosProxy, start_chaos
+from .engine import LocalEngine, start_engine
 from .s3 import S3, start_moto, start_seaweedfs
 from .valkey import Valkey, start_valkey
 from .workers import Broker, messages_to
@@ -120,3 +121,10 @@ def any_celery(broker: Broker, redis_url: str, settings: Any) -> Iterator[Broker
     """Let changes wake workers, of each kind of broker in turn."""
     with celery_on(broker, redis_url, settings) as found:
         yield found
+
+
+@pytest.fixture
+def engine() -> Iterator[LocalEngine]:
+    """Give search engines on loopback that check what they are told."""
+    with start_engine() as engine:
+        yield engine

@@ -5,10 +5,17 @@ from __future__ import annotations
 import pytest
 from django.db import models
 from django.db.models import Value
+from django.http import HttpResponse
 from django.test import override_settings
+from django.urls import include, path
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
-from django_sitemaps_plus.checks import check_settings, check_sources, check_urls
+from django_sitemaps_plus.checks import (
+    check_robots,
+    check_settings,
+    check_sources,
+    check_urls,
+)
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
 from tests.testapp.models import Author, Product
@@ -55,6 +62,8 @@ class TestSettings:
             ({**BASE, "PLAN_TTL": "soon"}, ["E002"]),
             ({**BASE, "PLAN_TTL": -1}, ["E002"]),
             ({**BASE, "SCHEME": "ftp"}, ["E002"]),
+            ({**BASE, "NOTIFY_AFTER": "soon"}, ["E002"]),
+            ({**BASE, "NOTIFY_AGAIN_AFTER": -1}, ["E002"]),
             ({"BASE_URL": "shop.example"}, ["E002"]),
             ({}, ["E003"]),
             ({**BASE, "STORAGE": "nowhere"}, ["E004"]),
@@ -99,6 +108,77 @@ class TestUrls:
         assert check_urls() == []
         with override_settings(ROOT_URLCONF="django.contrib.auth.urls"):
             assert ids(check_urls()) == ["E007"]
+
+
+class Elsewhere:
+    """A URLconf that includes ours below the root."""
+
+    urlpatterns = [path("maps/", include("django_sitemaps_plus.urls"))]
+
+
+class Behind:
+    """A URLconf where another view answers /robots.txt first."""
+
+    urlpatterns = [
+        path("robots.txt", lambda request: HttpResponse("mine")),
+        path("", include("django_sitemaps_plus.urls")),
+    ]
+
+
+class TestRobots:
+    @pytest.mark.parametrize(
+        ("robots", "expected"),
+        [
+            (None, []),
+            ({}, []),
+            ("User-agent: *", ["E024"]),
+            ({"RULE": []}, ["E024"]),
+            ({"RULES": [{"DISALOW": "/admin/"}]}, ["E024"]),
+            ({"RULES": ["/admin/"]}, ["E024"]),
+            ({"RULES": {"USER_AGENT": []}}, ["E024"]),
+            ({"RULES": {"DISALLOW": ["admin/", "/a\nAllow: /"]}}, ["E024", "E024"]),
+            ({"RULES": {"CRAWL_DELAY": "10"}}, ["E024"]),
+            ({"EXTRA": "Host: x\nDisallow: /"}, ["E024"]),
+            ({"SITEMAPS": ["/sitemap.xml"]}, ["E024"]),
+            ({"RULES": {"DISALLOW": "/sitemap"}}, ["W020"]),
+            ({"RULES": {"DISALLOW": "/*.xml$"}}, ["W020"]),
+            ({"RULES": {"DISALLOW": "/", "ALLOW": "/products/"}}, ["W020"]),
+            ({"RULES": {"DISALLOW": "/", "ALLOW": "/sitemap"}}, []),
+            ({"RULES": {"USER_AGENT": "GPTBot", "DISALLOW": "/"}}, []),
+            ({"RULES": {"DISALLOW": "/admin/"}}, []),
+        ],
+    )
+    def test_what_crawlers_would_misread_is_named(self, settings, robots, expected):
+        """A message for each fault; a site that is closed on purpose has none."""
+        settings.SITEMAPS_PLUS = {**BASE, "ROBOTS": robots}
+        assert ids(check_robots()) == expected
+
+    def test_rules_that_keep_crawlers_from_a_page_are_named(self, settings):
+        """The index alone is of no use."""
+        settings.SITEMAPS_PLUS = {**BASE, "ROBOTS": {"RULES": {"DISALLOW": "/*-1."}}}
+        with temporary_registry() as sections:
+            assert ids(check_robots()) == []
+            sections.register("pages", ViewSource)
+            assert ids(check_robots()) == ["W020"]
+
+    def test_the_closest_key_is_proposed(self, settings):
+        """For a key that was mistyped."""
+        settings.SITEMAPS_PLUS = {**BASE, "ROBOTS": {"RULES": {"disallow": "/"}}}
+        (message,) = check_robots()
+        assert "'DISALLOW'" in message.msg
+
+    @pytest.mark.parametrize("urlconf", [Elsewhere, Behind])
+    def test_a_file_that_crawlers_do_not_find_is_named(self, settings, urlconf):
+        """They look at the root of the host only, and get one answer."""
+        settings.SITEMAPS_PLUS = {**BASE, "ROBOTS": {}}
+        settings.ROOT_URLCONF = urlconf
+        assert ids(check_robots()) == ["W021"]
+
+    def test_a_project_under_a_path_has_no_robots(self, settings):
+        """Its /robots.txt is another's."""
+        base = "https://example.com/app"
+        settings.SITEMAPS_PLUS = {"BASE_URL": base, "ROBOTS": {}}
+        assert ids(check_robots()) == ["W021"]
 
 
 class TestSources:

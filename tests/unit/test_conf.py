@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.test import RequestFactory, modify_settings, override_settings
 
@@ -13,7 +14,9 @@ from django_sitemaps_plus.conf import (
     Site,
     get_settings,
     get_site,
+    is_public,
     parse_base_url,
+    tells_engines,
 )
 from django_sitemaps_plus.exceptions import ConfigurationError
 
@@ -74,6 +77,96 @@ class TestGetSettings:
         before = get_settings()
         with override_settings(DEBUG=True):
             assert get_settings() is before
+
+
+ENGINES = {"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}}
+PUBLIC = {"BASE_URL": "https://shop.eu", "ENGINES": ENGINES}
+
+
+@pytest.fixture
+def in_production(monkeypatch, settings) -> None:
+    """Look like a process that runs no tests."""
+    monkeypatch.delattr(mail, "outbox", raising=False)
+    settings.DEBUG = False
+
+
+class TestTellsEngines:
+    def test_a_public_site_in_production_does(self, in_production, settings):
+        """Without being told to."""
+        settings.SITEMAPS_PLUS = PUBLIC
+        assert tells_engines()
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"ENGINES": {}},
+            {"NOTIFY": False},
+            {"BASE_URL": "http://localhost:8000"},
+            {"BASE_URL": "https://shop.test"},
+            {"BASE_URL": None},
+            {"BASE_URL": "nonsense"},
+        ],
+    )
+    def test_others_do_not(self, in_production, settings, given):
+        """Nobody to tell, switched off, not public, or no site at all."""
+        settings.SITEMAPS_PLUS = {**PUBLIC, **given}
+        assert not tells_engines()
+
+    def test_under_debug_it_does_not(self, in_production, settings):
+        """A developer's changes are nobody's business."""
+        settings.SITEMAPS_PLUS = PUBLIC
+        settings.DEBUG = True
+        assert not tells_engines()
+
+    def test_in_tests_it_does_not(self, settings):
+        """They have an outbox for mails, of which they are known."""
+        assert hasattr(mail, "outbox")
+        settings.SITEMAPS_PLUS = PUBLIC
+        assert not tells_engines()
+
+    def test_it_can_be_forced(self, settings):
+        """Under DEBUG, in tests and of a site that is not public."""
+        settings.DEBUG = True
+        settings.SITEMAPS_PLUS = {"ENGINES": ENGINES, "NOTIFY": True}
+        assert tells_engines()
+
+    def test_force_tells_nobody_where_there_is_nobody(self, settings):
+        """It still takes an engine."""
+        settings.SITEMAPS_PLUS = {**PUBLIC, "ENGINES": {}, "NOTIFY": True}
+        assert not tells_engines()
+
+    def test_a_site_may_be_another_than_that_of_the_settings(
+        self, in_production, settings
+    ):
+        """Each is judged by its own address."""
+        settings.SITEMAPS_PLUS = PUBLIC
+        assert not tells_engines(Site("other", "https://10.0.0.1"))
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        *(
+            ("shop.eu", True),
+            ("www.shop.co.uk", True),
+            ("xn--bcher-kva.com:8443", True),
+        ),
+        *(("8.8.8.8", True), ("[2606:4700::1111]", True)),
+        *(("mytest.com", True), ("localhost.com", True), ("local.host", True)),
+        *(("example.com", False), ("www.example.org", False), ("myexample.com", True)),
+        *(("localhost", False), ("localhost:8000", False), ("a.localhost", False)),
+        *(("shop", False), ("shop.test", False), ("shop.example", False)),
+        *(("shop.invalid", False), ("shop.local", False), ("nas.home.arpa", False)),
+        *(("db.internal", False), ("SHOP.TEST", False), ("shop.test.", False)),
+        *(("127.0.0.1", False), ("10.1.2.3:80", False), ("192.168.1.1", False)),
+        *(("172.16.0.1", False), ("169.254.169.254", False), ("[::]", False)),
+        *(("[::1]:8000", False), ("[fe80::1]", False), ("[fc00::1]", False)),
+        *(("100.64.0.1", False), ("localhost.", False), ("", False)),
+    ],
+)
+def test_which_origins_are_public(host, expected):
+    """By their name alone: no name server is asked."""
+    assert is_public(f"https://{host}") is expected
 
 
 class TestParseBaseUrl:

@@ -29,7 +29,7 @@ def drawn() -> dict[str, str]:
     parents: dict[str, str] = {}
     path: list[tuple[int, str]] = []
     for line in (exceptions.__doc__ or "").splitlines():
-        found = re.match(r"[ |+-]*(\b\w+(?:Error|Registered))\b", line)
+        found = re.match(r"[ |+-]*\b([A-Z][a-z]+[A-Z]\w+)", line)
         if found is None:
             continue
         depth, name = found.start(1), found[1]

@@ -3,10 +3,21 @@
 from __future__ import annotations
 
 import pytest
+from django.utils.module_loading import import_string
 
 from django_sitemaps_plus import ViewSource, registry
-from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.testing import temporary_registry, temporary_source
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    EngineRefused,
+    RetryLater,
+)
+from django_sitemaps_plus.notifications import Engine, Takes
+from django_sitemaps_plus.testing import (
+    RecordingEngine,
+    temporary_registry,
+    temporary_source,
+)
+from tests.batches import INDEX, make_batch
 
 
 class One(ViewSource):
@@ -15,6 +26,16 @@ class One(ViewSource):
 
 class Other(ViewSource):
     """Another one."""
+
+
+@pytest.fixture
+def recorder() -> type[RecordingEngine]:
+    """Give an engine that remembers nothing yet."""
+
+    class Recorder(RecordingEngine):
+        """Has a memory of its own."""
+
+    return Recorder
 
 
 class TestTemporarySource:
@@ -42,6 +63,15 @@ class TestTemporarySource:
             raise ZeroDivisionError
         assert len(sections) == 0
 
+    def test_who_listens_to_the_registry_hears_of_both(self, sections, monkeypatch):
+        """So receivers are connected to its models, and then no more."""
+        heard = []
+        listeners = [lambda: heard.append(list(sections))]
+        monkeypatch.setattr(sections, "listeners", listeners)
+        with temporary_source("pages", One):
+            assert heard == [["pages"]]
+        assert heard == [["pages"], []]
+
     def test_a_bad_source_changes_nothing(self, sections):
         """The one that has the name stays."""
         sections.register("pages", One)
@@ -65,3 +95,53 @@ class TestTemporaryRegistry:
         with pytest.raises(ZeroDivisionError), temporary_registry():
             raise ZeroDivisionError
         assert list(sections) == ["pages"]
+
+
+class TestRecordingEngine:
+    def test_it_remembers_what_it_is_told(self, recorder):
+        """Batches as they are, and all their targets in order."""
+        one, two = make_batch(INDEX, f"{INDEX}.gz"), make_batch(INDEX)
+        recorder().send(one)
+        recorder().send(two)
+        assert recorder.batches == [one, two]
+        assert recorder.told() == [INDEX, f"{INDEX}.gz", INDEX]
+
+    def test_what_it_remembers_is_forgotten_on_demand(self, recorder):
+        """The list stays the same, for who holds it."""
+        held = recorder.batches
+        recorder().send(make_batch())
+        recorder.clear()
+        assert recorder.told() == []
+        assert held is recorder.batches
+
+    def test_it_fails_for_the_time_of_a_block(self, recorder):
+        """And remembers nothing of what it did not accept."""
+        with recorder.failing(RetryLater("down")):
+            with pytest.raises(RetryLater, match="down"):
+                recorder().send(make_batch())
+            with (
+                recorder.failing(EngineRefused("no")),
+                pytest.raises(EngineRefused),
+            ):
+                recorder().send(make_batch())
+            with pytest.raises(RetryLater):
+                recorder().send(make_batch())
+        assert recorder.told() == []
+        recorder().send(make_batch())
+        assert recorder.told() == [INDEX]
+
+    def test_a_subclass_has_a_memory_of_its_own(self, recorder):
+        """So that a test may have two engines."""
+
+        class Feeds(recorder):
+            takes = Takes.FEEDS
+
+        with recorder.failing(RetryLater("down")):
+            Feeds().send(make_batch())
+        assert Feeds.told() == [INDEX]
+        assert recorder.told() == []
+
+    def test_it_is_an_engine_without_options(self):
+        """As ENGINES names it by its path."""
+        path = "django_sitemaps_plus.testing.RecordingEngine"
+        assert isinstance(import_string(path)(), Engine)

@@ -13,6 +13,7 @@ from . import (
     index,
     memory,
     not_modified,
+    notice,
     page,
     plan,
     random_insert,
@@ -45,4 +46,5 @@ SETTINGS: dict[str, Setting] = {
     "celery-pages": celery_pages.setting,
     "celery-resume": celery_resume.setting,
     "wake-up": wake_up.setting,
+    "notice": notice.setting,
 }

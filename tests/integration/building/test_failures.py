@@ -176,7 +176,16 @@ class TestStorage:
 @pytest.mark.django_db(transaction=True)
 class TestDatabase:
     @pytest.mark.parametrize("number", [1, 3])
-    @pytest.mark.parametrize("error", [OperationalError, DatabaseError, InterfaceError])
+    @pytest.mark.parametrize(
+        "error",
+        [
+            OperationalError,
+            DatabaseError,
+            InterfaceError,
+            # The driver's own, which Django lets through when it closes a cursor.
+            connection.Database.OperationalError,
+        ],
+    )
     def test_a_flip_that_fails_publishes_nothing_of_its_batch(
         self, before, client, mended, number, error
     ):

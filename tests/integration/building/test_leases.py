@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.building import claims, publications
+from django_sitemaps_plus import leases
+from django_sitemaps_plus.building import publications
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import get_settings
@@ -30,7 +31,7 @@ def pass_lease(monkeypatch: Any) -> Any:
     """Return what lets a lease go by, for the database and for this process."""
     clock = SimpleNamespace(passed=0.0)
     clock.monotonic = lambda: time.monotonic() + clock.passed
-    monkeypatch.setattr(claims, "time", clock)
+    monkeypatch.setattr(leases, "time", clock)
 
     def pass_lease() -> None:
         clock.passed += get_settings().lease_seconds

@@ -18,6 +18,7 @@ from django_sitemaps_plus.building import public
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import (
     Change,
+    Delivery,
     Leftover,
     Page,
     Section,
@@ -86,7 +87,7 @@ class TestCommand:
         return out.getvalue()
 
     @pytest.fixture
-    def everything(self, products: Any, sections: Any) -> None:
+    def everything(self, products: Any, sections: Any, settings: Any) -> None:
         """Have something of each kind to be removed."""
         rename("a")
         build()
@@ -107,6 +108,26 @@ class TestCommand:
         Section.objects.filter(name="others").update(missing_since=since)
         sections.unregister("others")
         Change.objects.create(section="others", kind="key", low="1", at=Now() - DAYS)
+        self.deliveries(settings)
+
+    def deliveries(self, settings: Any) -> None:
+        """Have been told some long ago, and one by an engine that is gone."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"known": {}}}
+        old, now = timezone.now() - DAYS, timezone.now()
+        for number, fields in enumerate(
+            [
+                {"engine": "known", "sent": 1, "quiet_until": old},
+                {"engine": "known", "sent": 1, "quiet_until": now},
+                {"engine": "known", "sent": 0, "quiet_until": old},
+                {"engine": "known", "sent": 1, "quiet_until": old, "is_feed": True},
+                {"engine": "lost", "sent": 0, "changed_at": old},
+                {"engine": "lost", "sent": 0, "changed_at": now},
+            ]
+        ):
+            Delivery.objects.create(
+                **{"site": "default", "wanted": 1, "target": f"{number}", **fields},
+                target_hash=f"{number}",
+            )
 
     def test_a_dry_run_changes_nothing(self, everything):
         """No row and no file; it says what would go."""
@@ -120,6 +141,7 @@ class TestCommand:
             "sections": ["others"],
             "objects": 1,
             "waiting": 3,
+            "deliveries": 2,
             "temporary": 0,
         }
 

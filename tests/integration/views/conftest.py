@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from django_sitemaps_plus.building import robots
+from django_sitemaps_plus.models import INDEX, Page, Section
 from tests.integration.builds import build
 from tests.integration.published import age
 from tests.integration.shop import limited, make_products
+from tests.settings import SITEMAPS_PLUS
 
 
 @pytest.fixture(params=["live", "published"])
@@ -20,3 +24,31 @@ def served(request: Any, sections: Any) -> str:
         build()
         age()
     return str(request.param)
+
+
+@pytest.fixture(autouse=True)
+def untold_indexes() -> Iterator[None]:
+    """Begin each test as a process that has told nobody of any index."""
+    robots._last.clear()
+    yield
+    robots._last.clear()
+
+
+@pytest.fixture
+def set_robots(settings: Any) -> Any:
+    """Have a robots.txt; return what sets keys of ROBOTS."""
+
+    def set_robots(**given: Any) -> None:
+        settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": given}
+
+    set_robots()
+    return set_robots
+
+
+@pytest.fixture
+def indexes() -> None:
+    """Have a second index, and a third that has nothing to list any more."""
+    section = Section.objects.create(site="default", name=INDEX)
+    Page.objects.create(section=section, number=0, built=1, entries=50_000)
+    Page.objects.create(section=section, number=2, built=1, entries=1, object="x")
+    Page.objects.create(section=section, number=3, built=1, entries=0)

@@ -7,9 +7,11 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 import pytest
+from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 
-from django_sitemaps_plus.models import INDEX, Page
+from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.views import sitemaps
 from tests.integration.builds import build
 from tests.integration.documents import locs
 from tests.integration.faults import fail_open, fail_queries
@@ -158,16 +160,33 @@ class TestLostObjects:
 
 
 class TestDatabaseFaults:
-    def test_a_page_is_served_live_while_our_tables_are_out_of_reach(
-        self, client, messages
-    ):
+    def test_a_page_is_served_live_while_our_tables_are_missing(self, client, messages):
         """Before migrate the sitemaps are there, since the sources are."""
         live = [f"/sitemap-products-{number}.xml" for number in (1, 2)]
         expected = {path: client.get(path).content for path in live}
-        with fail_queries(lambda sql: "sitemaps_plus_" in sql):
+        with fail_queries(lambda sql: "sitemaps_plus_" in sql, error=ProgrammingError):
             assert {path: client.get(path).content for path in live} == expected
             assert client.get("/sitemap.xml").content.count(b"<sitemap>") == 2
         assert messages("rows_failed")
+
+    @pytest.mark.parametrize("model", [Page, Section])
+    def test_our_tables_out_of_reach_are_503(self, client, model):
+        """A plan of the moment has other pages than those that are published."""
+        Page.objects.of("default", INDEX).delete()
+        name = model._meta.db_table
+        with fail_queries(lambda sql: name in sql.partition("FROM ")[2][:40]):
+            for path in ("/sitemap.xml", "/sitemap-products-99.xml"):
+                assert client.get(path).status_code == 503
+
+    def test_a_site_out_of_reach_is_503(self, client, monkeypatch):
+        """That of ``django.contrib.sites``, which nobody has asked for before."""
+
+        def fail(*args: object) -> None:
+            raise OperationalError("the server closed the connection unexpectedly")
+
+        monkeypatch.setattr(sitemaps, "get_site", fail)
+        for path in PATHS:
+            assert client.get(path).status_code == 503
 
     def test_everything_out_of_reach_is_503(self, client):
         """To be asked again; nobody takes it for the end of the pages."""

@@ -1,0 +1,1 @@
+"""Engines that speak over HTTP."""

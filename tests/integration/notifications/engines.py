@@ -1,0 +1,108 @@
+"""Engines of one kind or another, which remember what they are told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from datetime import timedelta
+from typing import Any, ClassVar
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.notifications import Batch, Takes
+from django_sitemaps_plus.testing import RecordingEngine
+
+FEED = "https://example.com/news.atom"
+
+
+class OtherEngine(RecordingEngine):
+    """Another than the usual one."""
+
+
+class SingleEngine(RecordingEngine):
+    """Is told one target at a time."""
+
+    max_batch = 1
+
+
+class FewEngine(RecordingEngine):
+    """Is told eight targets at a time."""
+
+    max_batch = 8
+
+
+class ConsoleEngine(RecordingEngine):
+    """Is told of each index, once; and says what it thinks of it."""
+
+    takes = Takes.FEEDS
+    again_after = timedelta(days=1)
+    asked: ClassVar[list[str]] = []
+    answer: ClassVar[Any] = None
+
+    def read_back(self, site: Site, target: str) -> dict[str, Any] | None:
+        """Give the answer, or raise it."""
+        self.asked.append(target)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return {"errors": self.answer}
+
+    @classmethod
+    def clear(cls) -> None:
+        """Forget everything."""
+        super().clear()
+        cls.asked.clear()
+        cls.answer = None
+
+
+class HubEngine(RecordingEngine):
+    """Is told of a feed whenever that has changed."""
+
+    takes = Takes.FEEDS
+    follows_content = True
+
+    def feeds(self, site: Site, indexes: Collection[str]) -> Collection[str]:
+        """Return a feed of the project's own."""
+        return [FEED]
+
+
+class BrokenHubEngine(HubEngine):
+    """Does not know what its feeds are."""
+
+    def feeds(self, site: Site, indexes: Collection[str]) -> Collection[str]:
+        """Raise."""
+        raise ValueError("no feeds")
+
+
+class ActingEngine(RecordingEngine):
+    """Does something while it is told, as other processes might; once."""
+
+    max_batch = 2
+    act: ClassVar[Callable[[], object] | None] = None
+
+    def send(self, batch: Batch) -> None:
+        """Remember a batch, and act."""
+        super().send(batch)
+        cls = type(self)
+        if cls.act is not None:
+            act, cls.act = cls.act, None
+            act()
+
+    @classmethod
+    def clear(cls) -> None:
+        """Forget everything."""
+        super().clear()
+        cls.act = None
+
+
+ENGINES: list[type[RecordingEngine]] = [
+    OtherEngine,
+    SingleEngine,
+    FewEngine,
+    ConsoleEngine,
+    HubEngine,
+    BrokenHubEngine,
+    ActingEngine,
+]
+
+
+def path_of(engine: type[RecordingEngine]) -> str:
+    """Return where settings find an engine."""
+    return f"{engine.__module__}.{engine.__qualname__}"

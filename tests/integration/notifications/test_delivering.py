@@ -1,0 +1,237 @@
+"""Engines are told what waits, at their own pace, and by one process at a time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
+from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.notifications import delivering, recipients
+from django_sitemaps_plus.notifications.telling import revive, tell_engines
+from django_sitemaps_plus.testing import RecordingEngine
+from tests.servers.engine_faults import status
+from tests.servers.engine_rules import MARKER
+
+from .engines import ActingEngine, FewEngine, OtherEngine, SingleEngine
+from .tellers import KEY
+from .wanted import urls, want
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def indexnow(tell, engine, clock):
+    """Have an engine told over HTTP; give the engine."""
+    options = {"key": KEY, "endpoint": f"{engine.url}/indexnow"}
+    backend = "django_sitemaps_plus.notifications.IndexNow"
+    tell(indexnow={"BACKEND": backend, "OPTIONS": options})
+    return engine
+
+
+class TestAnEngineThatIsAway:
+    @pytest.mark.parametrize("code", [429, 503])
+    def test_it_is_left_alone_for_as_long_as_it_asks(self, indexnow, clock, code):
+        """And is told then."""
+        indexnow.faults.script(status(code, Retry_After="900"))
+        want(*urls(3))
+        report = tell_engines()
+        assert report.failures
+        assert report.next_at > timezone.now() + timedelta(seconds=890)
+        clock.forward(seconds=890)
+        assert tell_engines().requests == 0
+        clock.forward(seconds=20)
+        assert tell_engines().sent == 3
+        assert len(indexnow.journal) == 2
+
+    def test_it_cannot_ask_for_more_than_a_day(self, indexnow, clock):
+        """A mistake of its own would silence us for ever."""
+        indexnow.faults.script(status(503, Retry_After="99999999"))
+        want(*urls(1))
+        assert tell_engines().next_at < timezone.now() + timedelta(days=1, minutes=1)
+
+    @pytest.mark.parametrize("fault", ["503", "lost_ack"])
+    def test_each_failure_makes_the_pause_longer(self, indexnow, clock, fault):
+        """Up to an hour or so, however often it fails."""
+        want(*urls(1))
+        pauses = []
+        for _ in range(9):
+            indexnow.faults.script(fault)
+            pauses.append((tell_engines().next_at - timezone.now()).total_seconds())
+            clock.forward(seconds=pauses[-1] + 1)
+        assert pauses[:4] == sorted(pauses[:4])
+        assert max(pauses) <= 3_600 * 1.2
+        assert tell_engines().sent == 1
+
+    def test_after_a_success_the_next_pause_is_short(self, indexnow, clock):
+        """It has been well meanwhile."""
+        want(*urls(1))
+        for fault in ["503"] * 5 + [None, "503"]:
+            indexnow.faults.script(fault)
+            want(*urls(1))
+            report = tell_engines()
+            clock.forward(hours=2)
+        assert report.next_at < timezone.now() - timedelta(hours=1)
+
+    def test_others_are_told_meanwhile(self, tell):
+        """One engine keeps back no other."""
+        tell(one=RecordingEngine, other=OtherEngine)
+        want(*urls(2))
+        with RecordingEngine.failing(RetryLater("down")):
+            report = tell_engines()
+        assert sorted(OtherEngine.told()) == urls(2)
+        assert report.failures == ["one for example.com: down"]
+
+    def test_one_that_raises_anything_is_told_again(self, recording, clock):
+        """It may be the user's own, and its words may hold what is secret."""
+        want(*urls(1))
+        with recording.failing(ValueError("key=canary")):
+            report = tell_engines()
+        assert report.failures == ["recording for example.com: it raised ValueError"]
+        assert "canary" not in Delivery.objects.get().error
+        clock.forward(hours=1)
+        assert tell_engines().sent == 1
+
+
+class TestAnEngineThatRefuses:
+    @pytest.mark.parametrize("code", [403, 422])
+    def test_it_is_parked_until_somebody_acts(self, indexnow, clock, code, messages):
+        """All that is to be told is kept, and a log says why."""
+        indexnow.faults.script(status(code))
+        want(*urls(3))
+        assert tell_engines().next_at is None
+        clock.forward(days=30)
+        want(*urls(1, first=3))
+        assert tell_engines().requests == 0
+        assert [str(code) in text for text in messages("engine_parked")] == [True]
+        assert revive() == (1, 0)
+        assert tell_engines().sent == 4
+
+    def test_a_pause_that_it_was_in_ends_as_well(self, recording):
+        """Who has set something right does not wait."""
+        want(*urls(1))
+        with recording.failing(RetryLater("down", 3_600)):
+            tell_engines()
+        assert tell_engines().requests == 0
+        revive()
+        assert tell_engines().sent == 1
+
+
+class TestABadUrl:
+    def test_all_others_are_told(self, indexnow, messages):
+        """It alone is dead, and shown with what the engine said."""
+        good, bad = urls(100), f"https://example.com/{MARKER}/"
+        want(*good[:70], bad, *good[70:])
+        report = tell_engines()
+        assert (report.sent, report.rejected) == (100, 1)
+        assert sorted(indexnow.accepted()) == good
+        dead = Delivery.objects.dead().get()
+        assert dead.target == bad
+        assert "400" in dead.error
+        assert bad in messages("target_rejected")[0]
+        assert tell_engines().requests == 0
+
+    def test_it_may_be_tried_again(self, indexnow):
+        """By who knows that it is right now."""
+        want(f"https://example.com/{MARKER}/")
+        tell_engines()
+        assert revive() == (0, 1)
+        assert tell_engines().rejected == 1
+
+    def test_an_engine_that_rejects_everything_is_parked(self, tell):
+        """Else thousands would be dead for one mistake."""
+        tell(single=SingleEngine)
+        want(*urls(recipients.MAX_REJECTIONS + 5))
+        with SingleEngine.failing(BatchRejected("no")):
+            report = tell_engines()
+        assert report.requests == recipients.MAX_REJECTIONS
+        assert "rejects all" in report.failures[0]
+        revive()
+        assert tell_engines().sent == recipients.MAX_REJECTIONS + 5
+
+
+class TestBatches:
+    def test_each_is_of_one_host_and_not_too_large(self, tell):
+        """As engines ask for."""
+        tell(few=FewEngine)
+        want(*urls(10), *urls(10, host="www.example.com"))
+        tell_engines()
+        sizes = [(batch.host, len(batch.targets)) for batch in FewEngine.batches]
+        assert sizes == [
+            ("example.com", 8),
+            ("example.com", 2),
+            ("www.example.com", 8),
+            ("www.example.com", 2),
+        ]
+
+    def test_a_small_one_does_not_make_the_next_small(self, tell):
+        """Only a rejection does."""
+        tell(few=FewEngine)
+        want(*urls(1))
+        tell_engines()
+        want(*urls(8))
+        assert tell_engines().requests == 1
+
+    def test_they_grow_again_after_a_rejection(self, tell):
+        """Twice as many with each that is accepted."""
+        tell(few=FewEngine)
+        want(*urls(1))
+        with FewEngine.failing(BatchRejected("no")):
+            tell_engines()
+        Recipient.objects.update(batch=1)
+        want(*urls(31, first=1))
+        tell_engines()
+        assert [len(batch.targets) for batch in FewEngine.batches][:5] == [
+            1,
+            2,
+            4,
+            8,
+            8,
+        ]
+
+    def test_the_first_after_a_failure_is_small(self, recording, clock):
+        """It finds out whether the engine is well again; then all are told."""
+        want(*urls(300))
+        with recording.failing(RetryLater("down")):
+            tell_engines()
+        clock.forward(hours=1)
+        tell_engines()
+        sizes = [len(batch.targets) for batch in recording.batches]
+        assert sizes == [delivering.FEW_TARGETS, 300 - delivering.FEW_TARGETS]
+
+    def test_what_waits_longest_is_told_first(self, tell, clock):
+        """Also where its URL is new and others were told before."""
+        tell(single=SingleEngine)
+        want(*urls(2))
+        tell_engines()
+        want(*urls(1, first=2))
+        clock.forward(seconds=1)
+        want(*urls(2))
+        tell_engines()
+        assert SingleEngine.told()[2] == urls(1, first=2)[0]
+        assert sorted(SingleEngine.told()[3:]) == urls(2)
+
+    def test_more_than_one_round_of_requests_is_told(self, tell, monkeypatch):
+        """A command goes on until nothing waits."""
+        monkeypatch.setattr(delivering, "MAX_REQUESTS", 3)
+        tell(single=SingleEngine)
+        want(*urls(10))
+        assert tell_engines().sent == 10
+
+    def test_no_request_is_begun_when_the_time_is_over(self, tell, clock):
+        """A task ends in time, and says that more waits."""
+        tell(acting=ActingEngine)
+        ActingEngine.act = lambda: clock.forward(seconds=61)
+        want(*urls(5))
+        report = tell_engines(seconds=60)
+        assert (report.requests, report.sent) == (1, 2)
+        assert report.next_at <= timezone.now()
+
+
+def test_a_parked_engine_is_no_reason_to_wait(recording):
+    """Nobody knows when somebody acts."""
+    want(*urls(1))
+    with recording.failing(EngineRefused("no key")):
+        assert tell_engines(wait=60).next_at is None

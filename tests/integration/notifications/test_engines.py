@@ -1,0 +1,105 @@
+"""Engines against servers that check what real ones check, and misbehave."""
+
+from __future__ import annotations
+
+import pytest
+
+from django_sitemaps_plus.exceptions import (
+    BatchRejected,
+    EngineError,
+    EngineRefused,
+    RetryLater,
+)
+from tests.batches import make_batch
+from tests.servers.engine_faults import FAULTS
+
+from .tellers import MAKERS
+
+
+@pytest.fixture(params=MAKERS)
+def kind(request: pytest.FixtureRequest) -> str:
+    """Give each kind of engine in turn."""
+    name: str = request.param
+    return name
+
+
+class TestEachEngine:
+    """What all of them have in common."""
+
+    def test_what_it_sends_is_accepted(self, engine, kind):
+        """The server finds no fault, and has the target as it stands in a sitemap."""
+        make, target = MAKERS[kind]
+        make(engine).send(make_batch(target))
+        assert engine.accepted() == {target: 1}
+        [heard] = engine.heard(kind)
+        assert 200 <= heard.status < 300
+
+    def test_several_batches_are_accepted_one_after_the_other(self, engine, kind):
+        """Nothing of one is left in the next."""
+        make, target = MAKERS[kind]
+        teller = make(engine)
+        for _ in range(3):
+            teller.send(make_batch(target))
+        assert len(engine.heard(kind)) == 3
+
+    @pytest.mark.parametrize(
+        ("fault", "error"),
+        [
+            ("503", RetryLater),
+            ("429", RetryLater),
+            ("lost_ack", RetryLater),
+            ("403", EngineRefused),
+            ("302", EngineRefused),
+            ("400", BatchRejected),
+        ],
+    )
+    def test_a_fault_is_an_error_that_says_what_to_do(self, engine, kind, fault, error):
+        """Whatever the engine's own ways to answer."""
+        make, target = MAKERS[kind]
+        teller = make(engine)
+        engine.faults.script(fault)
+        with pytest.raises(error):
+            teller.send(make_batch(target))
+        teller.send(make_batch(target))
+
+    def test_the_patience_that_it_asks_for_is_handed_on(self, engine, kind):
+        """In seconds."""
+        make, target = MAKERS[kind]
+        engine.faults.script("429")
+        with pytest.raises(RetryLater) as caught:
+            make(engine).send(make_batch(target))
+        assert caught.value.after == 1
+
+    def test_a_lost_answer_was_accepted_all_the_same(self, engine, kind):
+        """So it is told twice, and not never."""
+        make, target = MAKERS[kind]
+        teller = make(engine)
+        engine.faults.script("lost_ack")
+        with pytest.raises(RetryLater):
+            teller.send(make_batch(target))
+        assert engine.accepted() == {target: 1}
+        teller.send(make_batch(target))
+
+    @pytest.mark.parametrize("fault", ["huge", "no_json", "200", "202"])
+    def test_a_strange_answer_does_no_harm(self, engine, kind, fault):
+        """Of a body, only Baidu's is needed."""
+        make, target = MAKERS[kind]
+        engine.faults.script(fault)
+        try:
+            make(engine).send(make_batch(target))
+        except EngineError:
+            assert kind == "baidu" or fault == "huge"
+
+    def test_a_server_that_is_not_there_is_tried_later(self, engine, kind):
+        """It may come back."""
+        make, target = MAKERS[kind]
+        teller = make(engine)
+        engine.close()
+        with pytest.raises(RetryLater):
+            teller.send(make_batch(target))
+
+
+def test_every_fault_has_a_test():
+    """Those that take ten seconds are met by the tests of HTTP."""
+    met = {"503", "429", "lost_ack", "403", "302", "400", "huge", "no_json"}
+    assert set(FAULTS) == met | {"200", "202", "422", "hang", "drip"}

@@ -1,0 +1,165 @@
+"""Engines that take feeds are told of indexes once, of what they follow each time."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+
+from django_sitemaps_plus.building import adding, index
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.testing import RecordingEngine
+from tests.integration.shop import limited, make_products
+
+from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+INDEX = "https://example.com/sitemap.xml"
+
+
+def rename(product, slug):
+    """Change what the sitemap says, and build it."""
+    product.slug = slug
+    product.save()
+    refresh()
+
+
+class TestIndexes:
+    def test_each_is_told_once(self, tell, clock, publish):
+        """What it lists may change every minute."""
+        tell(console=ConsoleEngine)
+        made = make_products(3)
+        publish(limited(10))
+        tell_engines()
+        assert ConsoleEngine.told() == [INDEX]
+        rename(made[0], "renamed")
+        clock.forward(days=2)
+        tell_engines()
+        assert ConsoleEngine.told() == [INDEX]
+
+    def test_a_new_one_is_told(self, tell, publish, monkeypatch):
+        """The set of indexes has changed."""
+        for module in (index, adding):
+            monkeypatch.setattr(module, "MAX_ENTRIES", 2)
+        tell(console=ConsoleEngine)
+        made = make_products(2)
+        publish(limited(1))
+        tell_engines()
+        for product in make_products(2, first=len(made)):
+            product.save()
+        refresh()
+        tell_engines()
+        assert ConsoleEngine.told() == [INDEX, "https://example.com/sitemaps-2.xml"]
+
+    def test_one_that_failed_is_told_later(self, tell, clock):
+        """As any other target."""
+        tell(console=ConsoleEngine)
+        with ConsoleEngine.failing(RetryLater("down")):
+            tell_engines()
+        clock.forward(hours=1)
+        tell_engines()
+        assert ConsoleEngine.told() == [INDEX]
+
+
+class TestFeedsThatAreFollowed:
+    def test_they_are_told_when_something_was_published(self, tell, publish):
+        """Once for all that has changed."""
+        tell(hub=HubEngine)
+        made = make_products(3)
+        publish(limited(1))
+        tell_engines()
+        assert HubEngine.told() == [FEED]
+        for product in made:
+            product.slug = f"{product.slug}-new"
+            product.save()
+        refresh()
+        tell_engines()
+        assert HubEngine.told() == [FEED, FEED]
+        refresh()
+        tell_engines()
+        assert HubEngine.told() == [FEED, FEED]
+
+    def test_what_is_not_announced_does_not_count(self, tell, publish):
+        """As a deploy that marks all pages."""
+        tell(hub=HubEngine)
+        make_products(3)
+        publish(limited(10))
+        tell_engines()
+        publish(limited(10, priority=0.3))
+        tell_engines()
+        assert HubEngine.told() == [FEED]
+
+    def test_one_that_is_told_too_often_waits(self, tell, clock, publish):
+        """As any other target."""
+        tell(hub=HubEngine, NOTIFY_AGAIN_AFTER=600)
+        made = make_products(3)
+        publish(limited(10))
+        for product in made:
+            rename(product, f"{product.slug}-new")
+            tell_engines()
+        assert HubEngine.told() == [FEED]
+        clock.forward(seconds=610)
+        tell_engines()
+        assert HubEngine.told() == [FEED, FEED]
+
+    def test_an_engine_that_does_not_know_its_feeds_keeps_back_no_other(
+        self, tell, caplog
+    ):
+        """It may be the user's own."""
+        tell(broken=BrokenHubEngine, hub=HubEngine)
+        tell_engines()
+        assert HubEngine.told() == [FEED]
+        assert "could not say what its feeds are" in caplog.text
+
+
+class TestAnswers:
+    def test_they_are_read_once_a_day(self, tell, clock):
+        """And kept for people to read."""
+        tell(console=ConsoleEngine)
+        for errors, hours in [(1, 1), (2, 22), (3, 2)]:
+            ConsoleEngine.answer = errors
+            tell_engines()
+            clock.forward(hours=hours)
+        assert ConsoleEngine.asked == [INDEX]
+        tell_engines()
+        assert ConsoleEngine.asked == [INDEX, INDEX]
+        assert Delivery.objects.get().feedback == {"errors": 3}
+
+    def test_only_of_what_was_told(self, tell):
+        """The engine knows nothing of others."""
+        tell(console=ConsoleEngine)
+        with ConsoleEngine.failing(RetryLater("down")):
+            tell_engines()
+        assert ConsoleEngine.asked == []
+
+    @pytest.mark.parametrize(
+        ("error", "words"),
+        [
+            (EngineRefused("no rights"), "no rights"),
+            (ValueError("canary"), "it raised ValueError"),
+        ],
+    )
+    def test_one_that_fails_is_noted(self, tell, clock, error, words):
+        """And asked for again a day later."""
+        tell(console=ConsoleEngine)
+        ConsoleEngine.answer = error
+        tell_engines()
+        assert Delivery.objects.get().feedback == {"error": words}
+        ConsoleEngine.answer = 0
+        clock.forward(hours=25)
+        tell_engines()
+        assert Delivery.objects.get().feedback == {"errors": 0}
+
+    def test_an_engine_in_a_pause_is_not_asked(self, tell, clock):
+        """It is away."""
+        tell(console=ConsoleEngine, recording=RecordingEngine)
+        tell_engines()
+        clock.forward(days=2)
+        Delivery.objects.update(wanted=2)
+        with ConsoleEngine.failing(RetryLater("down", timedelta(days=1).seconds)):
+            tell_engines()
+        assert ConsoleEngine.asked == [INDEX]

@@ -1,0 +1,194 @@
+"""What is told of builds: what their diffs hold, and of some builds nothing."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+import pytest
+from django.db import connection, transaction
+
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Delivery, Section
+from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking.changes import take_changes
+from tests.integration.shop import limited, make_products, product_urls
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REPLAN = Options(replan=True)
+FULL = Options(full=True)
+
+
+def told(recording):
+    """Tell what there is; return what was told, sorted."""
+    recording.clear()
+    tell_engines()
+    return sorted(recording.told())
+
+
+def url(slug):
+    return f"https://example.com/products/{slug}/"
+
+
+@pytest.fixture
+def products(recording, publish):
+    """Publish three pages of products, of which nobody has been told."""
+    made = make_products(25)
+    publish(limited(10))
+    return made
+
+
+class TestNothingIsTold:
+    def test_of_a_first_build(self, recording, products):
+        """The sitemap itself says it."""
+        assert told(recording) == []
+
+    def test_of_a_new_plan(self, recording, products, publish):
+        """The same URLs are on other pages."""
+        publish(limited(7))
+        refresh((), REPLAN)
+        assert told(recording) == []
+
+    def test_of_a_deploy_that_changes_every_entry(self, recording, products, publish):
+        """The content of the site has not changed."""
+        publish(limited(10, priority=0.3))
+        assert told(recording) == []
+
+    def test_of_a_language_that_is_switched_on(self, recording, publish, settings):
+        """All of its URLs are new, and all at once."""
+        settings.ROOT_URLCONF = "tests.integration.urls_i18n"
+        make_products(25)
+        publish(limited(10, languages=["en"]))
+        publish(limited(10, languages=["en", "de"]))
+        assert told(recording) == []
+
+    def test_of_a_save_that_shows_nowhere(self, recording, products):
+        """No byte has changed."""
+        products[3].save()
+        refresh()
+        assert told(recording) == []
+
+    def test_of_what_is_rolled_back(self, recording, products):
+        """It has never been."""
+        with suppress(ValueError), transaction.atomic():
+            products[3].delete()
+            rename(products[4], "renamed")
+            raise ValueError
+        refresh()
+        assert told(recording) == []
+
+    def test_of_pages_that_are_split_and_merged(self, recording, products):
+        """Only of what has come, and what has gone."""
+        for product in make_products(10, first=25):
+            product.save()
+        refresh()
+        assert told(recording) == product_urls(range(25, 35))
+        Product.objects.filter(pk__in=[p.pk for p in products[:18]]).delete()
+        refresh((), Options(full=True, allow_shrink=True))
+        assert told(recording) == product_urls(range(18))
+
+
+class TestChanges:
+    def test_of_a_slug_both_urls_are_told(self, recording, products):
+        """The old one is gone, or leads to the new one."""
+        rename(products[3], "renamed")
+        refresh()
+        assert told(recording) == [*product_urls([3]), url("renamed")]
+
+    def test_of_an_edit_its_url_is_told(self, recording, products):
+        """Its entry has another date."""
+        products[3].updated_at = products[9].updated_at
+        products[3].save()
+        refresh()
+        assert told(recording) == product_urls([3])
+
+    def test_what_is_no_longer_listed_is_told(self, recording, publish):
+        """An engine is to forget it."""
+        make_products(25)
+
+        def published(self):
+            return Product.objects.filter(published=True)
+
+        publish(limited(10, get_queryset=published))
+        Product.objects.get(slug="product-00007").delete()
+        hidden = Product.objects.get(slug="product-00012")
+        hidden.published = False
+        hidden.save()
+        refresh()
+        assert told(recording) == product_urls([7, 12])
+
+    def test_what_is_added_is_told(self, recording, products):
+        """Such as a page that has just been written."""
+        Product.objects.create(name="new", slug="new")
+        refresh()
+        assert told(recording) == [url("new")]
+
+    def test_what_no_signal_told_is_told_once_it_is_found(self, recording, products):
+        """By an audit, or by a build of everything."""
+        Product.objects.filter(pk=products[3].pk).update(slug="renamed")
+        Product.objects.bulk_create([Product(name="new", slug="new")])
+        with connection.cursor() as cursor:
+            gone = [products[5].pk]
+            cursor.execute("DELETE FROM testapp_product WHERE id = %s", gone)
+        refresh((), FULL)
+        expected = [*product_urls([3, 5]), url("new"), url("renamed")]
+        assert told(recording) == sorted(expected)
+
+    def test_one_that_is_undone_before_it_is_told_counts(self, recording, products):
+        """An engine may have fetched what was there in between."""
+        for slug in ("renamed", "product-00003"):
+            rename(products[3], slug)
+            refresh()
+        assert told(recording) == [*product_urls([3]), url("renamed")]
+
+    def test_one_before_a_new_plan_is_told(self, recording, products, publish):
+        """A plan that tells nothing does not hide it."""
+        rename(products[3], "renamed")
+        publish(limited(7))
+        refresh((), REPLAN)
+        assert told(recording) == [*product_urls([3]), url("renamed")]
+
+    @pytest.mark.parametrize("is_noticed", [False, True])
+    def test_one_before_a_deploy_is_told(
+        self, recording, products, publish, is_noticed
+    ):
+        """Nor does a deploy that marks all pages, dirty ones too."""
+        rename(products[3], "renamed")
+        if is_noticed:
+            section = Section.objects.get(name="products")
+            take_changes(section, registry.get("products"))
+        publish(limited(10, priority=0.3))
+        assert {*product_urls([3]), url("renamed")} <= set(told(recording))
+
+    def test_one_during_the_first_build_is_told(self, recording, publish):
+        """Its page may have been read before it or after it."""
+        products = make_products(3)
+
+        def location(self, item):
+            if item.slug == "product-00002" and not Product.objects.filter(
+                slug="renamed"
+            ):
+                rename(products[0], "renamed")
+            return f"/products/{item.slug}/"
+
+        publish(limited(10, location=location))
+        refresh()
+        assert url("renamed") in told(recording)
+
+
+def rename(product, slug):
+    """Save a product under another slug."""
+    product.slug = slug
+    product.save()
+
+
+def test_nothing_is_kept_of_what_is_told(recording, products):
+    """But when: so that it is not told again too soon."""
+    rename(products[3], "renamed")
+    refresh()
+    told(recording)
+    assert not Delivery.objects.waiting().exists()
+    assert Delivery.objects.count() == 2

@@ -1,0 +1,160 @@
+"""What has changed waits in rows: one for each engine and URL, however often."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import BatchRejected
+from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.notifications import queue
+from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.testing import RecordingEngine
+
+from .engines import ActingEngine, HubEngine, OtherEngine
+
+pytestmark = pytest.mark.django_db
+
+URL = "https://example.com/a/"
+
+
+def changed(*urls, at=None):
+    """Have engines hear of URLs."""
+    return want_urls(get_site(), urls or [URL], at)
+
+
+class TestTimes:
+    def test_the_first_notice_is_some_time_after_the_commit(
+        self, tell, clock, recording
+    ):
+        """However much later the change was found."""
+        tell(recording=RecordingEngine, NOTIFY_AFTER=100)
+        changed(at=timezone.now() - timedelta(seconds=40))
+        assert tell_engines().sent == 0
+        clock.forward(seconds=40)
+        assert tell_engines().sent == 0
+        clock.forward(seconds=30)
+        assert tell_engines().sent == 1
+
+    def test_the_same_url_is_told_again_only_after_a_while(self, tell, clock):
+        """Counted from the last time; another URL need not wait."""
+        tell(recording=RecordingEngine, NOTIFY_AGAIN_AFTER=600)
+        changed()
+        tell_engines()
+        clock.forward(seconds=300)
+        changed()
+        changed("https://example.com/b/")
+        tell_engines()
+        assert RecordingEngine.told() == [URL, "https://example.com/b/"]
+        clock.forward(seconds=310)
+        tell_engines()
+        assert RecordingEngine.told() == [URL, "https://example.com/b/", URL]
+
+    def test_a_report_says_when_more_may_be_told(self, tell, clock):
+        """By then a worker is asked again."""
+        tell(recording=RecordingEngine, NOTIFY_AGAIN_AFTER=600)
+        changed()
+        assert tell_engines().next_at is None
+        changed()
+        left = tell_engines().next_at - timezone.now()
+        assert timedelta(seconds=500) < left <= timedelta(seconds=600)
+
+    def test_a_call_does_not_wait_for_what_comes_later(self, tell, clock, impatient):
+        """One URL is to rest, another is too new; neither may be told."""
+        tell(recording=RecordingEngine, NOTIFY_AGAIN_AFTER=600)
+        changed()
+        tell_engines()
+        changed()
+        tell(recording=RecordingEngine, NOTIFY_AFTER=100, NOTIFY_AGAIN_AFTER=600)
+        changed("https://example.com/b/")
+        report = tell_engines()
+        assert report.sent == 0
+        assert report.next_at > timezone.now() + timedelta(seconds=50)
+
+    def test_a_time_in_the_future_is_now(self, recording):
+        """Clocks differ."""
+        changed(at=timezone.now() + timedelta(days=1))
+        assert tell_engines().sent == 1
+
+
+class TestChangesThatCome:
+    def test_they_join_what_waits(self, tell, clock):
+        """It is told once, and does not wait longer for them."""
+        tell(recording=RecordingEngine, NOTIFY_AFTER=100)
+        for _ in range(5):
+            changed()
+            clock.forward(seconds=21)
+        assert tell_engines().sent == 1
+        assert tell_engines().sent == 0
+
+    def test_during_a_request_they_are_told_after_it(self, tell, clock):
+        """The engine may have looked before."""
+        tell(acting=ActingEngine, NOTIFY_AGAIN_AFTER=600)
+        ActingEngine.act = changed
+        changed()
+        tell_engines()
+        assert ActingEngine.told() == [URL]
+        clock.forward(seconds=700)
+        tell_engines()
+        assert ActingEngine.told() == [URL, URL]
+
+    def test_they_revive_what_was_rejected(self, recording):
+        """It may be right by now."""
+        changed()
+        with recording.failing(BatchRejected("bad")):
+            assert tell_engines().rejected == 1
+        assert tell_engines().sent == 0
+        changed()
+        assert tell_engines().sent == 1
+        assert not Delivery.objects.dead().exists()
+
+
+class TestWho:
+    def test_every_engine_is_told(self, tell):
+        """Each by itself."""
+        tell(one=RecordingEngine, other=OtherEngine)
+        changed()
+        with OtherEngine.failing(BatchRejected("bad")):
+            tell_engines()
+        assert RecordingEngine.told() == [URL]
+        assert OtherEngine.told() == []
+
+    def test_only_those_that_take_urls(self, tell):
+        """A hub has no use for them."""
+        tell(hub=HubEngine)
+        changed()
+        tell_engines()
+        assert URL not in HubEngine.told()
+
+    def test_nobody_where_engines_are_off(self, tell):
+        """Nothing is kept for later either."""
+        tell(recording=RecordingEngine, NOTIFY=False)
+        changed()
+        assert not Delivery.objects.exists()
+        assert tell_engines().requests == 0
+
+    def test_long_urls_are_told_apart(self, recording):
+        """By all of their characters."""
+        long = f"https://example.com/{'x' * 1_900}"
+        changed(f"{long}1", f"{long}2")
+        tell_engines()
+        assert sorted(recording.told()) == [f"{long}1", f"{long}2"]
+
+
+def test_many_urls_are_kept_in_small_transactions(recording, monkeypatch):
+    """None waits long for another."""
+    sizes = []
+    want = queue.want
+
+    def watched(site, engine, targets, at):
+        sizes.append(len(list(targets)))
+        want(site, engine, targets, at)
+
+    monkeypatch.setattr(queue, "want", watched)
+    changed(*[f"https://example.com/{number}/" for number in range(2_100)])
+    assert sizes == [1_000, 1_000, 100]
+    assert tell_engines().sent == 2_100

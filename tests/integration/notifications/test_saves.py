@@ -1,0 +1,153 @@
+"""Saves that are told by themselves: they change no byte, or nothing is built."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+
+import pytest
+from django.db import transaction
+
+from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Change, Section
+from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.testing import RecordingEngine
+from django_sitemaps_plus.tracking import changes, recording
+from tests.integration.shop import limited, make_products, product_urls
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def told():
+    """Tell what there is; return what was told, sorted."""
+    RecordingEngine.clear()
+    tell_engines()
+    return sorted(RecordingEngine.told())
+
+
+def published(self):
+    return Product.objects.filter(published=True)
+
+
+class TestAnnounceSaves:
+    @pytest.fixture(autouse=True)
+    def products(self, recording, publish):
+        """Publish a section without dates, whose saves are all told."""
+        made = make_products(25)
+        publish(limited(10, lastmod=None, announce_saves=True, get_queryset=published))
+        assert told() == []
+        return made
+
+    def test_a_save_that_changes_no_byte_is_told(self, products):
+        """Its text has changed, say, which a sitemap does not hold."""
+        products[3].save()
+        refresh()
+        assert told() == product_urls([3])
+        refresh()
+        assert told() == []
+
+    def test_one_that_changes_the_url_tells_both(self, products):
+        """The diff knows the old one."""
+        products[3].slug = "renamed"
+        products[3].save()
+        refresh()
+        assert told() == [*product_urls([3]), "https://example.com/products/renamed/"]
+
+    def test_one_that_is_rolled_back_is_not_told(self, products):
+        """It has never been."""
+        with suppress(ValueError), transaction.atomic():
+            products[3].save()
+            raise ValueError
+        refresh()
+        assert told() == []
+
+    def test_one_of_a_row_that_is_not_listed_is_not_told(self, products):
+        """Nobody is to know its URL."""
+        Product.objects.filter(pk=products[3].pk).update(published=False)
+        refresh((), Options(full=True))
+        assert told() == product_urls([3])
+        products[3].published = False
+        products[3].save()
+        refresh()
+        assert told() == []
+
+    def test_ranges_are_told_row_by_row(self, products, monkeypatch):
+        """As notify_changed() records them for many rows."""
+        monkeypatch.setattr(recording, "SINGLE_KEYS", 4)
+        notify_changed(Product.objects.filter(pk__lte=products[7].pk))
+        refresh()
+        assert told() == product_urls(range(8))
+
+
+def test_without_it_such_a_save_is_not_told(recording, publish):
+    """No byte has changed, and nobody asked."""
+    made = make_products(5)
+    publish(limited(10, lastmod=None))
+    made[3].save()
+    refresh()
+    assert told() == []
+
+
+class TestASiteThatIsNotBuilt:
+    @pytest.fixture(autouse=True)
+    def products(self, recording, sections):
+        """Serve a section from its rows."""
+        sections.register("products", limited(10, get_queryset=published))
+        return make_products(5)
+
+    def test_saves_are_told(self, products):
+        """Each once."""
+        products[3].save()
+        products[4].save()
+        products[4].save()
+        assert told() == product_urls([3, 4])
+        assert told() == []
+
+    def test_what_counts_is_what_is_listed_when_it_is_told(self, products):
+        """Removals and old URLs only builds can tell."""
+        products[1].slug = "renamed"
+        products[1].save()
+        products[2].published = False
+        products[2].save()
+        products[3].delete()
+        assert told() == ["https://example.com/products/renamed/"]
+
+    def test_what_is_rolled_back_is_not_told(self, products):
+        """It has never been."""
+        with suppress(ValueError), transaction.atomic():
+            products[3].save()
+            raise ValueError
+        assert told() == []
+
+    def test_times_run_from_the_commit(self, products, tell, clock):
+        """Not from when it was found."""
+        tell(recording=RecordingEngine, NOTIFY_AFTER=100)
+        products[3].save()
+        Change.objects.update(at=Change.objects.get().at - timedelta(seconds=60))
+        assert told() == []
+        clock.forward(seconds=60)
+        assert told() == product_urls([3])
+
+    def test_saves_are_left_to_a_first_build_that_began_meanwhile(
+        self, products, monkeypatch
+    ):
+        """Its pages may have been read before them."""
+        note_saves = changes.note_saves
+
+        def planned(section, *args):
+            Section.objects.filter(pk=section.pk).update(next_number=2)
+            note_saves(section, *args)
+
+        monkeypatch.setattr(changes, "note_saves", planned)
+        products[3].save()
+        told()
+        assert Change.objects.count() == 1
+
+    def test_nothing_is_recorded_for_engines_that_are_off(self, products, tell):
+        """Nobody would ever read it."""
+        tell(recording=RecordingEngine, NOTIFY=False)
+        products[3].save()
+        assert not Change.objects.exists()

@@ -1,0 +1,65 @@
+"""From a change to the engines that hear of it."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Publication
+from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.testing import RecordingEngine
+from tests.integration.shop import limited, make_products, product_urls
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def engine(settings: Any) -> Any:
+    """Configure one engine that keeps what it is told."""
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "ENGINES": {
+            "recording": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+        },
+        "NOTIFY": True,
+        "NOTIFY_AFTER": 0,
+    }
+    RecordingEngine.clear()
+    yield RecordingEngine
+    RecordingEngine.clear()
+
+
+def test_an_edit_is_told_once(engine, publish):
+    """And the first build tells nothing."""
+    products = make_products(30)
+    publish(limited(10))
+    tell_engines()
+    assert engine.told() == []
+    products[3].slug = "renamed"
+    products[3].save()
+    refresh()
+    assert tell_engines().sent == 2
+    assert sorted(engine.told()) == sorted(
+        [*product_urls([3]), "https://example.com/products/renamed/"]
+    )
+    assert tell_engines().sent == 0
+
+
+def test_an_engine_that_cannot_be_made_stops_no_build(engine, publish, settings, crawl):
+    """What has changed waits until the settings are right."""
+    products = make_products(30)
+    publish(limited(10))
+    products[3].slug = "renamed"
+    products[3].save()
+    right = settings.SITEMAPS_PLUS
+    wrong = {"recording": {"BACKEND": "django_sitemaps_plus.testing.Nothing"}}
+    settings.SITEMAPS_PLUS = {**right, "ENGINES": wrong}
+    refresh()
+    assert "https://example.com/products/renamed/" in chain(*crawl().values())
+    settings.SITEMAPS_PLUS = right
+    Publication.objects.update(claimed_at=None)
+    tell_engines()
+    assert "https://example.com/products/renamed/" in engine.told()

@@ -1,0 +1,136 @@
+"""When engines are told: who is asked to do so, and how soon."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.utils import timezone
+
+from django_sitemaps_plus import tasks
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.executors.base import Executor
+from django_sitemaps_plus.models import Change, Delivery
+from django_sitemaps_plus.notifications.configured import get_engines
+from django_sitemaps_plus.notifications.delivering import deliver
+from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.testing import RecordingEngine
+from tests.integration.shop import limited, make_products
+
+from .engines import HubEngine
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class NotingExecutor(Executor):
+    """One that notes of which commits engines are to be told."""
+
+    commits: list[Any] = []
+
+    def notify(self, at: Any) -> None:
+        """Note a commit."""
+        self.commits.append(at)
+
+
+@pytest.fixture
+def commits(tell: Any) -> list[Any]:
+    """Have engines told by an executor that notes when it was asked."""
+    path = f"{NotingExecutor.__module__}.{NotingExecutor.__qualname__}"
+    tell(recording=RecordingEngine, hub=HubEngine, EXECUTOR=path)
+    NotingExecutor.commits.clear()
+    return NotingExecutor.commits
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Give the seconds after which workers are asked to tell engines."""
+    sent: list[float] = []
+    monkeypatch.setattr(
+        tasks, "_send", lambda task, given, seconds=0: sent.append(seconds)
+    )
+    return sent
+
+
+class TestExecutor:
+    def test_it_is_asked_with_the_time_of_the_commit(self, publish, commits):
+        """Not with that of the build, which comes later; nor for a first build."""
+        products = make_products(3)
+        publish(limited(10))
+        assert commits == []
+        with transaction.atomic():
+            products[1].slug = "renamed"
+            products[1].save()
+        at = Change.objects.get().at
+        refresh()
+        assert commits == [at]
+        # The URL before and after, and the feed of the hub.
+        assert list(Delivery.objects.values_list("not_before", flat=True)) == [at] * 3
+
+    def test_nobody_is_asked_where_nothing_has_changed(self, publish, commits):
+        """Another build is no reason."""
+        make_products(3)
+        publish(limited(10))
+        refresh()
+        assert commits == []
+
+
+class TestCelery:
+    def test_what_waits_long_enough_is_told_at_once(self, recording, sent):
+        """NOTIFY_AFTER has gone by since the commit."""
+        tasks.CeleryExecutor().notify(timezone.now() - timedelta(seconds=30))
+        assert sent == [0]
+
+    def test_what_was_just_committed_is_told_after_notify_after(self, tell, sent):
+        """Counted from the commit."""
+        tell(recording=RecordingEngine, NOTIFY_AFTER=30)
+        tasks.CeleryExecutor().notify(timezone.now() - timedelta(seconds=10))
+        assert 15 < sent[0] <= 20
+
+    def test_it_asks_once(self, recording, sent):
+        """For all that comes until then."""
+        for _ in range(3):
+            tasks.CeleryExecutor().notify(timezone.now())
+        assert len(sent) == 1
+
+    def test_what_may_be_told_much_later_is_left_to_the_schedule(self, tell, sent):
+        """A broker would give its message to another worker meanwhile."""
+        tell(recording=RecordingEngine, NOTIFY_AFTER=600)
+        tasks.CeleryExecutor().notify(timezone.now())
+        assert sent == []
+
+    def test_a_broker_that_fails_does_not_matter(self, recording, monkeypatch, caplog):
+        """The schedule sees to it, and the next build does not wait for it too."""
+
+        def fail(*args: object) -> None:
+            raise OSError("no broker")
+
+        monkeypatch.setattr(tasks, "_send", fail)
+        tasks.CeleryExecutor().notify(timezone.now())
+        tasks.CeleryExecutor().notify(timezone.now())
+        assert caplog.text.count("no broker") == 1
+
+    def test_the_task_tells_and_asks_again_for_what_waits(self, tell, sent, clock):
+        """When the first of it may be told."""
+        tell(recording=RecordingEngine, NOTIFY_AFTER=30)
+        want_urls(get_site(), ["https://example.com/a/"])
+        clock.forward(seconds=20)
+        want_urls(get_site(), ["https://example.com/b/"])
+        clock.forward(seconds=15)
+        tasks.notify()
+        assert RecordingEngine.told() == ["https://example.com/a/"]
+        assert 0 < sent[0] <= 15
+
+
+def test_the_next_time_is_when_one_target_may_be_told(tell, clock):
+    """Not when one has waited and another has been quiet for long enough."""
+    tell(recording=RecordingEngine, NOTIFY_AFTER=20, NOTIFY_AGAIN_AFTER=600)
+    site, engines = get_site(), list(get_engines().values())
+    want_urls(site, ["https://example.com/a/"], clock() - timedelta(hours=1))
+    deliver(site, engines)
+    want_urls(site, ["https://example.com/a/"], clock() - timedelta(hours=1))
+    want_urls(site, ["https://example.com/b/"])
+    next_at = deliver(site, engines).next_at
+    assert next_at == Delivery.objects.get(target__endswith="/b/").not_before

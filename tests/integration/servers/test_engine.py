@@ -1,0 +1,146 @@
+"""The search engines that other tests tell: what they refuse, and how they fail."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from django_sitemaps_plus.notifications.http import request
+from tests.servers.engine import LocalEngine, count_accepted, start_engine_program
+from tests.servers.engine_faults import HUGE, Faults, status
+from tests.servers.programs import wait_until
+
+URL = "https://shop.example/a"
+SAID = {"host": "shop.example", "key": "0123456789", "urlList": [URL]}
+
+
+def ping(engine_url: str, target: str = URL) -> int:
+    """Tell an engine of a URL; return the status of its answer."""
+    return request("GET", f"{engine_url}/ping", query={"sitemap": target}).status
+
+
+def open_ping(engine: LocalEngine) -> socket.socket:
+    """Send a ping, and return the socket on which its answer comes."""
+    parts = urlsplit(engine.url)
+    client = socket.create_connection((str(parts.hostname), parts.port or 0), 60)
+    client.sendall(f"GET /ping?sitemap={URL} HTTP/1.0\r\n\r\n".encode())
+    return client
+
+
+class TestIndexNow:
+    @pytest.mark.parametrize(
+        ("change", "refused"),
+        [
+            ({}, 200),
+            ({"keyLocation": "https://shop.example/0123456789.txt"}, 200),
+            ({"keyLocation": "https://other.example/0123456789.txt"}, 422),
+            ({"keyLocation": "https://shop.example/b/0123456789.txt"}, 422),
+            ({"key": "short"}, 422),
+            ({"key": None}, 400),
+            ({"host": "other.example"}, 422),
+            ({"urlList": []}, 400),
+            ({"urlList": URL}, 400),
+            ({"urlList": [URL, URL]}, 400),
+            ({"urlList": [URL, 5]}, 400),
+            ({"urlList": ["/a"]}, 422),
+            ({"urlList": ["https://shop.example/\u00e9"]}, 422),
+            ({"urlList": [f"{URL}/{n}" for n in range(10_001)]}, 422),
+            ({"extra": 1}, 400),
+        ],
+    )
+    def test_what_real_ones_refuse_is_refused(self, engine, change, refused):
+        """The size of a batch, duplicates, the host, and every field."""
+        said = request("POST", f"{engine.url}/indexnow", json={**SAID, **change})
+        assert said.status == refused
+
+    def test_another_content_type_is_refused(self, engine):
+        """A form is no JSON."""
+        url = f"{engine.url}/indexnow"
+        assert request("POST", url, text=json.dumps(SAID)).status == 400
+        assert request("GET", url).status == 405
+
+
+class TestFaults:
+    def test_a_script_is_followed_and_ends(self, engine):
+        """Each request takes one."""
+        engine.faults.script("503", None, status(429, Retry_After="7"), "202")
+        assert [ping(engine.url) for _ in range(5)] == [503, 200, 429, 202, 200]
+        assert engine.accepted() == {URL: 3}
+        assert [heard.fault for heard in engine.journal] == (
+            ["503", None, "429", "202", None]
+        )
+
+    def test_a_script_may_be_for_one_kind_of_engine(self, engine):
+        """Others are not concerned."""
+        engine.faults.script("503", kind="indexnow")
+        assert ping(engine.url) == 200
+        said = request("POST", f"{engine.url}/indexnow", json=SAID)
+        assert said.status == 503
+
+    def test_the_same_seed_gives_the_same_faults(self):
+        """In about as many requests as were asked for; none for tokens."""
+
+        def names(seed: int) -> list[str]:
+            faults = Faults()
+            faults.misbehave({"503": 0.25, "hang": 0.05}, seed)
+            taken = [faults.take("ping") for _ in range(1_000)]
+            assert faults.take("token") is None
+            faults.heal()
+            assert faults.take("ping") is None
+            return [fault.name for fault in taken if fault]
+
+        assert names(1) == names(1) != names(2)
+        assert 200 < names(1).count("503") < 300
+        assert 20 < names(1).count("hang") < 90
+
+    def test_a_hang_answers_nothing_until_the_engine_ends(self, engine):
+        """And accepts nothing."""
+        engine.faults.script("hang")
+        with open_ping(engine) as client:
+            wait_until(lambda: engine.journal, "the request was heard")
+            threading.Thread(target=engine.ended.set).start()
+            assert client.recv(1) == b""
+        assert engine.journal[0].status is None
+        assert not engine.accepted()
+
+    def test_a_drip_goes_on_for_ever(self, engine):
+        """Bytes keep coming, so no limit of a socket's own ends it."""
+        engine.faults.script("drip")
+        got = b""
+        with open_ping(engine) as client:
+            while len(got) < 5:
+                piece = client.recv(100)
+                assert piece
+                got += piece
+        assert got.startswith(b"HTTP/")
+
+    def test_a_huge_answer_has_ten_megabytes(self, engine):
+        """All of which it sends to who reads them."""
+        engine.faults.script("huge")
+        with open_ping(engine) as client, client.makefile("rb") as answer:
+            assert len(answer.read()) > HUGE
+
+
+class TestProgram:
+    def test_its_journal_outlives_it(self, tmp_path: Path):
+        """What it had accepted before it was killed counts."""
+        with start_engine_program(tmp_path) as engine:
+            assert ping(engine.url) == 200
+            engine.program.kill()
+            engine.start()
+            assert ping(engine.url, f"{URL}/2") == 200
+            with engine.program.log.open("a") as log:
+                log.write('{"torn')
+            assert count_accepted(engine.journal()) == {URL: 1, f"{URL}/2": 1}
+
+    def test_it_misbehaves_as_its_arguments_say(self, tmp_path: Path):
+        """By chance, from a seed."""
+        arguments = ["--fault", "503=1", "--seed", "7"]
+        with start_engine_program(tmp_path, *arguments) as engine:
+            assert ping(engine.url) == 503
+            assert [heard.fault for heard in engine.journal()] == ["503"]

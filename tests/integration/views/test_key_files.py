@@ -1,0 +1,136 @@
+"""The files by which engines know a site: exactly theirs, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.http import Http404, HttpResponse
+from django.urls import NoReverseMatch, include, path, reverse
+
+from django_sitemaps_plus import views
+from tests.integration.key_files import ENGINES, KEY, PATH
+from tests.settings import SITEMAPS_PLUS
+
+
+class Own:
+    """A URLconf with text files of the project's own behind ours."""
+
+    urlpatterns = [
+        path("", include("django_sitemaps_plus.urls")),
+        path("<slug:name>.txt", lambda request, name: HttpResponse("mine")),
+    ]
+
+
+@pytest.fixture(autouse=True)
+def engines(settings: Any) -> None:
+    """Have an engine that looks for a file."""
+    settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ENGINES": ENGINES}
+
+
+@pytest.mark.django_db
+def test_the_file_is_the_key_alone(client, django_assert_num_queries):
+    """Plain text, without a line end or a query."""
+    with django_assert_num_queries(0):
+        response = client.get(PATH)
+    assert (response.status_code, response.content) == (200, KEY.encode())
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+
+
+def test_caches_may_keep_it_for_all(client):
+    """It depends on no header, and sets no cookie."""
+    response = client.get(PATH)
+    assert response["Cache-Control"] == "public, max-age=600"
+    assert "Vary" not in response
+    assert not response.cookies
+
+
+def test_who_has_it_gets_304(client):
+    """The ETag is of the bytes."""
+    etag = client.get(PATH)["ETag"]
+    assert client.get(PATH, headers={"If-None-Match": etag}).status_code == 304
+
+
+def test_head_has_no_body(client):
+    """And the size of GET's."""
+    response = client.head(PATH)
+    assert (response.content, response["Content-Length"]) == (b"", str(len(KEY)))
+
+
+def test_it_is_only_read(client):
+    """By GET and HEAD."""
+    assert client.post(PATH).status_code == 405
+
+
+OTHERS = [
+    f"/{KEY.upper()}.txt",
+    f"/{KEY}x.txt",
+    f"/{KEY[:-1]}.txt",
+    f"/{KEY}.TXT",
+    f"/{KEY}.txt/",
+    f"/{KEY}.txt%0a",
+    f"/{KEY}%00.txt",
+    f"/x/{KEY}.txt",
+    f"/../{KEY}.txtx",
+    "/humans.txt",
+    "/robots.txt",
+    "/.txt",
+    f"/{'a' * 500}.txt",
+]
+
+
+@pytest.mark.parametrize("path", OTHERS)
+def test_no_other_name_is_served(client, path):
+    """Nor does an answer repeat the path."""
+    response = client.get(path)
+    assert response.status_code == 404
+    assert KEY.encode() not in response.content
+
+
+def test_the_view_serves_no_other_name_either(rf):
+    """For who routes it in another way."""
+    with pytest.raises(Http404):
+        views.key_file(rf.get("/other.txt"), "other.txt")
+
+
+def test_other_names_are_the_project_s(client, settings):
+    """Ours stands in nobody's way."""
+    settings.ROOT_URLCONF = Own
+    assert client.get("/humans.txt").content == b"mine"
+    assert client.get("/robots.txt").content == b"mine"
+    assert client.get(PATH).content == KEY.encode()
+
+
+def test_without_the_engine_there_is_no_file(client, settings):
+    """The settings in force decide."""
+    settings.SITEMAPS_PLUS = SITEMAPS_PLUS
+    assert client.get(PATH).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "engines",
+    [
+        {"broken": {"BACKEND": "no.such.Engine"}},
+        {"broken": {"BACKEND": "builtins.int"}},
+        {"broken": {}},
+    ],
+)
+def test_engines_that_cannot_be_made_stand_in_nobody_s_way(client, settings, engines):
+    """The project's own files are served all the same."""
+    settings.ROOT_URLCONF = Own
+    settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ENGINES": engines}
+    assert client.get("/humans.txt").content == b"mine"
+
+
+def test_without_an_origin_there_is_no_file(client, settings):
+    """A site that is none has no key, whatever host is asked for."""
+    settings.SITEMAPS_PLUS = {"ENGINES": ENGINES}
+    assert client.get(PATH, headers={"Host": "evil.example"}).status_code == 404
+
+
+def test_its_url_can_be_written():
+    """For who asks for a name that there is."""
+    found = reverse("sitemaps_plus:key-file", kwargs={"name": f"{KEY}.txt"})
+    assert found == PATH
+    with pytest.raises(NoReverseMatch):
+        reverse("sitemaps_plus:key-file", kwargs={"name": "other.txt"})

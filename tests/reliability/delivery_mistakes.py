@@ -1,0 +1,156 @@
+"""The known mistakes of what tells engines, as those in mistakes.py."""
+
+from __future__ import annotations
+
+from .mistakes import TESTS, Mutant
+
+_FIRE = f"{TESTS}/test_deliveries.py::test_killed_while_telling[1]"
+_NOTIFICATIONS = "tests/integration/notifications"
+_DELIVERING = f"{_NOTIFICATIONS}/test_delivering.py"
+_TWO = f"{_NOTIFICATIONS}/test_two_at_once.py"
+_QUEUE = f"{_NOTIFICATIONS}/test_queue.py"
+_FIRST_BUILDS = f"{_NOTIFICATIONS}/test_first_builds.py"
+_LOOP = "notifications/delivering.py"
+
+DELIVERY_MUTANTS = (
+    Mutant(
+        "marked as sent before it is sent",
+        _LOOP,
+        '        taken = {"sending": F("wanted"), ',
+        '        taken = {"sending": F("wanted"), "sent": F("wanted"), ',
+        _FIRE,
+    ),
+    Mutant(
+        "a publication goes before it is heard",
+        "building/publications.py",
+        "    total = 0\n    row = Publication",
+        "    total = 0\n"
+        "    Publication.objects.filter(pk=publication.pk).delete()\n"
+        "    row = Publication",
+        _FIRE,
+    ),
+    Mutant(
+        "a delivery is acknowledged without its token",
+        _LOOP,
+        "            part.filter(token=rows[0].token).update(**fields)\n",
+        "            part.update(**fields)\n",
+        f"{_TWO}::test_a_sleeper_notes_nothing",
+    ),
+    Mutant(
+        "an engine is told by who has lost the lease",
+        _LOOP,
+        "self._is_late() or not recipients.renew(recipient)",
+        "self._is_late()",
+        f"{_TWO}::test_a_sleeper_tells_nothing_more",
+    ),
+    Mutant(
+        "an engine is told by two at once",
+        "notifications/recipients.py",
+        "    free = rows.filter(given_up, ",
+        "    free = rows.filter(",
+        f"{_TWO}::test_only_one_tells_an_engine_of_a_host",
+    ),
+    Mutant(
+        "the claim of another is given back",
+        "notifications/recipients.py",
+        "    return Recipient.objects.filter(pk=recipient.pk, token=recipient.token)\n",
+        "    return Recipient.objects.filter(pk=recipient.pk)\n",
+        f"{_TWO}::test_a_sleeper_does_not_let_others_in",
+    ),
+    Mutant(
+        "who finds an engine taken asks again and again",
+        "notifications/recipients.py",
+        "    if not recipient.token or recipient.claimed_at is None:\n",
+        "    if True:\n",
+        f"{_TWO}::test_a_call_does_not_wait_for_another",
+    ),
+    Mutant(
+        "who finds only what is to rest asks again and again",
+        _LOOP,
+        '    first = Min(Greatest("not_before", "quiet_until"))\n',
+        '    first = Min("not_before")\n',
+        f"{_QUEUE}::TestTimes",
+    ),
+    Mutant(
+        "what changes during a request counts as told",
+        _LOOP,
+        '            sent=F("sending"),\n',
+        '            sent=F("wanted"),\n',
+        f"{_QUEUE}::TestChangesThatCome",
+    ),
+    Mutant(
+        "a change of what waits already is not counted",
+        "notifications/queue.py",
+        '        mine.update(wanted=F("wanted") + 1, dead_since=None)\n',
+        '        mine.filter(wanted=F("sent")).update(wanted=F("wanted") + 1)\n',
+        f"{_QUEUE}::TestChangesThatCome",
+    ),
+    Mutant(
+        "changes without end put a notice off for ever",
+        "notifications/queue.py",
+        '        mine.filter(wanted=F("sent")).update(changed_at=at, '
+        "not_before=at + after)\n",
+        "        mine.update(changed_at=at, not_before=at + after)\n",
+        f"{_QUEUE}::TestChangesThatCome",
+    ),
+    Mutant(
+        "an engine that failed is asked again at once",
+        "notifications/recipients.py",
+        "    note(recipient, failures=failures, not_before=until, ",
+        "    note(recipient, failures=failures, ",
+        f"{_DELIVERING}::TestAnEngineThatIsAway",
+    ),
+    Mutant(
+        "pauses grow without end",
+        "notifications/recipients.py",
+        "    return min(doubled, LONGEST_PAUSE.total_seconds()) * ",
+        "    return doubled * ",
+        f"{TESTS}/test_outage.py::test_an_outage_of_two_days[1]",
+    ),
+    Mutant(
+        "one bad URL takes its batch with it",
+        _LOOP,
+        "        if len(rows) > 1:\n",
+        "        if not rows:\n",
+        f"{_DELIVERING}::TestABadUrl",
+    ),
+    Mutant(
+        "a small batch makes the next one small",
+        "notifications/recipients.py",
+        "    wider = 2 * recipient.batch\n",
+        "    wider = 2 * max(recipient.batch, 1)\n",
+        f"{_DELIVERING}::TestBatches",
+    ),
+    Mutant(
+        "a first build is told as news",
+        "building/planning.py",
+        "            add_pages(section, ranges, announce=False)\n",
+        "            add_pages(section, ranges, announce=True)\n",
+        f"{_FIRST_BUILDS}::TestNothingIsTold::test_of_a_first_build",
+    ),
+    Mutant(
+        "a deploy hides the change before it",
+        "tracking/marking.py",
+        '        pages.filter(wanted=F("built")).update(announce=False)\n',
+        "        pages.update(announce=False)\n",
+        f"{_FIRST_BUILDS}::TestChanges",
+    ),
+    Mutant(
+        "a save is taken from a first build that has begun",
+        "tracking/changes.py",
+        "        if not Section.objects.filter(pk=section.pk, next_number=1).exists()",
+        "        if not section.pk",
+        f"{_NOTIFICATIONS}/test_saves.py::TestASiteThatIsNotBuilt",
+    ),
+    Mutant(
+        "a redirect is followed",
+        "notifications/http/attempts.py",
+        '        location = revealed.hide(headers.get("Location", "")',
+        '        if "Location" in headers:\n'
+        "            from dataclasses import replace\n\n"
+        '            self._message = replace(self._message, url=headers["Location"])\n'
+        "            return self._ask()\n"
+        '        location = revealed.hide(headers.get("Location", "")',
+        f"{TESTS}/test_egress.py::test_redirects_are_not_followed",
+    ),
+)

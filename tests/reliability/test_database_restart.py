@@ -1,0 +1,171 @@
+"""T10 for the database: it crashes under builders, savers and crawlers, and is back.
+
+The server is the test's own, whatever the other tests run on.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db import connections
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.views.responses import RETRY_AFTER
+from tests.servers.postgresql import PostgreSQL, start_postgresql, use_database
+from tests.servers.programs import wait_until
+from tests.servers.running import sweeping, working
+
+from .how_to import WebClient
+from .outage import (
+    KEYS,
+    PAUSE_SECONDS,
+    Builders,
+    Crawler,
+    Loop,
+    Saver,
+    SmallPages,
+)
+from .processes import running, serving
+from .public import unlike_pages
+from .published import published_urls
+from .shop import (
+    IS_SOAK,
+    add_quietly,
+    lost_objects,
+    some_seed,
+    table,
+    unfinished,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+CRASHES = 10 if IS_SOAK else 3
+
+#: Seconds within which it crashes, once somebody builds.
+WITHIN = 0.2
+
+
+def wait_for_more(count: Callable[[], tuple[int, ...]], what: str) -> None:
+    """Return when each of several numbers has grown."""
+    before = count()
+    wait_until(lambda: all(map(int.__lt__, before, count())), what)
+
+
+@contextmanager
+def repeating(turn: Callable[[], object]) -> Iterator[None]:
+    """Do something over and over in a thread for the time of a ``with`` block."""
+    is_over = threading.Event()
+
+    def work() -> None:
+        try:
+            while not is_over.wait(PAUSE_SECONDS):
+                turn()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        try:
+            yield
+        finally:
+            is_over.set()
+        future.result()
+
+
+@pytest.fixture
+def database() -> Iterator[PostgreSQL]:
+    """Have tables on a server that may crash."""
+    with start_postgresql() as server, use_database(server.settings):
+        call_command("migrate", run_syncdb=True, verbosity=0)
+        yield server
+
+
+@pytest.fixture
+def builders(database, celery, sections, tmp_path) -> Iterator[Builders]:
+    """Have a published section, and who keeps it up to date."""
+    add_quietly(KEYS)
+    sections.register("products", SmallPages)
+    refresh()
+    loop = Loop(tmp_path / "notes")
+    with (
+        running(loop.run),
+        working(celery, SmallPages) as (worker,),
+        sweeping(celery),
+    ):
+        yield Builders(worker, loop)
+
+
+@pytest.fixture
+def url(builders) -> Iterator[str]:
+    """Have a web server; give its address."""
+    with serving() as address:
+        yield f"http://{address}"
+
+
+def crash(database: PostgreSQL, chance: random.Random) -> None:
+    """Let the server crash while somebody builds."""
+    wait_until(Page.objects.exclude(token="").exists, "somebody builds")
+    time.sleep(chance.uniform(0, WITHIN))
+    database.crash()
+    connections["default"].close()  # ours broke as well
+
+
+def wrong_answers(url: str) -> list[str]:
+    """Return which documents are not put off until the database is back."""
+    client, found = WebClient(url), []
+    for path in ("/sitemap.xml", "/sitemap.xml.gz", "/sitemap-products-1.xml"):
+        answer = client.get(path)
+        said = answer.status_code, answer.get("Retry-After"), answer["Cache-Control"]
+        if said != (503, str(RETRY_AFTER), "no-store"):
+            found.append(f"{path}: {said}")
+    return found
+
+
+def test_a_database_that_crashes(
+    database, builders, url, media_root: Any, figures: Callable[..., None]
+):
+    """What was committed is published, no page is ever bad, and nobody needs help."""
+    chance = random.Random(seed := some_seed(0))
+    saver, crawler, began = Saver(seed), Crawler(url, database), time.monotonic()
+    bad = []
+    with repeating(crawler.turn):
+        with repeating(saver.turn):
+            for number in range(CRASHES):
+                crash(database, chance)
+                bad += wrong_answers(url)
+                if number % 2 == 0:  # else it is back before some have found it gone
+                    wait_for_more(builders.failed, "each builder has failed")
+                    wait_for_more(lambda: (saver.failed,), "a save has failed")
+                database.start()
+                wait_for_more(builders.done, "each builder has succeeded again")
+                wait_for_more(lambda: (saver.committed,), "a save has succeeded again")
+        wait_until(lambda: not unfinished(), "all that has changed is built")
+        wait_for_more(lambda: (crawler.whole,), "it was read once more")
+    published = published_urls(crawler)
+    lost = [*saver.lost(), *(set(table()) ^ set(published)), *lost_objects()]
+    bad += crawler.bad + unlike_pages(media_root)
+    figures(
+        "database restart",
+        seed=seed,
+        points=CRASHES,
+        kills=CRASHES,
+        lost=len(lost),
+        bad=len(bad),
+        seconds=round(time.monotonic() - began),
+        saves=saver.committed,
+        saves_failed=saver.failed,
+        refreshes_failed=sum(builders.failed()),
+        readings=crawler.whole,
+        answers=dict(crawler.statuses),
+    )
+    assert bad[:3] == []
+    assert lost[:3] == []

@@ -1,0 +1,146 @@
+"""T8: what is committed is told, whoever is killed; what is rolled back never is."""
+
+from __future__ import annotations
+
+import os
+import random
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.notifications import IndexNow
+from tests.servers.engine import EngineProgram, count_accepted, start_engine_program
+from tests.servers.fixtures import celery_on
+from tests.servers.programs import wait_until
+from tests.servers.valkey import Valkey
+from tests.servers.workers import Broker
+
+from .shop import IS_SOAK, STEP, add_quietly, some_seed
+from .under_fire import (
+    BETWEEN,
+    CHANGES,
+    Fate,
+    FireSource,
+    Relays,
+    expected,
+    is_drained,
+    tell_soon,
+    work,
+    write,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+#: Of the answers of the engine.
+FAULTS = {"503": 0.25, "hang": 0.05, "lost_ack": 0.05, "429": 0.02}
+
+#: Times that each URL is sent, in the mean, at most.
+MAX_SENDS = 1.5
+
+
+def changes() -> int:
+    """Return how many changes are made; fewer on SQLite, which has one writer."""
+    return (5_000 if connection.vendor == "postgresql" else 500) * (IS_SOAK * 9 + 1)
+
+
+def seconds() -> int:
+    """Return how long workers are killed."""
+    return (20 if connection.vendor == "postgresql" else 8) * (IS_SOAK * 9 + 1)
+
+
+@pytest.fixture
+def engine(tmp_path: Any, settings: Any, monkeypatch: Any) -> Iterator[EngineProgram]:
+    """Run a faulty engine, which everybody is to tell."""
+    monkeypatch.setattr(IndexNow, "max_batch", changes() // 50)  # many requests
+    faults = [f"--fault={name}={chance}" for name, chance in FAULTS.items()]
+    (tmp_path / "engine").mkdir()
+    with start_engine_program(tmp_path / "engine", *faults) as program:
+        tell_soon(settings, program.url)
+        yield program
+
+
+@pytest.fixture
+def broker(valkey: Valkey, settings: Any) -> Iterator[Valkey]:
+    """Give the server of cache and broker, which may be killed."""
+    with celery_on(Broker(valkey.url), valkey.url_of(1), settings):
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 1}
+        yield valkey
+        if not valkey.is_running():
+            valkey.start()
+
+
+@pytest.mark.parametrize("number", [1, 0])
+def test_killed_while_telling(number, engine, broker, sections, tmp_path, figures):
+    """Each URL of committed work arrives, few twice, and no other does."""
+    chance = random.Random(seed := some_seed(number))
+    sections.register("products", FireSource)
+    add_quietly(range(STEP, (changes() + 1) * STEP, STEP))
+    refresh()
+    transactions = list(range(changes() // CHANGES))
+    chance.shuffle(transactions)
+    relays = Relays(tmp_path / "log")
+    fate = Fate(
+        chance,
+        [
+            (broker.kill, broker.start),
+            (broker.freeze, broker.thaw),
+            (engine.program.kill, engine.start),
+        ],
+    )
+    with ExitStack() as stack:
+        stack.callback(relays.stop)
+        writer = work(lambda: write(transactions), tmp_path / "log")
+        fire(relays, fate, chance)
+        kills = relays.kills
+        assert os.waitpid(writer, 0)[1] == 0, "the writer has failed"
+        heal(engine)
+        began = time.monotonic()
+        wait_until(is_drained, "all is told")
+        drained = time.monotonic() - began
+    told = count_accepted(engine.journal())
+    meant = expected(transactions)
+    lost, ghosts = meant - set(told), set(told) - meant
+    sends = told.total() / len(told)
+    figures(
+        f"deliveries on {connection.vendor}",
+        seed=seed,
+        points=changes(),
+        kills=kills,
+        blows=fate.met,
+        requests=len(engine.journal()),
+        lost=len(lost),
+        ghosts=len(ghosts),
+        dup=round(sends, 2),
+        drained=round(drained, 1),
+    )
+    assert sorted(lost)[:3] == []
+    assert sorted(ghosts)[:3] == []
+    assert sends <= MAX_SENDS
+    assert not Delivery.objects.dead().exists()
+    assert relays.ended == 0, (tmp_path / "log").read_text()[-2_000:]
+
+
+def fire(relays: Relays, fate: Fate, chance: random.Random) -> None:
+    """Kill workers and servers for some time, at the end of which all run."""
+    end = time.monotonic() + seconds()
+    while time.monotonic() < end:
+        relays.start()
+        time.sleep(chance.uniform(*BETWEEN))
+        relays.kill(chance.randrange(relays.count))
+        fate.strike()
+    fate.mend()
+    relays.start()
+
+
+def heal(engine: EngineProgram) -> None:
+    """Let the engine behave from now on."""
+    engine.program.kill()
+    command = engine.program.command
+    engine.program.command = [w for w in command if not w.startswith("--fault")]
+    engine.start()

@@ -1,0 +1,213 @@
+"""T17: whatever host a request names, nothing that is kept or sent comes from it."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import logging
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.template import Context, Template
+from django.test import Client, RequestFactory
+
+from django_sitemaps_plus.building import robots
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Page
+from tests.integration.key_files import ENGINES, PATH
+from tests.integration.published import age, all_rows
+from tests.integration.published import files as stored_files
+
+from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename, some_seed
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+REQUESTS = 2_000 if IS_SOAK else 200
+
+#: What is looked for afterwards; each value below has it.
+MARK = "evil"
+
+HOSTS = (
+    "evil.example",
+    "EVIL.example",
+    "evil.example:8443",
+    "example.com.evil.example",
+    "example.com@evil.example",
+    "example.com:80@evil.example",
+    "evil.example#example.com",
+    "evil.example/example.com",
+    "evil.example\\example.com",
+    "evil.example, example.com",
+    "example.com, evil.example",
+    "evil.example\x00example.com",
+    "evil.example%0d%0aX-Evil: 1",
+    "evil.example\tx",
+    "evil.example.",
+    "evil_host",
+    "[::evil]",
+    "[::1]evil",
+    "xn--evil-9na.example",
+    "\u0435vil.evil.example",
+    "evil" * 300,
+    "evil.example:99999",
+    "evil.example:port",
+    "<script>evil</script>",
+    "evil.example?",
+)
+
+SCHEMES = ("https", "http", "evil", "https,evil", "javascript:evil", "https\tevil", "")
+
+HEADERS = ("Host", "X-Forwarded-Host", "X-Host", "Forwarded", "X-Original-URL")
+
+PATHS = (
+    "/sitemap.xml",
+    "/sitemap.xml.gz",
+    "/sitemap-built-1.xml",
+    "/sitemap-built-2.xml.gz",
+    "/sitemap-live-1.xml",
+    "/sitemap-live-2.xml.gz",
+    "/robots.txt",
+    PATH,
+)
+
+
+def hostile(chance: random.Random) -> Iterator[dict[str, str]]:
+    """Yield headers that name another host; each host in each header first."""
+    pairs = list(itertools.product(HEADERS, HOSTS))
+    chance.shuffle(pairs)
+    for name, host in itertools.islice(itertools.cycle(pairs), REQUESTS):
+        headers = {name: f"host={host}" if name == "Forwarded" else host}
+        if chance.random() < 0.5:
+            headers["X-Forwarded-Host"] = chance.choice(HOSTS)
+        if chance.random() < 0.5:
+            headers["X-Forwarded-Proto"] = chance.choice(SCHEMES)
+        if chance.random() < 0.5:
+            headers["X-Forwarded-Port"] = chance.choice(("666", "evil", "443"))
+        yield headers
+
+
+@pytest.fixture(params=["BASE_URL", "contrib.sites"])
+def site(request: Any, sections: Any, settings: Any) -> Iterator[None]:
+    """Have a built section and a live one, behind a proxy that believes in headers.
+
+    Without CommonMiddleware, which refuses what is no host at all.
+    """
+    settings.ALLOWED_HOSTS = ["*"]
+    settings.MIDDLEWARE = []
+    settings.USE_X_FORWARDED_HOST = True
+    settings.USE_X_FORWARDED_PORT = True
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    base = {"BASE_URL": "https://example.com"} if request.param == "BASE_URL" else {}
+    files = {"ROBOTS": {}, "ENGINES": ENGINES}
+    settings.SITEMAPS_PLUS = {**base, **files, "LIVE_TTL": 60}
+    if not base:
+        _name_site(settings)
+    add_quietly(range(0, 20 * STEP, STEP))
+    sections.register("built", PlainSource)
+    refresh()
+    rename([0], "edit")
+    age()
+    # As while a build is at work, when the index is made on request and kept.
+    Page.objects.of("default", "").update(wanted=10**6)
+    sections.register("live", PlainSource)
+    yield
+    if not base:
+        from django.contrib.sites.models import SITE_CACHE
+
+        SITE_CACHE.clear()
+
+
+def _name_site(settings: Any) -> None:
+    """Have django.contrib.sites know the site; its table is not there."""
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "django.contrib.sites"]
+    settings.SITE_ID = 1
+    from django.contrib.sites.models import SITE_CACHE, Site
+
+    SITE_CACHE[1] = Site(pk=1, domain="example.com", name="A site")
+
+
+@pytest.fixture
+def quiet() -> Iterator[None]:
+    """Log nothing: hundreds of requests are wrong on purpose."""
+    logging.disable(logging.CRITICAL)
+    yield
+    logging.disable(logging.NOTSET)
+
+
+def tag(**headers: str) -> str:
+    """Return what the template tag gives for a request."""
+    request = RequestFactory().get("/", headers=headers)
+    text = "{% load sitemaps_plus %}{% sitemap_lines %}"
+    return Template(text).render(Context({"request": request}))
+
+
+def seen(client: Client, **headers: str) -> dict[str, tuple[Any, ...]]:
+    """Return what each path answers: status, ETag, headers and content, inflated."""
+    found = {}
+    for path in PATHS:
+        response = client.get(path, headers=headers)
+        content = response.content
+        if path.endswith(".gz") and response.status_code == 200:
+            content = gzip.decompress(content)
+        etag = response.headers.get("ETag")
+        sent = sorted(response.items())
+        found[path] = (response.status_code, etag, sent, content)
+    return found
+
+
+def kept() -> str:
+    """Return all that was stored, cached or remembered."""
+    stored = {name: gzip.decompress(data) for name, (_, data) in stored_files().items()}
+    cached = {key: cache.get(key.partition(":1:")[2]) for key in list(cache._cache)}
+    assert any(cached.values())
+    plain = [gzip.decompress(found.partition(b"\n")[2]) for found in _pages(cached)]
+    assert plain
+    return repr([stored, cached, plain, all_rows(), robots._last])
+
+
+def _pages(cached: dict[str, Any]) -> list[bytes]:
+    return [
+        value
+        for key, value in cached.items()
+        if ":page:" in key and value and b"\n" in value
+    ]
+
+
+@pytest.mark.usefixtures("site", "quiet")
+def test_no_host_of_a_request_is_kept_or_sent(figures):
+    """Not in answers or validators, nor in cache, storage, rows and the tag."""
+    seed = some_seed(0)
+    client = Client(raise_request_exception=False)
+    answers: Counter[int] = Counter()
+    bad: list[str] = []
+    tags = set()
+    # The headers of those who are first decide what a careless cache would keep.
+    requests = list(hostile(random.Random(seed)))
+    all_seen = []
+    for headers in requests:
+        all_seen.append(seen(client, **headers))
+        tags.add(tag(**headers))
+        answers.update([status for status, *_ in all_seen[-1].values()])
+        if MARK in repr(all_seen[-1]).lower():
+            bad.append(f"sent for {headers}")
+    if MARK in kept().lower():
+        bad.append("kept")
+    figures(
+        "hostile hosts",
+        seed=seed,
+        points=len(requests),
+        kills=0,
+        lost=0,
+        bad=len(bad),
+        answers=dict(answers),
+    )
+    assert bad[:5] == []
+    assert set(answers) == {200}
+    plain = seen(client)
+    assert [found for found in all_seen if found != plain] == []
+    assert tags == {"Sitemap: https://example.com/sitemap.xml"}
+    cache.clear()

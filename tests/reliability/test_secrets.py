@@ -1,0 +1,228 @@
+"""T19: no key or token of an engine gets anywhere but to that engine."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.core.management import call_command
+from django.db.models import F
+from django.utils import timezone
+from django.views.debug import SafeExceptionReporterFilter
+
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.notifications import http as our_http
+from django_sitemaps_plus.notifications.configured import _all as made_engines
+from django_sitemaps_plus.notifications.configured import get_engines
+from tests.leaks import (
+    everything_in_redis,
+)
+from tests.servers import engine_rules
+from tests.servers.engine import LocalEngine
+from tests.servers.engine_faults import FAULTS
+from tests.servers.service_account import make_service_account
+from tests.servers.workers import Broker, messages_to
+
+from .secrecy import (
+    BAD,
+    BAIDU,
+    BING,
+    KEY,
+    TRACE,
+    YANDEX,
+    Leaky,
+    LeakyFeeds,
+    Watch,
+    configured,
+    engines_of,
+)
+from .shop import PlainSource, add, rename
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def watch(caplog, capsys, monkeypatch, settings) -> Watch:
+    """Give what collects every text."""
+    settings.DEBUG = True
+    caplog.set_level(logging.DEBUG)
+    monkeypatch.setattr(http.client.HTTPConnection, "debuglevel", 1)
+    monkeypatch.setattr(our_http, "MAX_SECONDS", 0.5)
+    return Watch(caplog, capsys)
+
+
+@pytest.fixture
+def engines(engine, tmp_path, settings, monkeypatch) -> LocalEngine:
+    """Configure every engine, each with a secret that the local one knows."""
+    for name, value in (("BING_KEY", BING), ("YANDEX_TOKEN", YANDEX)):
+        monkeypatch.setattr(engine_rules, name, value)
+    monkeypatch.setattr(engine_rules, "BAIDU_TOKEN", BAIDU)
+    account = tmp_path / "account.json"
+    account.write_text(json.dumps(make_service_account(engine.state)))
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "ENGINES": engines_of(engine, account),
+        "NOTIFY": True,
+        "NOTIFY_AFTER": 0,
+        "NOTIFY_AGAIN_AFTER": 0,
+        "NOTIFY_RETRY_AFTER": 0.001,
+    }
+    return engine
+
+
+@pytest.fixture
+def workers(valkey, settings) -> Iterator[str]:
+    """Let messages to workers, and the cache, be on one server; give its address."""
+    settings.CACHES = {
+        "default": {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": valkey.url,
+        }
+    }
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor",
+        "LIVE_TTL": 60,
+    }
+    with messages_to(Broker(valkey.url)):
+        yield valkey.url
+        wakeups: Any = get_executor()
+        wakeups.wakeups.wait(5)
+
+
+def edit(number: int) -> None:
+    """Change a URL, and build."""
+    rename([1], f"turn{number}")
+    refresh()
+
+
+def tell_again() -> None:
+    """Let every engine be told of everything, whatever it has said before."""
+    now = timezone.now()
+    Delivery.objects.update(
+        wanted=F("sent") + 1, not_before=now, quiet_until=now, feedback_at=None
+    )
+    call_command("notify_search_engines", "--all", "--retry", "--json")
+
+
+def sent(server: LocalEngine) -> str:
+    """Return all that the engine was sent but the headers."""
+    return "\n".join([f"{heard.query} {heard.body}" for heard in server.journal])
+
+
+def google_secrets(server: LocalEngine) -> list[str]:
+    """Return the access tokens, the signed claims, and a line of the private key."""
+    claims = [heard.body.partition("assertion=")[2] for heard in server.heard("token")]
+    account: Any = get_settings().engines["searchconsole"]["OPTIONS"]["credentials"]
+    lines = json.loads(Path(account).read_text())["private_key"].splitlines()
+    found = [*server.state.tokens, *claims, lines[3]]
+    assert len(found) > 2
+    assert all([len(secret) > 30 for secret in found])
+    return found
+
+
+def test_no_secret_gets_anywhere_but_to_its_engine(
+    engines, workers, sections, client, watch, monkeypatch
+):
+    """Neither while all is well, nor in any of the ways in which it may go wrong."""
+    add(range(1, 4))
+    sections.register("products", PlainSource)
+    watch.call(refresh)
+    watch.call(call_command, "check", "--database", "default")
+    watch.call(client.get, "/sitemap-products-1.xml")
+    for number, fault in enumerate([None, *FAULTS]):
+        engines.faults.misbehave({fault: 1.0} if fault else {})
+        watch.call(edit, number)
+        watch.call(tell_again)
+        watch.call(call_command, "sitemap_status")
+    engines.faults.heal()
+    for name in ("BING_KEY", "YANDEX_TOKEN", "BAIDU_TOKEN"):
+        monkeypatch.setattr(engine_rules, name, "another")
+    secrets = google_secrets(engines)
+    engines.state.tokens.clear()
+    engines.state.site_url = "http://127.0.0.1:1"  # where no key file is
+    watch.call(tell_again)
+    watch.call(call_command, "sitemap_status", "--json")
+    engines.state.public_keys.clear()
+    made_engines.cache_clear()
+    watch.call(tell_again)
+    watch.texts += [repr(get_settings()), repr(get_engines()), str(get_engines())]
+    watch.texts += [repr(vars(engine)) for engine in get_engines().values()]
+    watch.texts += [repr(row) for row in (*Delivery.objects.all(), *parked())]
+    watch.texts += [client.get("/nothing.txt").content.decode()]
+    watch.texts += everything_in_redis(workers)
+    assert watch.leaks(*secrets, *google_secrets(engines)[:-1]) == []
+    assert len(parked()) >= 5
+    # IndexNow's own file is the one other place where its key may be.
+    assert client.get(f"/{KEY}.txt").content == KEY.encode()
+    assert sent(engines).count(KEY) > len(FAULTS)
+    assert sent(engines).count(TRACE) > 3 * len(FAULTS)
+
+
+def parked() -> list[Recipient]:
+    """Return the engines that are told nothing more."""
+    return list(Recipient.objects.exclude(parked=""))
+
+
+@pytest.mark.parametrize("kind", [Leaky, LeakyFeeds])
+def test_an_engine_that_raises_is_not_quoted(kind, settings, sections, client, watch):
+    """Of its error the log has the kind and the lines, and nobody else has more."""
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "NOTIFY": True,
+        "NOTIFY_AFTER": 0,
+        "ENGINES": configured(kind, token=TRACE),
+    }
+    add(range(1, 4))
+    sections.register("products", PlainSource)
+    watch.call(refresh)
+    watch.call(call_command, "notify_search_engines")
+    Delivery.objects.update(sent=1)
+    Recipient.objects.all().delete()
+    watch.call(call_command, "notify_search_engines")
+    watch.call(call_command, "sitemap_status")
+    watch.call(client.get, "/nothing.txt")
+    assert watch.leaks() == []
+    assert "RuntimeError" in "".join(watch.texts)
+    assert "self._fail()" in "".join(watch.texts)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_options_that_cannot_work_are_not_quoted(
+    name, settings, client, watch, monkeypatch
+):
+    """By checks, commands, views, or what tools collect of their errors."""
+    # A debug page shows settings as well, of which Django hides those with the name
+    # of a secret; here others hold one.
+    monkeypatch.setattr(SafeExceptionReporterFilter, "get_safe_settings", dict)
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "NOTIFY": True,
+        "ENGINES": BAD[name],
+    }
+    watch.call(call_command, "check", "--database", "default")
+    watch.call(get_engines)
+    watch.call(call_command, "notify_search_engines")
+    watch.call(client.get, "/nothing.txt")
+    watch.texts.append(repr(get_settings()))
+    said = "".join(watch.texts)
+    assert "E025" in said or "E002" in said
+    assert "Traceback" in said
+    assert watch.leaks() == []
+
+
+def test_the_detectors_find_what_is_there(workers, watch):
+    """In a row, and in the cache."""
+    Delivery.objects.create(site="s", engine="e", host="h", target=TRACE)
+    cache.set("found", TRACE)
+    watch.texts += everything_in_redis(workers)
+    assert len(watch.leaks()) == 2

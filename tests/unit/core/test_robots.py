@@ -1,0 +1,215 @@
+"""One record a line, whatever is in it; and of too much the Sitemap lines stay."""
+
+from __future__ import annotations
+
+import re
+from urllib.robotparser import RobotFileParser
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from django_sitemaps_plus.core.robots import (
+    MAX_BYTES,
+    Group,
+    extra_line,
+    path_pattern,
+    render_robots,
+    sitemap_url,
+)
+
+from .hostile import PIECES
+
+URL = "https://shop.example/sitemap.xml"
+
+#: Words that would do harm on a line of their own, between all that may end one.
+WORDS = st.lists(
+    st.sampled_from(
+        (*PIECES, "Disallow: /", "Sitemap: https://evil.example/", "User-agent: *")
+    ),
+    max_size=8,
+).map("".join)
+
+PATHS = WORDS.map(lambda text: f"/{text}")
+
+
+def usable(clean, texts) -> list[str]:
+    """Return the texts that are not refused, as a line would hold them."""
+    found = []
+    for text in texts:
+        try:
+            found.append(clean(text))
+        except ValueError:
+            continue
+    return found
+
+
+def parser(content: bytes) -> RobotFileParser:
+    """Return what Python makes of a robots.txt."""
+    found = RobotFileParser()
+    found.parse(content.decode().splitlines())
+    return found
+
+
+@given(allow=st.lists(PATHS), disallow=st.lists(PATHS), extra=st.lists(WORDS))
+def test_a_record_is_one_line_whatever_is_in_it(allow, disallow, extra):
+    """As many lines as records, for every reader's idea of a line; in UTF-8."""
+    group = Group(
+        allow=usable(path_pattern, allow), disallow=usable(path_pattern, disallow)
+    )
+    extra = usable(extra_line, extra)
+    content, left_out = render_robots([group], extra, [URL])
+    lines = content.decode("utf-8").splitlines()
+    rules = len(group.allow) + len(group.disallow) or 1
+    assert len(lines) == 1 + rules + 1 + len(extra) + bool(extra) + 1
+    assert lines == content.decode("utf-8").split("\n")[:-1]
+    assert lines[0] == "User-agent: *"
+    assert lines[-1] == f"Sitemap: {URL}"
+    kinds = re.compile(r"(?:Allow|Disallow):(?: [/*][!-~]*)?")
+    assert all(kinds.fullmatch(line) for line in lines[1 : rules + 1])
+    assert not any("#" in line for line in lines[1 : rules + 1])
+    assert left_out == []
+
+
+@given(paths=st.lists(PATHS, min_size=1))
+def test_python_reads_the_rules_that_were_written(paths):
+    """Each of them and no other, and the sitemap."""
+    kept = usable(path_pattern, paths)
+    content, _ = render_robots([Group(disallow=kept)], (), [URL])
+    found = parser(content)
+    assert found.site_maps() == [URL]
+    assert len(found.default_entry.rulelines) == (len(kept) or 1)
+    assert found.entries == []
+    # What Python makes of queries, escapes and two slashes in a row is its own.
+    for path in kept:
+        if re.fullmatch(r"/[\w.~!$&'()*+,:@=-]*", path):
+            assert not found.can_fetch("Anybot", f"https://shop.example{path}")
+
+
+@given(url=WORDS.map(lambda text: f"https://shop.example/{text}"))
+def test_a_sitemap_line_has_one_url_whatever_is_in_it(url):
+    """A URL is encoded or refused; it never ends its line, nor begins a comment."""
+    try:
+        content, _ = render_robots([Group()], (), [url])
+    except ValueError:
+        return
+    (line,) = [
+        text for text in content.decode().splitlines() if text.startswith("Sitemap: ")
+    ]
+    assert re.fullmatch(r"Sitemap: https://shop\.example/[!-~]*", line)
+    assert "#" not in line
+
+
+@pytest.mark.parametrize("mark", ["\n", "\r", "\x00", "\x85", "\u2028", "\u2029"])
+@pytest.mark.parametrize("clean", [path_pattern, extra_line, sitemap_url])
+def test_what_ends_a_line_is_refused(clean, mark):
+    """Each of them is the end of a line for somebody."""
+    start = URL if clean is sitemap_url else "/x"
+    with pytest.raises(ValueError, match="line break"):
+        clean(f"{start}{mark}Disallow:/")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("", ""),
+        ("/admin/", "/admin/"),
+        ("/*?sort=*&a[]=1", "/*?sort=*&a[]=1"),
+        ("*.pdf$", "*.pdf$"),
+        (" /a b#c ", "/a%20b%23c"),
+        ("/büro/%C3%A9", "/b%C3%BCro/%C3%A9"),
+    ],
+)
+def test_a_path_is_encoded_as_crawlers_ask_for_it(path, expected):
+    """What a request can hold stays as it is written."""
+    assert path_pattern(path) == expected
+
+
+@pytest.mark.parametrize(
+    "given_",
+    [
+        {"agents": ["x\nDisallow: /"]},
+        {"agents": ["x: y"]},
+        {"agents": ["#"]},
+        {"agents": ["büro"]},
+        {"agents": [""]},
+        {"agents": []},
+        {"disallow": ["admin/"]},
+        {"disallow": ["https://shop.example/"]},
+        {"disallow": ["/\ud800"]},
+        {"crawl_delay": -1},
+        {"crawl_delay": float("nan")},
+        {"crawl_delay": 10**400},
+    ],
+)
+def test_a_rule_that_cannot_be_written_is_refused(given_):
+    """Nothing is made up in its place."""
+    with pytest.raises(ValueError, match=r"\w"):
+        Group(**given_)
+
+
+@pytest.mark.parametrize("url", ["/sitemap.xml", "shop.example", f"{URL}#x", "ftp://a"])
+def test_a_url_of_no_sitemap_is_refused(url):
+    """A Sitemap line has an absolute URL without a fragment."""
+    with pytest.raises(ValueError, match=r"\w"):
+        sitemap_url(url)
+
+
+def test_the_file_is_laid_out_for_people():
+    """Rules, other lines, sitemaps, with a blank line between."""
+    group = Group(
+        agents=["GPTBot", "CCBot"],
+        allow=["/open"],
+        disallow=["/"],
+        crawl_delay=2.5,
+    )
+    content, _ = render_robots([group, Group()], ["# Hello"], [URL])
+    assert content.decode().splitlines() == [
+        *("User-agent: GPTBot", "User-agent: CCBot"),
+        *("Allow: /open", "Disallow: /", "Crawl-delay: 2.5", ""),
+        *("User-agent: *", "Disallow:", ""),
+        *("# Hello", ""),
+        f"Sitemap: {URL}",
+    ]
+
+
+def test_of_too_much_the_sitemaps_stay():
+    """At most 500 KiB; other lines go first, then rules from the end."""
+    groups = [Group(agents=["a"], disallow=[f"/{n:05}" for n in range(40_000)])]
+    content, left_out = render_robots(groups, ["Host: x"], [URL])
+    lines = content.decode().splitlines()
+    assert MAX_BYTES - 50 < len(content) <= MAX_BYTES
+    assert lines[-1] == f"Sitemap: {URL}"
+    assert lines[1:-1] + left_out == [*groups[0].lines()[1:], "Host: x"]
+
+
+def test_of_too_many_sitemaps_the_first_stay():
+    """Those of the site itself come first."""
+    urls = [f"https://shop.example/{n}.xml" for n in range(20)]
+    content, left_out = render_robots([Group()], (), urls, max_bytes=200)
+    kept = [line for line in content.decode().splitlines() if "Sitemap" in line]
+    unnamed = [line for line in left_out if "Sitemap" in line]
+    assert len(content) <= 200
+    assert len(kept) > 3
+    assert kept + unnamed == [f"Sitemap: {url}" for url in urls]
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/", True),
+        ("/private", False),
+        ("/private/open", True),
+        ("/same", True),
+        ("/a/b.pdf", False),
+        ("/a/b.pdf?x", True),
+        ("/x/secret/y", False),
+    ],
+)
+def test_the_longest_match_decides(path, allowed):
+    """And for equal ones the one that allows."""
+    group = Group(
+        allow=["/private/open", "/same"],
+        disallow=["/private", "/same", "*.pdf$", "/*/secret/", ""],
+    )
+    assert group.allows(path) is allowed

@@ -1,0 +1,1 @@
+"""Tests of the HTTP that engines are spoken to with."""

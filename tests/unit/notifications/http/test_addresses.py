@@ -1,0 +1,71 @@
+"""Addresses: which are the public internet's."""
+
+from __future__ import annotations
+
+import pytest
+
+from django_sitemaps_plus.notifications.http.addresses import is_public
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["1.1.1.1", "93.184.216.34", "204.79.197.200", "2606:4700::1111", "2a00:1450::1"],
+)
+def test_addresses_of_engines_are_public(address: str):
+    """Those that anybody can ask."""
+    assert is_public(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0.0.0.0",  # noqa: S104 - nothing listens there
+        "0.1.2.3",
+        "10.0.0.1",
+        "100.64.0.1",
+        "100.100.100.200",
+        "127.0.0.1",
+        "127.9.9.9",
+        "168.63.129.16",
+        "169.254.169.254",
+        "172.16.0.1",
+        "192.0.0.192",
+        "192.0.2.1",
+        "192.88.99.1",
+        "192.168.1.1",
+        "198.18.0.1",
+        "198.51.100.1",
+        "203.0.113.1",
+        "224.0.0.1",
+        "224.0.1.1",
+        "239.1.1.1",
+        "240.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::1",
+        "::127.0.0.1",
+        "::8.8.8.8",
+        "::ffff:127.0.0.1",
+        "::ffff:8.8.8.8",
+        "64:ff9b::a9fe:a9fe",
+        "64:ff9b::808:808",
+        "64:ff9b:1::1",
+        "100::1",
+        "2001::1",
+        "2001:db8::1",
+        "2002:7f00:1::1",
+        "2002:808:808::1",
+        "3fff::1",
+        "5f00::1",
+        "fc00::1",
+        "fd00:ec2::254",
+        "fe80::1",
+        "fe80::1%lo",
+        "fec0::1",
+        "ff02::1",
+        "ff0e::1",
+    ],
+)
+def test_addresses_of_networks_inside_are_not(address: str):
+    """Private, special, and those that hold another address."""
+    assert not is_public(address)

@@ -1,0 +1,293 @@
+"""Requests: what is sent, and what comes of it."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.notifications import http
+from django_sitemaps_plus.notifications.http import MAX_BODY, request
+from django_sitemaps_plus.notifications.http.attempts import Attempt
+from django_sitemaps_plus.notifications.secrets import Secret
+from tests.servers.odd_http import (
+    OddServer,
+    Reply,
+    answer,
+    drips,
+    resets,
+    says,
+    start_odd,
+    stays_silent,
+)
+from tests.servers.programs import HANG, reserve_port, wait_until
+
+
+@pytest.fixture
+def server() -> Iterator[OddServer]:
+    """Give a server that says yes."""
+    with start_odd(says(answer(body=b"fine"))) as server:
+        yield server
+
+
+def ask(reply: Reply) -> http.Answer:
+    """Ask a server with this reply."""
+    with start_odd(reply) as server:
+        return request("GET", server.url)
+
+
+def attempts() -> list[Attempt]:
+    """Return the threads that ask somebody."""
+    return [thread for thread in threading.enumerate() if isinstance(thread, Attempt)]
+
+
+def heard(server: OddServer) -> tuple[str, dict[str, str], bytes]:
+    """Return the first line, the headers and the body of the only request."""
+    (whole,) = server.requests
+    head, _, body = whole.partition(b"\r\n\r\n")
+    first, *lines = head.decode().split("\r\n")
+    return first, dict(line.split(": ", 1) for line in lines), body
+
+
+class TestSending:
+    """What goes out."""
+
+    def test_a_get_is_plain(self, server):
+        """It says who asks, and that it takes nothing compressed."""
+        answered = request("GET", f"http://localhost:{server.port}/ping?a=1#part")
+        first, headers, body = heard(server)
+        assert answered == http.Answer(status=200, body=b"fine")
+        assert first == "GET /ping?a=1 HTTP/1.1"
+        assert headers.pop("User-Agent").startswith("django-sitemaps-plus/")
+        assert headers == {
+            "Host": f"localhost:{server.port}",
+            "Accept-Encoding": "identity",
+            "Connection": "close",
+        }
+        assert body == b""
+
+    def test_json_is_sent_with_its_secrets(self, server):
+        """A secret in it is revealed only here."""
+        told = {"key": Secret("c4nary"), "urlList": ["https://example.com/ä"]}
+        request("POST", server.url, json=told)
+        _, headers, body = heard(server)
+        assert headers["Content-Type"] == "application/json; charset=utf-8"
+        assert json.loads(body) == {**told, "key": "c4nary"}
+
+    def test_a_form_is_encoded(self, server):
+        """Names may repeat."""
+        pairs = [("hub.url", "https://a.example/?x=1&y"), ("hub.url", Secret("b"))]
+        request("POST", server.url, form=pairs)
+        _, headers, body = heard(server)
+        assert headers["Content-Type"] == "application/x-www-form-urlencoded"
+        assert body == b"hub.url=https%3A%2F%2Fa.example%2F%3Fx%3D1%26y&hub.url=b"
+
+    def test_text_is_sent_as_it_is(self, server):
+        """One URL a line."""
+        request("POST", server.url, text="https://a.example/\nhttps://b.example/")
+        _, headers, body = heard(server)
+        assert headers["Content-Type"] == "text/plain; charset=utf-8"
+        assert body == b"https://a.example/\nhttps://b.example/"
+
+    def test_a_put_without_a_body_says_so(self, server):
+        """Servers ask for a length."""
+        request("PUT", server.url)
+        _, headers, _ = heard(server)
+        assert headers["Content-Length"] == "0"
+
+    @pytest.mark.parametrize(
+        ("path", "target"),
+        [("", "/?key=a%26b&x=+"), ("p?q=1", "/p?q=1&key=a%26b&x=+")],
+    )
+    def test_a_query_is_added_to_the_url(self, server, path: str, target: str):
+        """After what the URL has already."""
+        query = {"key": Secret("a&b"), "x": " "}
+        request("GET", server.url + path, query=query)
+        assert heard(server)[0] == f"GET {target} HTTP/1.1"
+
+    def test_headers_are_sent_with_their_secrets(self, server):
+        """A secret in one is revealed only here."""
+        headers = {"Authorization": Secret("OAuth c4nary"), "X-Plain": "1"}
+        request("GET", server.url, headers=headers)
+        _, sent, _ = heard(server)
+        assert sent["Authorization"] == "OAuth c4nary"
+        assert sent["X-Plain"] == "1"
+
+    @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "key\n", "schlüssel"])
+    def test_a_header_cannot_begin_another(self, server, value: str):
+        """A key with a line break is refused, as one read from a file may be."""
+        with pytest.raises(EngineRefused, match="Authorization has a line break"):
+            request("GET", server.url, headers={"Authorization": Secret(value)})
+        assert server.requests == []
+
+    def test_what_cannot_be_sent_is_refused(self, server, caplog):
+        """A mistake of an engine is shown to people, without what it was about."""
+        with pytest.raises(EngineRefused, match="could not be made: TypeError"):
+            request("POST", server.url, json={"key": object()})
+        assert server.requests == []
+        assert caplog.records[0].action == "request_failed"
+
+    def test_the_environment_changes_nothing(self, server, monkeypatch, tmp_path):
+        """Neither a proxy nor a password of it is used."""
+        (tmp_path / "netrc").write_text("default login me password c4nary")
+        monkeypatch.setenv("NETRC", str(tmp_path / "netrc"))
+        with start_odd(says(answer())) as proxy:
+            for name in ("http_proxy", "https_proxy", "all_proxy"):
+                monkeypatch.setenv(name, proxy.url)
+                monkeypatch.setenv(name.upper(), proxy.url)
+            request("GET", server.url)
+        assert proxy.connections == 0
+        assert "Authorization" not in heard(server)[1]
+
+
+class TestAnswers:
+    """What comes in."""
+
+    def test_a_body_is_cut(self):
+        """What comes after 64 KiB is not read."""
+        answered = ask(says(answer(body=b"x" * MAX_BODY * 2)))
+        assert answered.body == b"x" * MAX_BODY
+
+    def test_a_body_in_pieces_is_put_together(self):
+        """As servers send it that do not know its length yet."""
+        pieces = b"2\r\nfi\r\n2\r\nne\r\n0\r\n\r\n"
+        head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+        assert ask(says(head + pieces)).body == b"fine"
+
+    def test_secrets_in_it_are_hidden(self):
+        """A server that quotes what it was sent does not bring it into our logs."""
+        with start_odd(says(answer("403 Forbidden", b"bad key c4nary"))) as server:
+            answered = request("GET", server.url, query={"key": Secret("c4nary")})
+        assert answered.text == "bad key ***"
+
+    def test_what_it_asks_for_is_kept(self):
+        """When to come again, and where it points to."""
+        answered = ask(
+            says(
+                answer(
+                    "302 Found",
+                    b"",
+                    "Retry-After: 7",
+                    "Location: https://other.example/x",
+                )
+            )
+        )
+        assert answered.retry_after == 7
+        assert answered.redirect_host == "other.example"
+
+    def test_a_server_that_has_heard_enough_is_listened_to(self):
+        """One that answers and closes while a long body is sent has answered."""
+        with start_odd(says(answer("413 Too Large")), is_hasty=True) as server:
+            assert request("POST", server.url, text="x" * 10**7).status == 413
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            resets,
+            says(b""),
+            says(b"nonsense\r\n\r\n"),
+            says(b"HTTP/1.1 999999 No\r\n\r\n"),
+            says(b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 200),
+            says(b"HTTP/1.1 200 " + b"O" * 100_000),
+            says(answer(body=b"half", length=8)),
+            says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno\r\n"),
+        ],
+    )
+    def test_what_is_no_answer_is_asked_for_again(self, reply: Reply):
+        """A broken connection and broken HTTP are the same to us."""
+        with pytest.raises(RetryLater, match=r"127\.0\.0\.1 could not be asked: \S"):
+            ask(reply)
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            stays_silent,
+            drips(b"HTTP/1.1 200 O"),
+            drips(answer(length=10**6)),
+            drips(answer("200 OK", b"", "Connection: close", length=10**6)),
+            drips(b"HTTP/1.0 200 OK\r\n\r\n"),
+        ],
+        ids=["silence", "status", "body", "body and close", "body without end"],
+    )
+    def test_a_slow_answer_is_not_waited_for(self, reply: Reply, monkeypatch):
+        """Neither a pause nor a byte now and then takes more than our patience."""
+        monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
+        with pytest.raises(RetryLater, match=r"no complete answer in 0\.5 seconds"):
+            ask(reply)
+        wait_until(lambda: not attempts(), "the connection is closed", 5)
+
+    def test_nobody_listens(self):
+        """A server that is down is asked again."""
+        with reserve_port() as reserved, pytest.raises(RetryLater, match="refused"):
+            request("GET", f"http://127.0.0.1:{reserved.getsockname()[1]}/")
+
+    def test_a_name_is_not_found(self, monkeypatch):
+        """Nor is it when nobody can tell an address."""
+
+        def fail(*args: object, **options: object) -> None:
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure")
+
+        monkeypatch.setattr(socket, "getaddrinfo", fail)
+        with pytest.raises(RetryLater, match=r"engine\.example .*Temporary failure"):
+            request("GET", "https://engine.example/")
+
+    def test_a_slow_name_server_is_not_waited_for(self, monkeypatch):
+        """The look-up of a name counts as well."""
+        go = threading.Event()
+
+        def hang(*args: object, **options: object) -> None:
+            go.wait(HANG)
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure")
+
+        monkeypatch.setattr(socket, "getaddrinfo", hang)
+        monkeypatch.setattr(http, "MAX_SECONDS", 0.2)
+        with pytest.raises(RetryLater, match="no complete answer"):
+            request("GET", "https://engine.example/")
+        go.set()
+
+    def test_another_address_is_tried(self, monkeypatch, server):
+        """Where the first of a host does not answer."""
+        found = [
+            (family, socket.SOCK_STREAM, 6, "", (address, server.port))
+            for family, address in [
+                (socket.AF_INET, "127.0.0.2"),
+                (socket.AF_INET, "127.0.0.1"),
+            ]
+        ]
+        real = socket.getaddrinfo
+        monkeypatch.setattr(
+            socket,
+            "getaddrinfo",
+            lambda host, *args, **options: (
+                found if host == "localhost" else real(host, *args, **options)
+            ),
+        )
+        url = f"http://localhost:{server.port}/"
+        assert request("GET", url).status == 200
+
+
+def test_without_urllib3_an_error_names_the_extra():
+    """The notifications can be imported, and asking says what to install."""
+    program = """
+import sys
+sys.modules["urllib3"] = None
+import django.conf
+django.conf.settings.configure()
+import django_sitemaps_plus.notifications
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.notifications.http import request
+try:
+    request("GET", "https://engine.example/")
+except ConfigurationError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=HANG
+    )
+    assert "Install django-sitemaps-plus[engines]" in done.stdout, done.stderr

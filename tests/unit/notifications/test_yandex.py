@@ -1,0 +1,96 @@
+"""What is asked of Yandex Webmaster, and what its answers mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus.exceptions import (
+    BatchRejected,
+    ConfigurationError,
+    EngineRefused,
+    RetryLater,
+)
+from django_sitemaps_plus.notifications import Takes, YandexWebmaster
+from tests.batches import INDEX, make_batch
+
+TOKEN = "canary-of-yandex/+="
+OPTIONS: dict[str, Any] = {
+    "user_id": 42,
+    "host_id": "https:shop.example:443",
+    "token": TOKEN,
+}
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("option", "value"),
+        [
+            *[("user_id", v) for v in (None, "", "me", -1, "1/2", "\u0661", True)],
+            *[("host_id", v) for v in (None, "", "shop.example", 5)],
+            *[("token", v) for v in (None, "", f"{TOKEN}\n", "two words")],
+            *[("endpoint", v) for v in (None, "", "api", "https://a.example?b=c")],
+        ],
+    )
+    def test_an_option_that_cannot_work_is_refused_without_being_shown(
+        self, option, value
+    ):
+        """With the class and the option."""
+        with pytest.raises(ConfigurationError, match=f"'{option}' of Yandex") as caught:
+            YandexWebmaster(**{**OPTIONS, option: value})
+        assert TOKEN not in str(caught.value)
+
+    def test_the_token_does_not_show(self):
+        """Not in what is printed of the engine."""
+        engine = YandexWebmaster(**OPTIONS)
+        assert TOKEN not in f"{engine!r} {vars(engine)}"
+
+
+class TestSend:
+    def test_an_index_is_added_to_the_host(self, wire):
+        """With the token in a header."""
+        assert (YandexWebmaster.takes, YandexWebmaster.max_batch) == (Takes.FEEDS, 1)
+        YandexWebmaster(**OPTIONS).send(make_batch())
+        assert wire.asked == [
+            {
+                "method": "POST",
+                "url": "https://api.webmaster.yandex.net/v4/user/42/hosts/"
+                "https:shop.example:443/user-added-sitemaps",
+                "json": {"url": INDEX},
+                "headers": {"Authorization": f"OAuth {TOKEN}"},
+            }
+        ]
+
+    def test_a_host_cannot_leave_its_place_in_the_path(self, wire):
+        """Slashes are encoded."""
+        YandexWebmaster(**{**OPTIONS, "host_id": "https:../a:443"}).send(make_batch())
+        assert "/hosts/https:..%2Fa:443/user-added" in wire.asked[0]["url"]
+
+    @pytest.mark.parametrize("status", [201, 200, 409])
+    def test_what_was_added_or_is_there_already_is_fine(self, wire, status):
+        """409 says the latter."""
+        wire.will_answer(status)
+        YandexWebmaster(**OPTIONS).send(make_batch())
+
+    @pytest.mark.parametrize(
+        ("status", "error"),
+        [
+            (400, BatchRejected),
+            (403, EngineRefused),
+            (404, EngineRefused),
+            (429, RetryLater),
+            (503, RetryLater),
+        ],
+    )
+    def test_an_error_has_status_and_words(self, wire, status, error):
+        """Its code is among them."""
+        wire.will_answer(status, b"INVALID_URL")
+        with pytest.raises(error, match=f"{status}.*INVALID_URL"):
+            YandexWebmaster(**OPTIONS).send(make_batch())
+
+    def test_the_token_is_sent_as_a_secret(self, wire):
+        """So that neither a log nor an answer that repeats it shows it."""
+        YandexWebmaster(**OPTIONS).send(make_batch())
+        assert TOKEN in str(wire.asked)
+        assert TOKEN not in wire.shown
