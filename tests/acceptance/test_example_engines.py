@@ -41,7 +41,7 @@ def look(**variables: str) -> list[object]:
 def test_nobody_is_told_as_it_comes():
     """Whoever tries it tells the world nothing, public or not."""
     assert look() == [[], False]
-    assert look(DEBUG="off", BASE_URL="https://example.com") == [[], False]
+    assert look(DEBUG="off", BASE_URL="https://atlas.shop") == [[], False]
 
 
 def test_an_engine_of_this_machine_is_told_where_it_is_named():
@@ -53,9 +53,9 @@ def test_an_engine_of_this_machine_is_told_where_it_is_named():
 @pytest.mark.parametrize(
     ("debug", "base_url", "told"),
     [
-        ("on", "https://example.com", False),
+        ("on", "https://atlas.shop", False),
         ("off", "http://localhost:8000", False),
-        ("off", "https://example.com", True),
+        ("off", "https://atlas.shop", True),
     ],
 )
 def test_a_public_engine_is_told_of_a_public_site_only(debug, base_url, told):
