@@ -69,7 +69,7 @@ DELIVERY_MUTANTS = (
         _LOOP,
         '    first = Min(Greatest("not_before", "quiet_until"))\n',
         '    first = Min("not_before")\n',
-        f"{_QUEUE}::TestTimes",
+        f"{_QUEUE}::TestTimes::test_a_call_does_not_wait_for_what_comes_later",
     ),
     Mutant(
         "what changes during a request counts as told",

@@ -220,7 +220,7 @@ class TestBatches:
         want(*urls(10))
         assert tell_engines().sent == 10
 
-    def test_no_request_is_begun_when_the_time_is_over(self, tell, clock):
+    def test_no_request_is_begun_when_the_time_is_over(self, tell, clock, impatient):
         """A task ends in time, and says that more waits."""
         tell(acting=ActingEngine)
         ActingEngine.act = lambda: clock.forward(seconds=61)

@@ -8,7 +8,7 @@ import pytest
 
 from django_sitemaps_plus.building import adding, index
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
@@ -132,7 +132,7 @@ class TestAnswers:
     def test_only_of_what_was_told(self, tell):
         """The engine knows nothing of others."""
         tell(console=ConsoleEngine)
-        with ConsoleEngine.failing(RetryLater("down")):
+        with ConsoleEngine.failing(BatchRejected("no sitemap")):
             tell_engines()
         assert ConsoleEngine.asked == []
 
