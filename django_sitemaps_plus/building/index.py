@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
@@ -79,19 +78,21 @@ def render_site_index(
         for name in registry:
             if name not in listed and name not in planned:
                 listed[name] = _unplanned(site, name)
-    lines = list(islice(_lines(site, listed), MAX_ENTRIES))
+    lines = _lines(site, listed)
     if not lines:
         return None, 0
     return write_document(render_index(lines)), len(lines)
 
 
-def _lines(site: Site, listed: dict[str, list[_Listed]]) -> Iterator[str]:
+def _lines(site: Site, listed: dict[str, list[_Listed]]) -> list[str]:
     names = [*registry, *(name for name in listed if name not in registry)]
+    lines: list[str] = []
     with rendering(site):
         url = compile_route("sitemaps_plus:page", ("section", "number"))
         for section in names:
             sample = site.origin + url((section, _SAMPLE))
-            yield from page_lines(sample, _SAMPLE, listed.get(section, []))
+            lines += page_lines(sample, _SAMPLE, listed.get(section, []))
+    return lines[:MAX_ENTRIES]
 
 
 def _with_plan(site: Site) -> set[str]:
@@ -112,8 +113,9 @@ def _listed(site: Site, number: int) -> dict[str, list[_Listed]]:
     else:
         dated = _rows(*asked).values_list("section__name", "number", "lastmod")
         rows = [(section, page, _text(moment)) for section, page, moment in dated]
-    # They come about in this order, so to sort them here is faster than there.
-    rows.sort(key=itemgetter(0, 1))
+    # They come about in this order, so to sort them here is faster than there. No two
+    # have the same section and number, so no date is compared.
+    rows.sort()
     return {
         section: [(page, lastmod) for _, page, lastmod in pages]
         for section, pages in groupby(rows, itemgetter(0))
