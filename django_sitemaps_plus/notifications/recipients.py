@@ -63,9 +63,9 @@ def may_be_told(recipient: Recipient) -> datetime:
 
 
 @retried
-def leave(recipient: Recipient, **fields: object) -> None:
-    """Let others tell it, and note what is known of it."""
-    _mine(recipient).update(token="", claimed_at=None, **fields)
+def leave(recipient: Recipient) -> None:
+    """Let others tell it."""
+    _mine(recipient).update(token="", claimed_at=None)
 
 
 def note(recipient: Recipient, **fields: object) -> None:

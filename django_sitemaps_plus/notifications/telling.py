@@ -53,7 +53,7 @@ def tell_engines(
     site, engines = get_site(), chosen(names)
     for source in sources:
         source(site)
-    want_feeds(site, has_changed=False)
+    want_feeds(site, has_changed=False, engines=engines)
     begin = timezone.now()
     until = None if seconds is None else begin + timedelta(seconds=seconds)
     patience = begin + timedelta(seconds=wait)

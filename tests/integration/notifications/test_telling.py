@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Publication
+from django_sitemaps_plus.notifications.queue import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.shop import limited, make_products, product_urls
@@ -63,3 +65,14 @@ def test_an_engine_that_cannot_be_made_stops_no_build(engine, publish, settings,
     Publication.objects.update(claimed_at=None)
     tell_engines()
     assert "https://example.com/products/renamed/" in engine.told()
+
+
+def test_an_engine_that_cannot_be_made_keeps_back_no_other(engine, settings):
+    """What waits for the others is told, and the fault is reported."""
+    want_urls(get_site(), ["https://example.com/a/"])
+    broken = {"BACKEND": "django_sitemaps_plus.testing.Nothing"}
+    engines = {**settings.SITEMAPS_PLUS["ENGINES"], "broken": broken}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": engines}
+    report = tell_engines()
+    assert engine.told() == ["https://example.com/a/"]
+    assert "broken" in report.failures[0]
