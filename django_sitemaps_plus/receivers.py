@@ -39,7 +39,7 @@ def connect_engines() -> None:
     """Let engines hear of what builds publish, and of what has been saved since."""
     hearer = publications.Hearer(tells_engines, _hear, _heard, _finished)
     publications.hearers[:] = [hearer]
-    telling.sources[:] = [publications.tell_saves]
+    telling.gatherers[:] = [publications.tell_saves]
 
 
 def _hear(publication: Publication, part: Diff) -> None:

@@ -23,8 +23,8 @@ from .secrets import without_text
 
 logger = logging.getLogger(__name__)
 
-#: What may bring more to be told; called with the site before deliveries are sent.
-sources: list[Callable[[Site], object]] = []
+#: What brings together more to be told, before deliveries are sent.
+gatherers: list[Callable[[Site], object]] = []
 
 #: Time between two questions to an engine about the same feed.
 ASK_AGAIN = timedelta(days=1)
@@ -51,8 +51,8 @@ def tell_engines(
     if not tells_engines():
         return DeliveryReport()
     site, engines = get_site(), chosen(names)
-    for source in sources:
-        source(site)
+    for gather in gatherers:
+        gather(site)
     want_feeds(site, has_changed=False, engines=engines)
     begin = timezone.now()
     until = None if seconds is None else begin + timedelta(seconds=seconds)
