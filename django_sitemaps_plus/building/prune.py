@@ -153,7 +153,7 @@ class _Prune:
         """Forget what was told, and engines that the settings name no longer."""
         before = timezone.now() - self.grace
         names = list(get_settings().engines)
-        told = Q(is_waiting=0, is_feed=False, quiet_until__lt=before)
+        told = Q(state=Delivery.State.TOLD, is_feed=False, not_before__lt=before)
         gone = ~Q(engine__in=names) & Q(changed_at__lt=before)
         past = Delivery.objects.filter(told | gone, site=self.site.name)
         self.report.deliveries = past.count()

@@ -13,6 +13,7 @@ from typing import Any
 from django.db import Error
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.core.compression import inflate
@@ -70,11 +71,14 @@ def is_wanted() -> bool:
     return urls_changed.has_listeners() or any([hearer.wants() for hearer in hearers])
 
 
-def tell() -> int:
+def tell(until: datetime | None = None) -> int:
     """Work out what the publications changed, and tell who asks for it.
 
     Each is told by one process at a time. It goes once all have been told, so a crash
     makes them hear of it twice, never not at all.
+
+    Args:
+        until: no publication is begun after it.
 
     Returns:
         How many URLs have changed.
@@ -85,22 +89,39 @@ def tell() -> int:
     """
     if not is_wanted():  # here; another process may ask for them
         return 0
-    lease, last, total = get_settings().lease, 0, 0
-    free = Publication.objects.filter(
-        Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
-    )
-    rows = free.select_related("section").defer("section__seen").order_by("id")
-    heard: list[datetime] = []
-    # Each once: what cannot be told now is told by a later call.
-    while fetch(_any_publication) and (batch := list(rows.filter(pk__gt=last)[:50])):
-        for publication in batch:
-            last = publication.pk
-            if free.filter(pk=last).update(claimed_at=Now()):
-                total += _tell(publication, heard)
+    total, heard = 0, []
+    for publication in _claimed(until):
+        try:
+            total += _tell(publication, heard)
+        except SourceError as error:
+            _later(error)
+        except (ConfigurationError, StoreError) as error:  # of all others as well
+            _later(error)
+            break
     if heard:
         for hearer in hearers:
             hearer.finished(min(heard))
     return total
+
+
+def _later(error: Exception) -> None:
+    logger.warning("What changed is told after a lease: %s", error)
+
+
+def _claimed(until: datetime | None) -> Iterator[Publication]:
+    """Yield publications as ours, each once: what cannot be told now is told later."""
+    lease, last = get_settings().lease, 0
+    free = Publication.objects.filter(
+        Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
+    )
+    rows = free.select_related("section").defer("section__seen").order_by("id")
+    while fetch(_any_publication) and (batch := list(rows.filter(pk__gt=last)[:50])):
+        for publication in batch:
+            if until is not None and timezone.now() >= until:
+                return
+            last = publication.pk
+            if free.filter(pk=last).update(claimed_at=Now()):
+                yield publication
 
 
 def _any_publication() -> QuerySet[Publication, Any]:
@@ -130,9 +151,6 @@ def _tell(publication: Publication, heard: list[datetime]) -> int:
             error,
             extra={"action": "publication_lost"},
         )
-    except (ConfigurationError, SourceError, StoreError) as error:
-        logger.warning("What changed is told after a lease: %s", error)
-        return total
     publication.delete()
     return total
 
@@ -220,12 +238,17 @@ def _parts(found: Diff) -> Iterator[Diff]:
         )
 
 
-def tell_saves(site: Site) -> None:
-    """Tell the saves of sections without pages, and what else waits to be told."""
+def tell_saves(site: Site, until: datetime | None = None) -> None:
+    """Tell the saves of sections without pages, and what else waits to be told.
+
+    Args:
+        site: whose sections they are.
+        until: as for :func:`tell`.
+    """
     if is_wanted():
         for name in registry:
             _tell_saves_of(name, site)
-    tell()
+    tell(until)
 
 
 def _tell_saves_of(name: str, site: Site) -> None:

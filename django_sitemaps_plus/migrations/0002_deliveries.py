@@ -43,13 +43,17 @@ class Migration(migrations.Migration):
                 ("wanted", models.PositiveBigIntegerField(default=0)),
                 ("sent", models.PositiveBigIntegerField(default=0)),
                 (
-                    "is_waiting",
+                    "state",
                     models.GeneratedField(
                         db_persist=True,
                         expression=models.Case(
-                            models.When(then=1, wanted__gt=models.F("sent")), default=0
+                            models.When(then=0, wanted__lte=models.F("sent")),
+                            models.When(dead_since__isnull=False, then=2),
+                            default=1,
                         ),
-                        output_field=models.PositiveSmallIntegerField(),
+                        output_field=models.PositiveSmallIntegerField(
+                            choices=[(0, "Told"), (1, "Waiting"), (2, "Dead")]
+                        ),
                     ),
                 ),
                 (
@@ -60,12 +64,6 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "not_before",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now()
-                    ),
-                ),
-                (
-                    "quiet_until",
                     models.DateTimeField(
                         db_default=django.db.models.functions.datetime.Now()
                     ),
@@ -85,7 +83,14 @@ class Migration(migrations.Migration):
                 "base_manager_name": "objects",
                 "indexes": [
                     models.Index(
-                        fields=["engine", "is_waiting", "host", "not_before"],
+                        fields=[
+                            "site",
+                            "engine",
+                            "state",
+                            "host",
+                            "not_before",
+                            "id",
+                        ],
                         name="sitemaps_plus_waiting",
                     )
                 ],

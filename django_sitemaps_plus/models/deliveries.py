@@ -22,15 +22,15 @@ class DeliveryQuerySet(RowQuerySet["Delivery"]):
 
     def waiting(self) -> DeliveryQuerySet:
         """Return what an engine has not been told yet, and is to be."""
-        return self.filter(is_waiting=1, dead_since=None)
+        return self.filter(state=Delivery.State.WAITING)
 
     def due(self, now: datetime) -> DeliveryQuerySet:
         """Return what may be told at a time."""
-        return self.waiting().filter(not_before__lte=now, quiet_until__lte=now)
+        return self.waiting().filter(not_before__lte=now)
 
     def dead(self) -> DeliveryQuerySet:
         """Return what an engine rejected, and is not told again unasked."""
-        return self.filter(is_waiting=1).exclude(dead_since=None)
+        return self.filter(state=Delivery.State.DEAD)
 
 
 class Delivery(Row):
@@ -39,6 +39,13 @@ class Delivery(Row):
     It is to be told while ``wanted`` is above ``sent``, as a page is to be built. Rows
     stay once they are told: they say when a target may be told again.
     """
+
+    class State(models.IntegerChoices):
+        """What is to be done with it."""
+
+        TOLD = 0
+        WAITING = 1
+        DEAD = 2  # rejected; waits for somebody
 
     site = models.CharField(max_length=64)
     engine = models.CharField(max_length=64)
@@ -50,21 +57,25 @@ class Delivery(Row):
     #: Raised by each change of the target.
     wanted = models.PositiveBigIntegerField(default=0)
     sent = models.PositiveBigIntegerField(default=0)
-    is_waiting = models.GeneratedField(
-        expression=Case(When(wanted__gt=F("sent"), then=1), default=0),
-        output_field=models.PositiveSmallIntegerField(),
+    state = models.GeneratedField(
+        expression=Case(
+            When(wanted__lte=F("sent"), then=State.TOLD),
+            When(dead_since__isnull=False, then=State.DEAD),
+            default=State.WAITING,
+        ),
+        output_field=models.PositiveSmallIntegerField(choices=State),
         db_persist=True,
     )
     #: When what is to be told was committed; of several changes the first.
     changed_at = models.DateTimeField(db_default=Now())
-    not_before = models.DateTimeField(db_default=Now())  # changes meanwhile join it
-    quiet_until = models.DateTimeField(db_default=Now())  # the engine was told just now
+    #: When it may be told; changes until then join it. Once told, when the next may be.
+    not_before = models.DateTimeField(db_default=Now())
     #: Who is telling it, and which version.
     token = models.CharField(max_length=32, blank=True)
     sending = models.PositiveBigIntegerField(default=0)
     attempts = models.PositiveIntegerField(default=0)  # since it was last told
     error = models.TextField(blank=True)
-    dead_since = models.DateTimeField(null=True)  # rejected; waits for somebody
+    dead_since = models.DateTimeField(null=True)
     sent_at = models.DateTimeField(null=True)
     #: What the engine itself says of it, and when it was asked.
     feedback = models.JSONField(null=True)
@@ -81,8 +92,9 @@ class Delivery(Row):
             )
         ]
         indexes = [
+            # What is due of a host is read in its order, and each host is a seek.
             models.Index(
-                fields=["engine", "is_waiting", "host", "not_before"],
+                fields=["site", "engine", "state", "host", "not_before", "id"],
                 name="sitemaps_plus_waiting",
             )
         ]

@@ -10,8 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import Error
-from django.db.models import F, Min
-from django.db.models.functions import Greatest
+from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -85,12 +84,11 @@ def deliver(
     """
     report = DeliveryReport()
     for engine in engines:
-        due = _rows(site, engine).due(timezone.now())
-        for host in list(
-            due.order_by("host").values_list("host", flat=True).distinct()
-        ):
-            _Telling(site, engine, host, report, until).run()
-        report.next_at = _earlier(report.next_at, _next_at(site, engine))
+        for host, first in _waiting(site, engine):
+            if first <= timezone.now():
+                _Telling(site, engine, host, report, until).run()
+            next_at = _next_at(site, engine, host)
+            report.next_at = min(filter(None, (report.next_at, next_at)), default=None)
     return report
 
 
@@ -98,24 +96,29 @@ def _rows(site: Site, engine: Engine) -> DeliveryQuerySet:
     return Delivery.objects.filter(site=site.name, engine=engine.name)
 
 
-def _earlier(a: datetime | None, b: datetime | None) -> datetime | None:
-    return min(filter(None, (a, b)), default=None)
+def _waiting(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]:
+    """Yield each host of which something waits, and the first time of it.
+
+    A seek in the index each: a queue may be millions of rows.
+    """
+    rows = _rows(site, engine).waiting().order_by("host", "not_before")
+    firsts = rows.values_list("host", "not_before")
+    found = firsts.first()
+    while found:
+        yield found
+        found = firsts.filter(host__gt=found[0]).first()
 
 
-def _next_at(site: Site, engine: Engine) -> datetime | None:
-    """Return when something of an engine may be told next."""
-    recipients_of = Recipient.objects.filter(site=site.name, engine=engine.name)
-    known = {recipient.host: recipient for recipient in recipients_of}
-    found = None
-    waiting = _rows(site, engine).waiting().order_by()
-    first = Min(Greatest("not_before", "quiet_until"))
-    for host, moment in waiting.values_list("host").annotate(first=first):
-        recipient = known.get(host)
-        if recipient is None:
-            found = _earlier(found, moment)
-        elif not recipient.parked:
-            found = _earlier(found, max(moment, recipients.may_be_told(recipient)))
-    return found
+def _next_at(site: Site, engine: Engine, host: str) -> datetime | None:
+    """Return when the next of a host may be told; None where nobody knows."""
+    rows = _rows(site, engine).filter(host=host).waiting().order_by("not_before")
+    first: datetime | None = rows.values_list("not_before", flat=True).first()
+    recipient = Recipient.objects.filter(
+        site=site.name, engine=engine.name, host=host
+    ).first()
+    if first is None or recipient is None:
+        return first
+    return None if recipient.parked else max(first, recipients.may_be_told(recipient))
 
 
 @dataclass(slots=True)
@@ -204,7 +207,7 @@ class _Telling:
             dead_since=None,
             sent_at=now,
             changed_at=now,
-            quiet_until=now + self._again_after(),
+            not_before=now + self._again_after(),
         )
         self.report.sent += len(rows)
         recipients.is_well(recipient, now, self.engine.max_batch)

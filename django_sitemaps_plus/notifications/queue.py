@@ -8,7 +8,9 @@ from datetime import datetime, timedelta
 from itertools import islice
 from urllib.parse import urlsplit
 
-from django.db.models import F
+from django.db import models
+from django.db.models import F, QuerySet, Value
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings, tells_engines
@@ -94,11 +96,22 @@ def _feeds(engine: Engine, site: Site, indexes: list[str]) -> list[str]:
 
 
 def _unknown(site: Site, engine: Engine, targets: list[str]) -> list[str]:
-    hashes = [hash_target(target) for target in targets]
-    rows = Delivery.objects.filter(site=site.name, engine=engine.name, wanted__gt=0)
-    known = rows.filter(target_hash__in=hashes).values_list("target_hash", flat=True)
-    found = set(known)
-    return [t for t, h in zip(targets, hashes, strict=True) if h not in found]
+    hashed = {hash_target(target): target for target in targets}
+    rows = _rows(site, engine, hashed).filter(wanted__gt=0)
+    known = set(rows.values_list("target_hash", flat=True))
+    return [target for key, target in hashed.items() if key not in known]
+
+
+def told_feeds(site: Site, engine: Engine) -> QuerySet[Delivery]:
+    """Return the rows of an engine's present feeds that it has been told of."""
+    targets = _feeds(engine, site, index_urls(site))
+    return _rows(site, engine, map(hash_target, targets)).filter(sent__gt=0)
+
+
+def _rows(site: Site, engine: Engine, hashes: Iterable[str]) -> QuerySet[Delivery]:
+    return Delivery.objects.filter(
+        site=site.name, engine=engine.name, target_hash__in=list(hashes)
+    )
 
 
 @retried
@@ -112,27 +125,26 @@ def want(
     """
     now = timezone.now()
     at = min(at or now, now)
-    times = {
-        "changed_at": at,
-        "not_before": at + timedelta(seconds=get_settings().notify_after),
-    }
+    not_before = at + timedelta(seconds=get_settings().notify_after)
     hashed = {hash_target(target): target for target in targets}
-    rows = Delivery.objects.filter(
-        site=site.name, engine=engine.name, target_hash__in=list(hashed)
-    )
+    rows = _rows(site, engine, hashed)
+    told = rows.filter(wanted=F("sent"))
+    later = Greatest("not_before", Value(not_before, models.DateTimeField()))
     with atomic():
-        rows.filter(wanted=F("sent")).update(**times)
+        told.update(changed_at=at, not_before=later)
         if rows.update(wanted=F("wanted") + 1, dead_since=None) < len(hashed):
             known = set(rows.values_list("target_hash", flat=True))
             new = [key for key in sorted(hashed) if key not in known]
             # Where somebody else adds one meanwhile, that is told later than this.
             Delivery.objects.bulk_create(
-                [_new(site, engine, hashed[key], **times) for key in new],
+                [_new(site, engine, hashed[key], at, not_before) for key in new],
                 ignore_conflicts=True,
             )
 
 
-def _new(site: Site, engine: Engine, target: str, **times: datetime) -> Delivery:
+def _new(
+    site: Site, engine: Engine, target: str, at: datetime, not_before: datetime
+) -> Delivery:
     return Delivery(
         site=site.name,
         engine=engine.name,
@@ -141,6 +153,6 @@ def _new(site: Site, engine: Engine, target: str, **times: datetime) -> Delivery
         target_hash=hash_target(target),
         is_feed=engine.takes is Takes.FEEDS,
         wanted=1,
-        quiet_until=timezone.now(),  # by our clock, as all of these
-        **times,
+        changed_at=at,
+        not_before=not_before,
     )

@@ -71,10 +71,10 @@ def status(site: Site) -> list[EngineStatus]:
 
 
 def _rows(site: Site) -> list[dict[str, Any]]:
-    waiting, dead = Q(dead_since=None), Q(dead_since__isnull=False)
+    waiting, dead = Q(state=Delivery.State.WAITING), Q(state=Delivery.State.DEAD)
     rows: Any = (
         # The rest was told, and may be millions.
-        Delivery.objects.filter(site=site.name, is_waiting=1)
+        Delivery.objects.filter(waiting | dead, site=site.name)
         .values("engine")
         .annotate(
             waiting=Count("pk", filter=waiting),

@@ -18,13 +18,13 @@ from django_sitemaps_plus.models import Delivery, Recipient
 from .base import Engine, Takes
 from .configured import engine_faults, get_engines, working_engines
 from .delivering import DeliveryReport, deliver
-from .queue import want_feeds
+from .queue import told_feeds, want_feeds
 from .secrets import without_text
 
 logger = logging.getLogger(__name__)
 
 #: What brings together more to be told, before deliveries are sent.
-gatherers: list[Callable[[Site], object]] = []
+gatherers: list[Callable[[Site, datetime | None], object]] = []
 
 #: Time between two questions to an engine about the same feed.
 ASK_AGAIN = timedelta(days=1)
@@ -37,7 +37,7 @@ def tell_engines(
 
     Args:
         names: of the engines; none for all that are configured.
-        seconds: after which no more requests are begun; None for never.
+        seconds: after which nothing more is begun; None for never.
         wait: seconds to wait for what may soon be told.
 
     Returns:
@@ -51,12 +51,12 @@ def tell_engines(
     if not tells_engines():
         return DeliveryReport()
     site, engines = get_site(), chosen(names)
-    for gather in gatherers:
-        gather(site)
-    want_feeds(site, has_changed=False, engines=engines)
     begin = timezone.now()
     until = None if seconds is None else begin + timedelta(seconds=seconds)
-    patience = begin + timedelta(seconds=wait)
+    for gather in gatherers:
+        gather(site, until)
+    want_feeds(site, has_changed=False, engines=engines)
+    patience = timezone.now() + timedelta(seconds=wait)
     report = deliver(site, engines, until)
     report.failures += engine_faults()
     while _is_soon(report.next_at, patience, until):
@@ -66,7 +66,7 @@ def tell_engines(
         report = report.then(later)
         if not later.requests:  # somebody else is at it
             break
-    read_back(site, engines)
+    read_back(site, engines, until)
     return report
 
 
@@ -94,17 +94,29 @@ def chosen(names: Iterable[str]) -> list[Engine]:
     return [engines[name] for name in names or engines]
 
 
-def read_back(site: Site, engines: Iterable[Engine]) -> None:
-    """Keep what engines themselves say of the feeds that they were told, once a day."""
+def read_back(
+    site: Site, engines: Iterable[Engine], until: datetime | None = None
+) -> None:
+    """Keep what engines themselves say of the feeds that they were told, once a day.
+
+    Args:
+        site: whose feeds they are.
+        engines: whom to ask.
+        until: nothing is asked after it.
+    """
     for engine in engines:
         if engine.takes is not Takes.FEEDS or not _may_ask(site, engine):
             continue
-        rows = Delivery.objects.filter(site=site.name, engine=engine.name, sent__gt=0)
         before = timezone.now() - ASK_AGAIN
-        for row in rows.filter(Q(feedback_at=None) | Q(feedback_at__lt=before)):
-            feedback = _asked(engine, site, row.target)
-            mine = Delivery.objects.filter(pk=row.pk)
-            mine.update(feedback=feedback, feedback_at=timezone.now())
+        asked_long_ago = Q(feedback_at=None) | Q(feedback_at__lt=before)
+        rows = told_feeds(site, engine).filter(asked_long_ago)
+        for row in rows:
+            if until is not None and timezone.now() >= until:
+                return
+            mine = rows.filter(pk=row.pk)
+            if mine.update(feedback_at=timezone.now()):  # and nobody else asks
+                feedback = _asked(engine, site, row.target)
+                Delivery.objects.filter(pk=row.pk).update(feedback=feedback)
 
 
 def _asked(engine: Engine, site: Site, target: str) -> dict[str, Any] | None:

@@ -60,16 +60,16 @@ DELIVERY_MUTANTS = (
     Mutant(
         "who finds an engine taken asks again and again",
         "notifications/recipients.py",
-        "    if not recipient.token or recipient.claimed_at is None:\n",
+        "    if not recipient.token:\n",
         "    if True:\n",
         f"{_TWO}::test_a_call_does_not_wait_for_another",
     ),
     Mutant(
-        "who finds only what is to rest asks again and again",
+        "what was told a moment ago is told again at once",
         _LOOP,
-        '    first = Min(Greatest("not_before", "quiet_until"))\n',
-        '    first = Min("not_before")\n',
-        f"{_QUEUE}::TestTimes::test_a_call_does_not_wait_for_what_comes_later",
+        "            not_before=now + self._again_after(),\n",
+        "",
+        f"{_QUEUE}::TestTimes::test_the_same_url_is_told_again_only_after_a_while",
     ),
     Mutant(
         "what changes during a request counts as told",
@@ -81,16 +81,15 @@ DELIVERY_MUTANTS = (
     Mutant(
         "a change of what waits already is not counted",
         "notifications/queue.py",
-        '        mine.update(wanted=F("wanted") + 1, dead_since=None)\n',
-        '        mine.filter(wanted=F("sent")).update(wanted=F("wanted") + 1)\n',
+        '        if rows.update(wanted=F("wanted") + 1, dead_since=None) < ',
+        '        if told.update(wanted=F("wanted") + 1, dead_since=None) < ',
         f"{_QUEUE}::TestChangesThatCome",
     ),
     Mutant(
         "changes without end put a notice off for ever",
         "notifications/queue.py",
-        '        mine.filter(wanted=F("sent")).update(changed_at=at, '
-        "not_before=at + after)\n",
-        "        mine.update(changed_at=at, not_before=at + after)\n",
+        "        told.update(changed_at=at, not_before=later)\n",
+        "        rows.update(changed_at=at, not_before=later)\n",
         f"{_QUEUE}::TestChangesThatCome",
     ),
     Mutant(
@@ -124,8 +123,8 @@ DELIVERY_MUTANTS = (
     Mutant(
         "a first build is told as news",
         "building/planning.py",
-        "            add_pages(section, ranges, announce=False)\n",
-        "            add_pages(section, ranges, announce=True)\n",
+        "            add_plan(section, ranges, announce=False)\n",
+        "            add_plan(section, ranges, announce=True)\n",
         f"{_FIRST_BUILDS}::TestNothingIsTold::test_of_a_first_build",
     ),
     Mutant(

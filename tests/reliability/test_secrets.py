@@ -108,9 +108,7 @@ def edit(number: int) -> None:
 def tell_again() -> None:
     """Let every engine be told of everything, whatever it has said before."""
     now = timezone.now()
-    Delivery.objects.update(
-        wanted=F("sent") + 1, not_before=now, quiet_until=now, feedback_at=None
-    )
+    Delivery.objects.update(wanted=F("sent") + 1, not_before=now, feedback_at=None)
     call_command("notify_search_engines", "--all", "--retry", "--json")
 
 

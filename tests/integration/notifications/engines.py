@@ -38,11 +38,12 @@ class ConsoleEngine(RecordingEngine):
     answer: ClassVar[Any] = None
 
     def read_back(self, site: Site, target: str) -> dict[str, Any] | None:
-        """Give the answer, or raise it."""
+        """Give the answer, raise it or work it out."""
         self.asked.append(target)
-        if isinstance(self.answer, Exception):
-            raise self.answer
-        return {"errors": self.answer}
+        answer = type(self).answer
+        if isinstance(answer, Exception):
+            raise answer
+        return answer() if callable(answer) else {"errors": answer}
 
     @classmethod
     def clear(cls) -> None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, Recipient
 from django_sitemaps_plus.notifications import delivering, recipients
+from django_sitemaps_plus.notifications.configured import get_engines
+from django_sitemaps_plus.notifications.delivering import deliver
 from django_sitemaps_plus.notifications.telling import revive, tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.servers.engine_faults import status
@@ -20,6 +25,12 @@ from .tellers import KEY
 from .wanted import urls, want
 
 pytestmark = pytest.mark.django_db
+
+
+def fetch_all(sql):
+    """Run a statement; return its rows."""
+    with connection.cursor() as cursor:
+        return cursor.execute(sql).fetchall()
 
 
 @pytest.fixture
@@ -228,6 +239,33 @@ class TestBatches:
         report = tell_engines(seconds=60)
         assert (report.requests, report.sent) == (1, 2)
         assert report.next_at <= timezone.now()
+
+
+class TestAQueueOfMillions:
+    @pytest.mark.skipif(connection.vendor != "sqlite", reason="words of SQLite's plans")
+    def test_what_is_due_is_read_in_the_order_of_the_index(self, recording):
+        """Nothing is sorted, and nothing is read that is not told."""
+        want(*urls(3))
+        site, engines = get_site(), list(get_engines().values())
+        with CaptureQueriesContext(connection) as queries:
+            assert deliver(site, engines).sent == 3
+        asked = [query["sql"] for query in queries if "host" in query["sql"]]
+        reads = [sql for sql in asked if 'FROM "sitemaps_plus_delivery"' in sql]
+        assert len(reads) == 5
+        for sql in reads:
+            plan = str(fetch_all(f"EXPLAIN QUERY PLAN {sql}"))
+            assert "INDEX sitemaps_plus_waiting" in plan
+            assert "TEMP B-TREE" not in plan
+
+    def test_a_look_at_it_takes_as_many_queries_as_it_has_hosts(self, tell):
+        """However much waits of each."""
+        tell(recording=RecordingEngine, NOTIFY_AFTER=600)
+        want(*urls(20), *urls(20, host="other.example"))
+        site, engines = get_site(), list(get_engines().values())
+        with CaptureQueriesContext(connection) as queries:
+            assert deliver(site, engines).requests == 0
+        # Each with its first, what waits of it and how it is; and the end.
+        assert len(queries) == 2 * 3 + 1
 
 
 def test_a_parked_engine_is_no_reason_to_wait(recording):

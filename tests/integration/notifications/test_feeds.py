@@ -129,6 +129,29 @@ class TestAnswers:
         assert ConsoleEngine.asked == [INDEX, INDEX]
         assert Delivery.objects.get().feedback == {"errors": 3}
 
+    def test_each_by_one_process(self, tell):
+        """Another worker that looks meanwhile does not ask as well."""
+        tell(console=ConsoleEngine)
+
+        def meanwhile() -> dict[str, int]:
+            ConsoleEngine.answer = None
+            tell_engines()
+            return {"errors": 1}
+
+        ConsoleEngine.answer = meanwhile
+        tell_engines()
+        assert ConsoleEngine.asked == [INDEX]
+        assert Delivery.objects.get().feedback == {"errors": 1}
+
+    def test_not_of_a_feed_that_is_gone(self, tell, clock, monkeypatch):
+        """The site has fewer indexes than it had."""
+        tell(console=ConsoleEngine)
+        tell_engines()
+        clock.forward(days=2)
+        monkeypatch.setattr(ConsoleEngine, "feeds", lambda *args: [])
+        tell_engines()
+        assert ConsoleEngine.asked == [INDEX]
+
     def test_only_of_what_was_told(self, tell):
         """The engine knows nothing of others."""
         tell(console=ConsoleEngine)

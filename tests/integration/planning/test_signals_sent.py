@@ -5,11 +5,13 @@ from __future__ import annotations
 from contextlib import contextmanager
 
 import pytest
+from django.utils import timezone
 
 from django_sitemaps_plus.building import publications
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import _Refresh, refresh
 from django_sitemaps_plus.core.diff import diff
+from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished, page_built, urls_changed
@@ -56,6 +58,12 @@ def section(publish):
     """Three pages of ten: keys 10 to 100, to 200 and to 300."""
     spread(30)
     return publish(limited(10))
+
+
+def add_publications(section, *old):
+    """Have pages been published whose objects were those, one each."""
+    for names in old:
+        Publication.objects.create(section=section, old=names, new=[])
 
 
 class TestUrlsChanged:
@@ -224,6 +232,32 @@ class TestUrlsChanged:
             assert heard == []
             refresh()
         assert total(heard) == {"added": url(55)}
+
+    def test_a_storage_that_is_away_is_asked_once(self, section, monkeypatch, caplog):
+        """It would be for each publication, and all of them wait for it."""
+        asked = []
+
+        def away(name):
+            asked.append(name)
+            raise StoreError("no answer")
+
+        add_publications(section, ["a.gz"], ["b.gz"])
+        monkeypatch.setattr(publications, "open_object", away)
+        with hearing(urls_changed):
+            publications.tell()
+        assert asked == ["a.gz"]
+        assert "is told after a lease: no answer" in caplog.text
+        waiting = Publication.objects.order_by("id").values_list("old", flat=True)
+        assert list(waiting) == [["a.gz"], ["b.gz"]]
+
+    def test_none_is_begun_when_the_time_is_over(self, section):
+        """A task ends in time; the next one goes on."""
+        add_publications(section, ["no/such.gz"])
+        with hearing(urls_changed):
+            publications.tell(until=timezone.now())
+            assert Publication.objects.get().claimed_at is None
+            publications.tell()
+        assert not Publication.objects.exists()
 
     def test_the_diff_is_of_the_objects(self, section):
         """They never change, so it may be worked out at any time."""

@@ -116,10 +116,10 @@ class TestCommand:
         old, now = timezone.now() - DAYS, timezone.now()
         for number, fields in enumerate(
             [
-                {"engine": "known", "sent": 1, "quiet_until": old},
-                {"engine": "known", "sent": 1, "quiet_until": now},
-                {"engine": "known", "sent": 0, "quiet_until": old},
-                {"engine": "known", "sent": 1, "quiet_until": old, "is_feed": True},
+                {"engine": "known", "sent": 1, "not_before": old},
+                {"engine": "known", "sent": 1, "not_before": now},
+                {"engine": "known", "sent": 0, "not_before": old},
+                {"engine": "known", "sent": 1, "not_before": old, "is_feed": True},
                 {"engine": "lost", "sent": 0, "changed_at": old},
                 {"engine": "lost", "sent": 0, "changed_at": now},
             ]

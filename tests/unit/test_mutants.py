@@ -1,0 +1,25 @@
+"""The known mistakes can still be planted: their code and their tests exist."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.reliability.delivery_mistakes import DELIVERY_MUTANTS
+from tests.reliability.mistakes import MUTANTS, Mutant
+from tests.reliability.mutants import PACKAGE, TOP
+
+ALL = [*MUTANTS, *DELIVERY_MUTANTS]
+
+
+@pytest.mark.parametrize("mutant", ALL, ids=[mutant.name for mutant in ALL])
+class TestMutants:
+    def test_it_can_be_planted(self, mutant: Mutant):
+        """Whoever changes the code changes the mistake as well."""
+        text = (TOP / PACKAGE / mutant.module).read_text()
+        assert text.count(mutant.old) == 1
+
+    def test_its_test_exists(self, mutant: Mutant):
+        """As a file, and by its last name."""
+        path, *names = mutant.test.split("::")
+        last = names[-1].partition("[")[0] if names else ""
+        assert last in (TOP / path).read_text()
