@@ -5,7 +5,6 @@ from __future__ import annotations
 import hmac
 import html
 import json
-import re
 import traceback
 from typing import NoReturn
 from urllib.parse import quote, quote_plus
@@ -14,9 +13,6 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 
 #: What stands in the place of a secret.
 HIDDEN = "***"
-
-# An authorization header: a scheme, and what is secret of it.
-_CREDENTIALS = re.compile(r"[A-Za-z][A-Za-z0-9-]* (\S+)")
 
 
 class Secret:
@@ -63,7 +59,9 @@ class Secret:
 
         Servers quote in their answers what they were sent, as it is or encoded.
         """
-        for value in (self._value, *_CREDENTIALS.findall(self._value)):
+        # Of an authorization header what follows the scheme is secret as well.
+        credentials = self._value.partition(" ")[2]
+        for value in filter(None, (self._value, credentials)):
             for form in sorted(_forms(value), key=len, reverse=True):
                 text = text.replace(form, HIDDEN.encode())
         return text

@@ -16,8 +16,8 @@ LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 _PORTS = {"http": 80, "https": 443}
 
-# What C libraries take for an address: 2130706433, 0x7f.1, 127.1 (inet_aton).
-_NUMBER = re.compile(r"(?:.*\.)?(?:[0-9]+|0x[0-9a-f]*)\.*")
+# How what C libraries take for an address ends: 2130706433, 0x7f.1 (inet_aton).
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
 # IANA has given out public IPv6 addresses from here alone. Outside are those that hold
 # IPv4 ones, mapped, compatible or of NAT64, which ipaddress calls global.
@@ -75,7 +75,8 @@ def parse_endpoint(url: str) -> Endpoint:
             "The engine's URL is no absolute https URL, or has credentials in it."
         )
     host = parts.hostname
-    if _NUMBER.fullmatch(host) and not _is_ipv4(host):
+    last = host.rstrip(".").rpartition(".")[2]
+    if _NUMBER.fullmatch(last) and not _is_ipv4(host):
         raise EngineRefused(f"{host} is a number and no host. Give a name.")
     endpoint = Endpoint(
         scheme=parts.scheme,
