@@ -27,7 +27,7 @@ def check_engines(**kwargs: Any) -> list[CheckMessage]:
     if not isinstance(configured, dict):
         hint = "Give a name to each, and BACKEND and OPTIONS to each name."
         return [error(2, f"{SETTING}['ENGINES'] is no dict.", hint), *_switches()]
-    return [*_switches(), *_broken(configured), *_unseen_saves()]
+    return [*_switches(), *_broken(configured), *_shown(configured), *_unseen_saves()]
 
 
 def _switches() -> Iterator[CheckMessage]:
@@ -51,6 +51,19 @@ def _broken(configured: dict[str, Any]) -> Iterator[CheckMessage]:
             yield error(25, str(fault), hint)
         else:
             yield from _missing_extra(engine)
+
+
+def _shown(configured: dict[str, Any]) -> Iterator[CheckMessage]:
+    """Yield credentials under whose name Django does not expect a secret."""
+    for name, entry in configured.items():
+        options = entry.get("OPTIONS") if isinstance(entry, dict) else None
+        given = options.get("credentials") if isinstance(options, dict) else None
+        if isinstance(given, str) and given.lstrip().startswith("{"):
+            yield warning(
+                8,
+                f"Django's debug page and mails show the credentials of {name!r}.",
+                "Give the path of their file, or Secret(text) in place of the text.",
+            )
 
 
 def _missing_extra(engine: Engine) -> Iterator[CheckMessage]:

@@ -15,6 +15,7 @@ from .bing import BingWebmaster
 from .google import SearchConsole
 from .indexnow import IndexNow
 from .ping import Ping
+from .secrets import Secret
 from .websub import WebSub
 from .yandex import YandexWebmaster
 
@@ -30,6 +31,7 @@ __all__ = [
     "Ping",
     "RetryLater",
     "SearchConsole",
+    "Secret",
     "Takes",
     "WebSub",
     "YandexWebmaster",

@@ -10,6 +10,7 @@ import pytest
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.checks import check_engines, engines
+from django_sitemaps_plus.notifications import Secret
 from tests.servers.engine_requests import State
 from tests.servers.service_account import make_service_account
 from tests.testapp.models import Product
@@ -24,6 +25,8 @@ def engine(name: str, **options: object) -> dict[str, object]:
 
 OURS = "django_sitemaps_plus.notifications"
 RECORDING = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+TEXT = json.dumps(make_service_account(State(url="https://x")))
+HIDDEN = Secret(TEXT)
 INDEXNOW = engine("IndexNow", key="0123456789abcdef")
 
 
@@ -58,6 +61,8 @@ class TestEngines:
             ({"ENGINES": {"one": engine("IndexNow", kee="x")}}, ["E025"]),
             ({"ENGINES": {"": RECORDING, "x" * 65: RECORDING}}, ["E025", "E025"]),
             ({"ENGINES": {5: RECORDING}}, ["E025"]),
+            ({"ENGINES": {"one": engine("SearchConsole", credentials=TEXT)}}, ["W008"]),
+            ({"ENGINES": {"one": engine("SearchConsole", credentials=HIDDEN)}}, []),
         ],
     )
     def test_what_cannot_work_is_named(self, settings, given, expected):
@@ -80,7 +85,7 @@ class TestEngines:
     ):
         """With what to install."""
         account = tmp_path / "account.json"
-        account.write_text(json.dumps(make_service_account(State(url="https://x"))))
+        account.write_text(TEXT)
         google = engine("SearchConsole", credentials=str(account))
         settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"google": google}}
         assert check_engines() == []
