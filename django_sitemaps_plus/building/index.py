@@ -153,14 +153,11 @@ def _unplanned(site: Site, section: str) -> list[_Listed]:
 
 
 def may_publish_index(site: Site) -> bool:
-    """Return whether an index is published, or would name every registered section.
+    """Return whether a first index would name every registered section.
 
-    Until each page was built once, a first index is rendered live, which names them
-    all. One that is published follows its sections, even while a new one awaits its
-    build.
+    Until each page was built once, it is rendered live, which names them all. One that
+    is published follows its sections, even while a new one awaits its build.
     """
-    if Page.objects.of(site.name, INDEX).filter(built__gt=0).exists():
-        return True
     sections = Section.objects.filter(site=site.name, name__in=list(registry))
     planned = sections.filter(pages__isnull=False).distinct().count()
     unbuilt = Page.objects.filter(section__in=sections, built=0, state=State.ACTIVE)

@@ -89,7 +89,7 @@ def tell(until: datetime | None = None) -> int:
     """
     if not is_wanted():  # here; another process may ask for them
         return 0
-    total, heard = 0, []
+    total, heard = 0, list[datetime]()
     for publication in _claimed(until):
         try:
             total += _tell(publication, heard)

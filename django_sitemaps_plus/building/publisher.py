@@ -90,8 +90,12 @@ def point(page: Page, built: BuiltPage, now: datetime, **others: object) -> bool
 
 
 def read_announce(pages: Sequence[Page]) -> None:
-    """Read once more what changes have come in: whether to be announced, since when."""
-    rows = Page.objects.filter(pk__in=[page.pk for page in pages])
+    """Read once more what changes have come in: whether to be announced, since when.
+
+    Nobody is told what an index lists, so theirs are not read.
+    """
+    keys = [page.pk for page in pages if page.section.name != INDEX]
+    rows = Page.objects.filter(pk__in=keys)
     told = {row.pk: row for row in rows.only("announce", "changed_at")}
     for page in pages:
         now = told.get(page.pk, page)

@@ -277,7 +277,8 @@ class _Refresh:
         if any([page.wanted > page.built for page in pages]):
             if self.was_behind is None:  # somebody else has built pages
                 self.was_behind = True
-            if not may_publish_index(self.site):
+            is_published = any([page.built for page in pages])
+            if not is_published and not may_publish_index(self.site):
                 return None
             waits = self.options.waits
             Work(self.site, [pages[0].section_id], self.since, waits=waits).run()

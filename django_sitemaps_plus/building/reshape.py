@@ -8,10 +8,9 @@ is rendered after it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
@@ -31,6 +30,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
+from django_sitemaps_plus.tracking.marking import coming_pages
 from django_sitemaps_plus.transactions import atomic, own_alias, retried
 
 from .adding import add_pages, add_plan
@@ -166,12 +166,7 @@ def active_plan(section: Section) -> list[Page]:
 
 def has_coming(section: Section) -> bool:
     """Return whether a plan is to come."""
-    return bool(fetch(_coming_pages, section.pk))
-
-
-def _coming_pages(section: int) -> QuerySet[Page, Any]:
-    rows = Page.objects.filter(section=section, state=State.COMING)
-    return rows.values_list("pk")[:1]
+    return bool(fetch(coming_pages, section.pk))
 
 
 def coming_plan(section: Section) -> list[Page]:

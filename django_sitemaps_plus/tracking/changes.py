@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
@@ -26,20 +26,20 @@ from .saves import note_saves
 BATCH_CHANGES = 1_000
 
 
-def take_changes(section: Section, source: Source) -> int:
+def take_changes(section: Section, source: Source) -> Collection[Any]:
     """Make the pages of all recorded changes of a section dirty.
 
     Returns:
-        How many changes were taken.
+        Keys of rows whose pages have been marked: those of the last batch alone, for
+        there may be any number of changes.
     """
-    total = 0
+    keys: Collection[Any] = ()
     for alias in databases():
         while batch := _read(section, source, alias):
-            _take(section, source, batch)
-            total += len(batch)
+            keys = _take(section, source, batch)
             if len(batch) < BATCH_CHANGES:
                 break
-    return total
+    return frozenset(keys)
 
 
 def _read(section: Section, source: Source, alias: str) -> list[Change]:
@@ -65,7 +65,7 @@ def count_changes(section: str) -> int:
     return sum(attempt(alias, rows.using(alias).count) or 0 for alias in databases())
 
 
-def _take(section: Section, source: Source, changes: list[Change]) -> None:
+def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
     space = source.key_space()
     kinds = {change.kind for change in changes}
     try:
@@ -75,14 +75,15 @@ def _take(section: Section, source: Source, changes: list[Change]) -> None:
     except _OTHER_PLAN:
         mark_all(section)
         delete_changes(changes)
-        return
+        return ()
     if getattr(source, "announce_saves", False):
         note_saves(section, space, keys, ranges, changes[0].at)
     if Change.Kind.AUDIT in kinds:
         mark_all(section)
         delete_changes(changes)
-        return
+        return ()
     mark_keys(section, space, keys, ranges, changes=changes)
+    return keys
 
 
 # The key or the relation that a change names was another before a deploy.

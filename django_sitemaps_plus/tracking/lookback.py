@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -109,24 +110,31 @@ class _Rows:
         return rows.filter(**{f"{name}__lte": moment})
 
 
-def look_back(section: Section, source: Source) -> int:
+def look_back(
+    section: Section,
+    source: Source,
+    take_others: Callable[[], Collection[Any]] = frozenset,
+) -> int:
     """Mark the pages of rows whose lastmod is new.
 
     Only where the lastmod is a column with an index; dates in the future are ignored.
     The first time nothing is marked: its pages have just been planned.
 
+    Args:
+        section: its row.
+        source: what it lists.
+        take_others: marks pages by other news, and returns keys whose pages it has
+            marked. It is called once rows have been read, so whoever builds those
+            pages reads what was read here, or what came later.
+
     Returns:
         How many rows were looked at.
     """
-    field = _lastmod_field(source)
-    if field is None or not isinstance(source, ModelSource):
+    look = _look(section, source)
+    marked = take_others()
+    if look is None:
         return 0
-    table = _Rows(source, field, timezone.now())
-    newest = table.newest() if section.watermark is None else section.watermark
-    if newest is None:
-        return 0
-    known, begin = _Known.of(section, field), table.begin(newest)
-    rows = table.since(begin, known.until)
+    table, known, begin, rows = look
     if section.watermark is None:
         # Dates where there were none: rows have come in since the pages were built.
         if section.pages.filter(built__gt=0).exists():
@@ -134,9 +142,24 @@ def look_back(section: Section, source: Source) -> int:
     elif len(rows) > MAX_ROWS or _has_late_rows(table, begin, known):
         mark_all(section)
     else:
-        _mark_new(section, source, rows, known)
+        _mark_new(section, table.source, rows, known, marked)
     _remember(section, table, rows, known)
     return len(rows)
+
+
+def _look(
+    section: Section, source: Source
+) -> tuple[_Rows, _Known, Any, list[tuple[Any, Any]]] | None:
+    """Return the table, what is known of it, where to begin, and the rows since."""
+    field = _lastmod_field(source)
+    if field is None or not isinstance(source, ModelSource):
+        return None
+    table = _Rows(source, field, timezone.now())
+    newest = table.newest() if section.watermark is None else section.watermark
+    if newest is None:
+        return None
+    known, begin = _Known.of(section, field), table.begin(newest)
+    return table, known, begin, table.since(begin, known.until)
 
 
 def _lastmod_field(source: Source) -> Any:
@@ -155,9 +178,14 @@ def _has_late_rows(table: _Rows, begin: Any, known: _Known) -> bool:
 
 
 def _mark_new(
-    section: Section, source: ModelSource, rows: list[Any], known: _Known
+    section: Section,
+    source: ModelSource,
+    rows: list[Any],
+    known: _Known,
+    marked: Collection[Any],
 ) -> None:
-    keys = [key for key, moment in rows if _words(key, moment) not in known.words]
+    new = [key for key, moment in rows if _words(key, moment) not in known.words]
+    keys = [key for key in new if key not in marked]
     space = source.key_space()
     if keys and space is not None:
         mark_keys(section, space, keys)

@@ -9,13 +9,14 @@ from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from django.db.models import F, IntegerField
+from django.db.models import F, IntegerField, QuerySet
 
 from django_sitemaps_plus.conf import tells_engines
 from django_sitemaps_plus.core.plan import chain, in_plan_order, locate_integers
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import Change, Page, PageQuerySet, Section, State
 from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.transactions import atomic, lock, own_alias, retried
 
 from .databases import attempt
@@ -72,7 +73,7 @@ def locate(
         keys: values of the key, in any order.
         ranges: first and last key of ranges, both included.
     """
-    version = Section.objects.values_list("plan_version", flat=True).get(pk=section.pk)
+    [(version,)] = fetch(_plan_version, section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
     if not ranges and len(keys) <= FEW_KEYS and isinstance(space.field, IntegerField):
         few = _owners_of_few(section, keys)
@@ -92,11 +93,21 @@ def _owners_of_few(section: Section, keys: Sequence[Any]) -> frozenset[int] | No
 
     None where a plan is to come, or where the bounds are no integers.
     """
-    if section.pages.filter(state=State.COMING).exists():
+    if fetch(coming_pages, section.pk):
         return None
     pages = section.pages.filter(state=State.ACTIVE)
     found = {_owner(pages, int(key)) for key in keys}
     return None if None in found else frozenset(pk for pk in found if pk is not None)
+
+
+def coming_pages(section: int) -> QuerySet[Page, Any]:
+    """Return one page of the plan of a section that is to come, for :func:`fetch`."""
+    rows = Page.objects.filter(section=section, state=State.COMING)
+    return rows.values_list("pk")[:1]
+
+
+def _plan_version(section: int) -> QuerySet[Section, Any]:
+    return Section.objects.filter(pk=section).values_list("plan_version")
 
 
 def _owner(pages: PageQuerySet, key: int) -> int | None:

