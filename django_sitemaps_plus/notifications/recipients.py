@@ -16,6 +16,8 @@ from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.models import Recipient, RowQuerySet
 from django_sitemaps_plus.transactions import retried
 
+from .http.answers import MAX_RETRY_AFTER
+
 logger = logging.getLogger(__name__)
 
 #: The longest pause between two requests to an engine that fails. With pauses that
@@ -85,7 +87,8 @@ def is_well(recipient: Recipient, sent_at: datetime, most: int) -> None:
 def pause(recipient: Recipient, error: RetryLater) -> None:
     """Let a recipient rest, longer after each failure, or for as long as it asks."""
     failures = recipient.failures + 1
-    seconds = max(_pause_seconds(failures), min(error.after or 0.0, _MOST_SECONDS))
+    # An engine of the project's own may ask for any time.
+    seconds = max(_pause_seconds(failures), min(error.after or 0.0, MAX_RETRY_AFTER))
     until = timezone.now() + timedelta(seconds=seconds)
     note(recipient, failures=failures, not_before=until, error=str(error)[:2_000])
     logger.warning(
@@ -102,10 +105,6 @@ def _pause_seconds(failures: int) -> float:
     doubled: float = first * 2 ** min(failures - 1, 20)
     # Only ever longer, so that many recipients do not come at once, nor more often.
     return min(doubled, LONGEST_PAUSE.total_seconds()) * random.uniform(1.0, 1.2)  # noqa: S311
-
-
-# Who asks for more than a day is asked again all the same.
-_MOST_SECONDS = 86_400.0
 
 
 def park(recipient: Recipient, error: EngineRefused) -> None:

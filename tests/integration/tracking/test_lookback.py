@@ -10,9 +10,11 @@ from django.db import models
 from django.utils import timezone
 
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import lookback
+from django_sitemaps_plus.tracking.noticing import notice
 from tests.integration.shop import START, limited, make_products
 from tests.testapp.models import Place, Product
 
@@ -64,6 +66,32 @@ def section(clock, publish):
 def update(number, moment, **fields):
     pk = Product.objects.order_by("pk")[number].pk
     Product.objects.filter(pk=pk).update(updated_at=moment, **fields)
+
+
+class TestOtherNews:
+    def test_an_edit_that_was_told_marks_its_page_once(self, section):
+        """By the signal, and not by its lastmod as well."""
+        product = Product.objects.order_by("pk")[4]
+        product.updated_at = NOW - MINUTE
+        product.save()
+        before = section.pages.get(number=2).wanted
+        notice(Section.objects.get(pk=section.pk), registry.get("products"), get_site())
+        assert section.pages.get(number=2).wanted == before + 1
+        assert recorded() == []
+
+    def test_an_update_right_after_the_news_is_found(self, section):
+        """The page was built in between, so the row that changed must count again."""
+        pk = Product.objects.order_by("pk")[4].pk
+        update(4, NOW - 3 * MINUTE)
+
+        def take_others():
+            update(4, NOW - 2 * MINUTE)
+            return [pk]
+
+        source = registry.get("products")
+        lookback.look_back(Section.objects.get(pk=section.pk), source, take_others)
+        assert dirty(section) == []
+        assert look(section) == [2]
 
 
 class TestFinding:
