@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
@@ -145,8 +146,13 @@ def _figures(subject: Subject, measured: list[list[float]]) -> Iterator[Figure]:
         yield Figure(
             name=contender.name,
             values=[turns[position] for turns in measured],
-            ratio=median([turns[0] / turns[position] for turns in measured]),
+            ratio=median([_ratio(turns[0], turns[position]) for turns in measured]),
         )
+
+
+def _ratio(first: float, other: float) -> float:
+    # A process may need no more memory than it had.
+    return first / other if other else math.inf
 
 
 def timed(
