@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, ClassVar, Literal
 
 from django.db.models import Model
@@ -14,7 +14,7 @@ from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
-from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 
 from .keyset import KeySpace
 from .tally import Tally
@@ -23,13 +23,16 @@ from .tally import Tally
 #: processor's cache, large enough that the work per chunk does not count.
 CHUNK_ROWS = 500
 
+#: Rows of a source that is paged by position; a generator without end has more.
+MAX_POSITIONS = 10_000_000
+
 
 class Source:
     """Says which entries a section has.
 
-    A subclass yields them from :meth:`entries`. Such a section is paged by position:
-    page two begins where page one is full. :class:`ModelSource` pages by key instead,
-    which costs less and keeps pages stable.
+    A subclass yields them from :meth:`entries`, up to 10,000,000. Such a section is
+    paged by position: page two begins where page one is full. :class:`ModelSource`
+    pages by key instead, which costs less and keeps pages stable.
 
     One instance serves every request and build, so it keeps no state of either.
 
@@ -157,10 +160,28 @@ def at_positions(rows: Iterable[Any], key_range: KeyRange) -> Iterator[Any]:
 
     Raises:
         StalePlanError: a bound is no position: the source had keys once.
+        SourceError: later, where there are more than MAX_POSITIONS.
     """
     low = position(key_range.low or "0")
-    high = None if key_range.high is None else position(key_range.high)
-    return islice(rows, low, high)
+    if key_range.high is not None:
+        return islice(rows, low, position(key_range.high))
+    remaining = iter(rows)
+    most = max(low, MAX_POSITIONS)
+    return chain(islice(remaining, low, most), _end_of(remaining))
+
+
+def _end_of(rows: Iterator[Any]) -> Iterator[Any]:
+    """Yield nothing.
+
+    Raises:
+        SourceError: there are more rows.
+    """
+    for _ in rows:
+        raise SourceError(
+            f"there are more than {MAX_POSITIONS:,} rows without keys. Does the "
+            "generator end? So many rows need a model and its key."
+        )
+    yield from ()
 
 
 def position(bound: str) -> int:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus import ViewSource, notify_changed
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.sources import base
 from tests.testapp.models import Product
 
 from .defects import HARMLESS, LOCATIONS, VALUES
@@ -145,6 +148,38 @@ def collapse() -> None:
     Product.objects.filter(pk__gte=50 * STEP).delete()
     add_quietly([10**6], "other")
     notify_changed(Product.objects.filter(pk=10**6))
+
+
+class EndlessSource(ViewSource):
+    """Lists three pages, until its generator forgets to end."""
+
+    has_end = True
+
+    def items(self) -> Iterator[str]:
+        """Yield paths."""
+        for number in count():
+            if self.has_end and number == 3:
+                return
+            yield f"/{number}/"
+
+    def location(self, item: str) -> str:
+        """Return the path itself."""
+        return item
+
+
+def test_a_generator_that_never_ends_keeps_what_there_was(sections, monkeypatch):
+    """The build says so and goes on with the others."""
+    monkeypatch.setattr(base, "MAX_POSITIONS", 10_000)
+    add_quietly(range(0, GOOD * STEP, STEP))
+    sections.register("endless", EndlessSource)
+    sections.register("products", PlainSource)
+    refresh()
+    before = set(published_urls())
+    monkeypatch.setattr(EndlessSource, "has_end", False)
+    endless, others = refresh((), Options(replan=True)).sections
+    assert "more than 10,000 rows without keys" in endless.errors[0]
+    assert others.errors == []
+    assert set(published_urls()) == before
 
 
 class TestShrinkGuard:

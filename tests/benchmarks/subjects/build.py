@@ -28,7 +28,7 @@ def setting(rows: int) -> Iterator[list[Subject]]:
 def icv_setting(rows: int) -> Iterator[list[Subject]]:
     """Compare them with icv, of which one build takes half a minute."""
     yield [
-        _beside_icv(rows, 10_000, rounds=2),
+        _beside_icv(rows, 10_000, rounds=3),
         _beside_icv(rows, 50_000, rounds=1),
     ]
     unbuild()

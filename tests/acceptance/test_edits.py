@@ -1,0 +1,70 @@
+"""Edits of the example's tables reach its sitemaps, and cost what they touch."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from tests.acceptance.site import Answer, Site
+from tests.integration.documents import read_index, read_urlset
+
+INDEX = "/sitemap.xml"
+
+#: With SOAK set, all 234,908 cities.
+LOAD = ["--all"] if "SOAK" in os.environ else []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """Serve a site that is built."""
+    site = Site(tmp_path_factory.mktemp("edits"))
+    site.manage("migrate", "--verbosity", "0")
+    site.manage("load_atlas", "--verbosity", "0", *LOAD)
+    site.manage("build_sitemaps", "--verbosity", "0")
+    with site.served():
+        yield site
+    site.close()
+
+
+def published(site: Site) -> dict[str, Answer]:
+    """Return the index and all pages that it lists, by path."""
+    index = site.get(INDEX)
+    urls = read_index(index.content)
+    return {INDEX: index} | {
+        url.removeprefix(site.base_url): site.get(url) for url in urls
+    }
+
+
+def entries(answers: dict[str, Answer]) -> dict[str, set[str]]:
+    """Return the URLs of each page."""
+    return {
+        path: {entry.loc for entry in read_urlset(answer.content)}
+        for path, answer in answers.items()
+        if path != INDEX
+    }
+
+
+@pytest.mark.parametrize("how", ["rename", "update", "delete"])
+def test_an_edit_changes_the_pages_concerned(site: Site, how: str) -> None:
+    """And the index; every other page keeps its tag, and the set is the table's."""
+    before = published(site)
+    gone = json.loads(site.run("-m", "tests.acceptance.editing", how))
+    site.manage("build_sitemaps", "--verbosity", "0")
+    after = published(site)
+    gone_urls = {site.base_url + path for path in gone}
+    concerned = {path for path, urls in entries(before).items() if urls & gone_urls}
+    changed = {
+        path
+        for path in before.keys() | after.keys()
+        if path not in after
+        or path not in before
+        or before[path].headers["ETag"] != after[path].headers["ETag"]
+    }
+    assert changed == {INDEX, *concerned}
+    assert len(concerned) < len(before) - 1
+    found = set().union(*entries(after).values())
+    assert found == set(site.table())
+    assert not found & gone_urls
