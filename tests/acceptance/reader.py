@@ -1,0 +1,95 @@
+"""A crawler without pause: reads a site's whole set again and again, and checks it.
+
+Run as ``python -m tests.acceptance.reader http://localhost:8000``; it prints a line a
+round until it is stopped, and what was wrong with a file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import threading
+import urllib.error
+import urllib.request
+from typing import Any
+
+from lxml import etree
+
+from tests.integration.documents import read_index, read_urlset
+
+#: Seconds after which a server that does not answer has hung.
+HANG = 60
+
+
+class Reader:
+    """Reads every page that the index lists, as often as it can.
+
+    Attributes:
+        files: how many it has read.
+        rounds: how often it has read them all.
+        bad: what was wrong with which.
+        urls: those of the last round.
+    """
+
+    def __init__(self, base_url: str) -> None:
+        self.base_url = base_url
+        self.files = 0
+        self.rounds = 0
+        self.bad: list[str] = []
+        self.urls: set[str] = set()
+        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+    def read(self) -> None:
+        """Read the index, and every page that it lists."""
+        urls: set[str] = set()
+        for page in self._read(f"{self.base_url}/sitemap.xml", read_index):
+            urls.update([entry.loc for entry in self._read(page, read_urlset)])
+        self.urls = urls
+        self.rounds += 1
+
+    def _read(self, url: str, parse: Any) -> Any:
+        self.files += 1
+        try:
+            return parse(self._fetch(url))
+        except (
+            OSError,
+            AssertionError,
+            etree.XMLSyntaxError,
+            urllib.error.HTTPError,
+        ) as error:
+            self.bad.append(f"{url}: {type(error).__name__}: {error}")
+            return []
+
+    def _fetch(self, url: str) -> bytes:
+        request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})  # noqa: S310
+        with self._opener.open(request, timeout=HANG) as response:
+            content: bytes = response.read()
+            is_gzip = response.headers["Content-Encoding"] == "gzip"
+        return gzip.decompress(content) if is_gzip else content
+
+    def run(self, stop: threading.Event) -> None:
+        """Read until somebody says stop."""
+        while not stop.is_set():
+            self.read()
+
+
+def main(base_url: str) -> None:
+    """Read for ever, and print what was found."""
+    reader = Reader(base_url)
+    while True:
+        told = len(reader.bad)
+        reader.read()
+        lines = [
+            *reader.bad[told:],
+            f"round {reader.rounds}: {reader.files:,} files read, "
+            f"{len(reader.bad)} bad, {len(reader.urls):,} URLs",
+        ]
+        sys.stdout.write("\n".join([*lines, ""]))
+        sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    try:
+        main(sys.argv[1].rstrip("/"))
+    except KeyboardInterrupt:
+        sys.exit(0)

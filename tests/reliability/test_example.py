@@ -1,0 +1,133 @@
+"""The example project with its worker and beat commands, a reader, and kills."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.acceptance.reader import Reader
+from tests.acceptance.site import HANG, Site
+from tests.servers.programs import Program, wait_until
+from tests.servers.valkey import Valkey
+
+from .shop import IS_SOAK
+
+#: With SOAK set, all 234,908 cities.
+LOAD = ["--all"] if IS_SOAK else []
+
+#: Times that all cities change while somebody is killed.
+ROUNDS = 10 if IS_SOAK else 3
+
+
+@pytest.fixture
+def site(tmp_path: Path, valkey: Valkey) -> Iterator[Site]:
+    """Serve a site that knows a broker, and that nobody has built yet."""
+    site = Site(tmp_path)
+    site.environment["REDIS_URL"] = valkey.url
+    site.environment["CACHE_URL"] = valkey.url_of(1)
+    site.manage("migrate", "--verbosity", "0")
+    site.manage("load_atlas", "--verbosity", "0", *LOAD)
+    with site.served():
+        yield site
+    site.close()
+
+
+def program(site: Site, name: str, *options: str) -> Program:
+    """Return a worker or a beat, as the Makefile runs them."""
+    directory = site.directory / f"{name}-{random.getrandbits(32):08x}"
+    directory.mkdir()
+    command = [sys.executable, "-m", "celery", "-A", "example_project.worker", name]
+    return Program(
+        [*command, "--loglevel", "INFO", *options],
+        directory=directory,
+        environment=site.environment,
+    )
+
+
+def start_worker(site: Site) -> Program:
+    """Start one more worker."""
+    worker = program(site, "worker", "--hostname", f"worker-{random.getrandbits(32)}@h")
+    worker.start(lambda: " ready." in worker.printed())
+    return worker
+
+
+@contextmanager
+def at_work(site: Site) -> Iterator[list[Program]]:
+    """Run two workers and a beat; give the workers."""
+    schedule = site.directory / "beat-schedule"
+    beat = program(site, "beat", "--schedule", str(schedule))
+    with ExitStack() as stack:
+        workers = [start_worker(site) for _ in range(2)]
+        stack.callback(lambda: [worker.kill() for worker in workers])
+        beat.start(lambda: "beat: Starting" in beat.printed())
+        stack.callback(beat.kill)
+        yield workers
+
+
+@contextmanager
+def reading(site: Site) -> Iterator[Reader]:
+    """Let a reader crawl without pause."""
+    reader, stop = Reader(site.base_url), threading.Event()
+    thread = threading.Thread(target=reader.run, args=(stop,), daemon=True)
+    thread.start()
+    try:
+        yield reader
+    finally:
+        stop.set()
+        thread.join(HANG)
+
+
+def pages(site: Site, condition: str) -> int:
+    """Return how many pages of cities there are of which a condition holds."""
+    sql = f"SELECT count(*) FROM sitemaps_plus_page WHERE entries > 10 AND {condition}"  # noqa: S608
+    with closing(sqlite3.connect(site.directory / "db.sqlite3", HANG)) as connection:
+        found: int = connection.execute(sql).fetchone()[0]
+    return found
+
+
+def is_done(site: Site) -> bool:
+    """Return whether all that lists something is built, the index too."""
+    return pages(site, "1") > 0 and not pages(site, "wanted > built")
+
+
+def change_all(site: Site) -> None:
+    """Give every city another slug, without a signal."""
+    sql = "UPDATE atlas_city SET slug = slug || '-x', updated_at = datetime('now')"
+    path = site.directory / "db.sqlite3"
+    with closing(sqlite3.connect(path, HANG)) as connection, connection:
+        connection.execute(sql)
+
+
+def test_a_reader_sees_no_bad_file_while_workers_and_the_broker_die(
+    site: Site, valkey: Valkey, figures: Callable[..., None]
+) -> None:
+    """And in the end the set is what the tables hold."""
+    with reading(site) as reader, at_work(site) as workers:
+        wait_until(lambda: is_done(site), "the first build", HANG)
+        for turn in range(ROUNDS):
+            change_all(site)
+            wait_until(lambda: pages(site, "wanted > built"), "it is noticed", HANG)
+            workers.pop(0).kill()
+            if turn % 2:
+                valkey.restart()
+            workers.append(start_worker(site))
+            wait_until(lambda: is_done(site), "all is built", HANG)
+        before = reader.rounds
+        wait_until(lambda: reader.rounds >= before + 2, "it is read", HANG)
+    figures(
+        "workers of the example",
+        seed="none",
+        points=reader.files,
+        kills=ROUNDS,
+        lost=len(set(site.table()) ^ reader.urls),
+        bad=len(reader.bad),
+    )
+    assert reader.bad == []
+    assert reader.urls == set(site.table())
