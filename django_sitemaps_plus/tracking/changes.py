@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from itertools import islice
 from typing import Any
 
 from django.apps import apps
@@ -24,6 +25,10 @@ from .saves import note_saves
 
 #: Changes that are read, located and deleted together.
 BATCH_CHANGES = 1_000
+
+#: Rows of related objects that are located one by one; more make all pages dirty. They
+#: are held in memory, and spread over a section they would reach most pages anyway.
+MAX_RELATED = 30_000
 
 
 def take_changes(section: Section, source: Source) -> Collection[Any]:
@@ -67,18 +72,17 @@ def count_changes(section: str) -> int:
 
 def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
     space = source.key_space()
-    kinds = {change.kind for change in changes}
     try:
         if space is None:
             raise StalePlanError("it has no keys")
-        keys, ranges = _named(source, space, changes)
+        keys, ranges, is_all = _named(source, space, changes)
     except _OTHER_PLAN:
         mark_all(section)
         delete_changes(changes)
         return ()
     if getattr(source, "announce_saves", False):
         note_saves(section, space, keys, ranges, changes[0].at)
-    if Change.Kind.AUDIT in kinds:
+    if is_all:
         mark_all(section)
         delete_changes(changes)
         return ()
@@ -100,8 +104,8 @@ def take_saves(section: Section, source: Source) -> None:
         while batch := _read(section, source, alias):
             with suppress(*_OTHER_PLAN):
                 if space is not None:
-                    named = _named(source, space, batch)
-                    note_saves(section, space, *named, batch[0].at)
+                    keys, ranges, _ = _named(source, space, batch)
+                    note_saves(section, space, keys, ranges, batch[0].at)
             if not _delete_unplanned(section, batch):
                 return  # a build is to see them
 
@@ -119,25 +123,34 @@ def _delete_unplanned(section: Section, changes: list[Change]) -> bool:
 
 def _named(
     source: Source, space: KeySpace, changes: Sequence[Change]
-) -> tuple[list[Any], list[tuple[Any, Any]]]:
-    """Return the keys, and the ranges of keys, that changes name."""
+) -> tuple[list[Any], list[tuple[Any, Any]], bool]:
+    """Return the keys and the ranges of keys that changes name.
+
+    And whether there are other rows, which nobody knows or which are too many.
+    """
+    by_kind: dict[str, list[Change]] = {}
+    for change in changes:
+        by_kind.setdefault(change.kind, []).append(change)
+    keys = [space.value(change.low) for change in by_kind.get(Change.Kind.KEY, ())]
     ranges = [
         (space.value(change.low), space.value(change.high))
-        for change in changes
-        if change.kind == Change.Kind.RANGE
+        for change in by_kind.get(Change.Kind.RANGE, ())
     ]
-    return list(_keys(source, space, changes)), ranges
+    related = by_kind.get(Change.Kind.RELATED, ())
+    found = list(islice(_concerned(source, space, related), MAX_RELATED + 1))
+    if len(found) > MAX_RELATED:
+        return keys, ranges, True
+    return keys + found, ranges, Change.Kind.AUDIT in by_kind
 
 
-def _keys(source: Source, space: KeySpace, changes: Iterable[Change]) -> Iterator[Any]:
-    """Yield the keys of rows that changed, or that a related change concerns."""
-    related: dict[str, set[str]] = {}
+def _concerned(
+    source: Source, space: KeySpace, changes: Iterable[Change]
+) -> Iterator[Any]:
+    """Yield the keys of the rows that related objects concern."""
+    by_path: dict[str, set[str]] = {}
     for change in changes:
-        if change.kind == Change.Kind.KEY:
-            yield space.value(change.low)
-        elif change.kind == Change.Kind.RELATED:
-            related.setdefault(change.high, set()).add(change.low)
-    for path, pks in related.items():
+        by_path.setdefault(change.high, set()).add(change.low)
+    for path, pks in by_path.items():
         yield from _related_keys(source, space, path, pks)
 
 
@@ -158,6 +171,8 @@ def _related_keys(
         found = rows.filter(**{f"{path}__pk__in": pks}).values_list(
             space.key, flat=True
         )
-    for key in found.distinct().iterator(2_000):
+    # Some databases send all rows at once, so the query itself must end. In no order:
+    # the rows would all have to be sorted first.
+    for key in found.order_by().distinct()[: MAX_RELATED + 1].iterator(2_000):
         if key is not None:
             yield key

@@ -240,7 +240,7 @@ def look_at_times(section: Section, source: Source) -> int:
     """Mark the pages of rows that have entered or left the queryset by the clock.
 
     Returns:
-        How many rows were found.
+        How many rows were found, as far as they were taken one by one.
     """
     if not isinstance(source, ModelSource) or not (source.starts or source.ends):
         return 0
@@ -250,8 +250,10 @@ def look_at_times(section: Section, source: Source) -> int:
     keys: list[Any] = []
     if since is not None and space is not None:
         crossed = _crossed(source, since, now)
-        keys = list(crossed.values_list(source.key, flat=True))
-        if keys:
+        keys = list(crossed.values_list(source.key, flat=True)[: MAX_ROWS + 1])
+        if len(keys) > MAX_ROWS:
+            mark_all(section)
+        elif keys:
             mark_keys(section, space, keys)
     # Marked first: a crash in between marks twice.
     Section.objects.filter(pk=section.pk).update(looked_at=now)

@@ -16,7 +16,8 @@ from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import changes, recording
 from tests.integration.shop import limited, make_products, product_urls
-from tests.testapp.models import Product
+from tests.integration.tracking.rows import BookSource, make_books
+from tests.testapp.models import Author, Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -80,6 +81,24 @@ class TestAnnounceSaves:
         notify_changed(Product.objects.filter(pk__lte=products[7].pk))
         refresh()
         assert told() == product_urls(range(8))
+
+
+def test_rows_of_a_related_save_are_told_unless_they_are_too_many(
+    recording, publish, monkeypatch
+):
+    """Beyond that only those that were saved themselves, and what pages show."""
+    author = Author.objects.create(name="one")
+    books = make_books(author, 4)
+    declared = {"announce_saves": True, "watch": {Author: "book"}}
+    publish(type("Announced", (BookSource,), declared))
+    counts = []
+    for most in (4, 3):
+        monkeypatch.setattr(changes, "MAX_RELATED", most)
+        author.save()
+        books[2].save()
+        refresh()
+        counts.append(len(told()))
+    assert counts == [4, 1]
 
 
 def test_without_it_such_a_save_is_not_told(recording, publish):

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
 from django.db.models import Count, Max
+from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking import changes
 from tests.testapp.models import Author, Book, Country, Tag, Town
 
 from .rows import BookSource, dirty, keys, make_books, recorded
@@ -105,6 +109,33 @@ class TestAuthors:
         assert noticed(section, Watching()) == []
         assert recorded() == []
 
+    @pytest.mark.parametrize("source", [Watching, Dated])
+    @pytest.mark.parametrize(("most", "pages"), [(10, [1, 2]), (9, [1, 2, 3, 4])])
+    def test_more_rows_than_are_located_mark_the_section(
+        self, publish, library, monkeypatch, source, most, pages
+    ):
+        """They are not even read: one save may concern millions."""
+        monkeypatch.setattr(changes, "MAX_RELATED", most)
+        section = publish(source)
+        library[0].save()
+        assert noticed(section, source()) == pages
+        assert recorded() == []
+
+    def test_many_related_objects_together_are_too_many(
+        self, publish, library, monkeypatch
+    ):
+        """What counts is the sum of a batch, by whatever paths its rows are found."""
+        monkeypatch.setattr(changes, "MAX_RELATED", 15)
+        section = publish(type("Both", (Dated, Watching), {}))
+        one, _, two, _ = library
+        one.save()
+        two.save()
+        with CaptureQueriesContext(connection) as queries:
+            assert noticed(section, registry.get("products")) == [1, 2, 3, 4]
+        reads = [q["sql"] for q in queries if "testapp_book" in q["sql"]]
+        assert reads
+        assert all("LIMIT 16" in sql for sql in reads)
+
     def test_a_foreign_key_to_another_column(self, publish):
         """A change holds the primary key, which is not what the rows hold."""
         country = Country.objects.create(code="fr", name="weekly")
@@ -128,9 +159,7 @@ class TestAuthors:
 
 def noticed(section, source):
     """Return the pages that the recorded changes alone make dirty."""
-    from django_sitemaps_plus.tracking.changes import take_changes
-
-    take_changes(section, source)
+    changes.take_changes(section, source)
     return dirty(section)
 
 
@@ -190,10 +219,7 @@ class TestManyToMany:
         tag = Tag.objects.create(name="t")
         section = publish(type("TagSource", (BookSource,), declared))
         library[1][0].tags.add(tag)
-        from django_sitemaps_plus.registry import registry
-        from django_sitemaps_plus.tracking.changes import take_changes
-
-        take_changes(section, registry.get("products"))
+        changes.take_changes(section, registry.get("products"))
         assert dirty(section) == [1]
 
 

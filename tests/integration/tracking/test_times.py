@@ -93,6 +93,22 @@ def test_only_the_page_of_the_row_is_marked(clock, publish):
     assert marked == [[], [2], []]
 
 
+@pytest.mark.parametrize(("most", "pages"), [(2, [1]), (1, [1, 2])])
+def test_more_rows_than_are_located_mark_the_section(
+    clock, publish, monkeypatch, most, pages
+):
+    """They are not even read: at midnight there may be millions."""
+    monkeypatch.setattr(lookback, "MAX_ROWS", most)
+    events = make_events(6, starts_at=NOW - 5 * HOUR)
+    section = publish(Current, "events")
+    for event in events[:2]:
+        set_times(event, ends_at=NOW + HOUR)
+    clock.append(NOW + 2 * HOUR)
+    section = Section.objects.get(pk=section.pk)
+    lookback.look_at_times(section, registry.get("events"))
+    assert dirty(section) == pages
+
+
 def test_a_time_between_two_refreshes_is_not_lost(clock, publish, client):
     """However long nobody looked."""
     events = make_events(6)
