@@ -107,17 +107,28 @@ def _dependencies(
 
 
 def related_paths(source: ModelSource) -> dict[str, set[str]]:
-    """Return the relations that declared paths cross, with the columns at their end."""
+    """Return the relations that declared paths cross, with the columns at their end.
+
+    Those by which its rows are linked are among them: they decide whose rows these are.
+    """
     found: dict[str, set[str]] = {}
     for path in paths(source):
         names = path.split("__")
         model: Any = source.model
         for depth, name in enumerate(names[:-1], 1):
-            model = _related_model(model, name)
+            before, model = model, _related_model(model, name)
             if model is None or not _has_field(model, names[depth]):
                 break  # the rest is a transform or a lookup
-            found.setdefault("__".join(names[:depth]), set()).add(names[depth])
+            ends = {names[depth], *_linking(before._meta.get_field(name))}
+            found.setdefault("__".join(names[:depth]), set()).update(ends)
     return found
+
+
+def _linking(relation: Any) -> set[str]:
+    """Return the columns at the end of a relation that say to whom a row belongs."""
+    if relation.many_to_many:
+        return set()  # they are in a table of their own, which is heard
+    return {field.name for _, field in relation.get_joining_fields()}
 
 
 def _related_model(model: type[Model], name: str) -> Any:

@@ -156,6 +156,20 @@ class TestAuthors:
         library[1][0].save()
         assert recorded() == [("related", str(library[1][0].pk), "book")]
 
+    def test_a_row_behind_a_path_that_moves_is_heard(self, publish, library):
+        """The column that links it counts, for it is new on its author's page."""
+        _, books, two, _ = library
+        declared = {
+            "model": Author,
+            "limit": 1,
+            "location": Route("book-detail", slug="pk"),
+            "priority": Count("book__slug") * 0.0 + 0.5,
+        }
+        section = publish(type("AuthorSource", (BookSource,), declared))
+        books[0].author = two
+        books[0].save(update_fields=["author"])
+        assert noticed(section, registry.get("products")) == [2]
+
 
 def noticed(section, source):
     """Return the pages that the recorded changes alone make dirty."""
