@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
-from django.db.models import F, Model, Q, QuerySet, Subquery
+from django.db.models import F, GeneratedField, Model, Q, QuerySet, Subquery
 from django.db.models.expressions import Col, RawSQL
 from django.db.models.sql.query import Query
 from django.db.models.sql.where import ExtraWhere
@@ -73,25 +74,42 @@ def columns(source: Source) -> frozenset[str] | None:
     """
     if not isinstance(source, ModelSource) or source.uses_instances:
         return None
-    names = _names(source.model, _declared(source))
     try:
         queried = _query_names(source.get_queryset())
     except Exception:  # noqa: BLE001 - the user's code, and perhaps no table yet
         return None
-    if names is None or queried is None:
+    if queried is None:
         return None
-    return frozenset(names | queried | {source.key})
+    return own_fields(source.model, chain(_declared(source), queried, [source.key]))
 
 
-def _names(model: type[Model], found: Iterator[str | None]) -> set[str] | None:
-    fields = {field.name for field in model._meta.get_fields()} | {"pk"}
+def own_fields(
+    model: type[Model], found: Iterable[str | None]
+) -> frozenset[str] | None:
+    """Return the fields of a model with which paths begin; None if one is unknown.
+
+    With a generated column go those that it is computed from: a save names these.
+    """
+    fields: dict[str, Any] = {"pk": None}
+    fields |= {field.name: field for field in model._meta.get_fields()}
     names = set()
-    for path in found:
+    for path in _with_generated(fields, found):
         if path is None:
             return None
         names.add(path.split("__")[0])
     # An annotation of the queryset: its own fields are in the query.
-    return names & fields
+    return frozenset(names & fields.keys())
+
+
+def _with_generated(
+    fields: Mapping[str, Any], found: Iterable[str | None]
+) -> Iterator[str | None]:
+    for path in found:
+        yield path
+        field = fields.get(path.split("__")[0]) if path else None
+        if isinstance(field, GeneratedField):
+            expression = field.expression  # type: ignore[attr-defined]  # not in the stubs
+            yield from _with_generated(fields, _paths_in(expression))
 
 
 def _query_names(queryset: QuerySet[Any]) -> set[str] | None:

@@ -13,7 +13,7 @@ from django.db.models import Model
 
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, Source
-from django_sitemaps_plus.sources.dependencies import columns, paths
+from django_sitemaps_plus.sources.dependencies import columns, own_fields, paths
 
 Columns = Callable[[], frozenset[str] | None]
 
@@ -103,7 +103,8 @@ def _dependencies(
     for related, path in source.watch.items():
         yield related, f"{related._meta.label}:{path}", every_column
     for path, names in related_paths(source).items():
-        yield path_model(model, path), path, partial(frozenset, names)
+        end = path_model(model, path)
+        yield end, path, cache(partial(own_fields, end, names))
 
 
 def related_paths(source: ModelSource) -> dict[str, set[str]]:

@@ -59,3 +59,20 @@ class Town(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+
+class Post(models.Model):
+    """A column that the database computes, of which a save names only the sources."""
+
+    country = models.ForeignKey(Country, models.CASCADE, null=True)
+    slug = models.SlugField(max_length=80)
+    published_at = models.DateTimeField(null=True)
+    visits = models.IntegerField(default=0)
+    is_live = models.GeneratedField(
+        expression=models.Q(published_at__isnull=False),
+        output_field=models.BooleanField(),
+        db_persist=True,
+    )
+
+    def __str__(self) -> str:
+        return self.slug

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from django.db.models import Case, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Lower, Now
 
@@ -11,11 +11,13 @@ from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
 from tests.integration.shop import limited, make_products
-from tests.testapp.models import Book, Product
+from tests.testapp.models import Book, Country, Post, Product
 
-from .rows import keys, make_product, page_of, recorded
+from .rows import BookSource, keys, make_product, page_of, recorded
 
 pytestmark = pytest.mark.django_db
+
+POSTS = {"model": Post, "location": Route("book-detail", slug="pk")}
 
 SOME_BOOK = Book.objects.filter(slug=OuterRef("slug"))
 
@@ -186,6 +188,39 @@ def test_a_row_enters_and_leaves_by_the_filters_column_alone(publish):
         refresh()
         totals.append(page_of(section, 1).entries)
     assert totals == [2, 3]
+
+
+LIVE = Case(When(is_live=True, then=Value(0.9)), default=Value(0.1))
+
+
+@pytest.mark.parametrize(
+    "declared",
+    [
+        {"get_queryset": lambda self: Post.objects.filter(is_live=True)},
+        {"get_queryset": lambda self: Post.objects.alias(x=F("is_live")).filter(x=1)},
+        {"priority": LIVE},
+    ],
+    ids=["filter", "alias", "declared"],
+)
+def test_what_a_generated_column_is_computed_from_counts(sections, planned, declared):
+    """A save names these alone, and no other column for it."""
+    sections.register("posts", type("PostSource", (BookSource,), POSTS | declared))
+    post = Post.objects.bulk_create([Post(slug="one")])[0]
+    post.save(update_fields=["visits"])
+    assert recorded() == []
+    post.save(update_fields=["published_at"])
+    assert recorded() == keys(post)
+
+
+def test_a_generated_column_behind_a_relation(sections, planned):
+    """It is the other model's save that counts then."""
+    declared = {"model": Country, "priority": Count("post__is_live") * 0.0 + 0.5}
+    sections.register("countries", type("S", (BookSource,), POSTS | declared))
+    post = Post.objects.bulk_create([Post(slug="one")])[0]
+    post.save(update_fields=["visits"])
+    assert recorded() == []
+    post.save(update_fields=["published_at"])
+    assert recorded() == [("related", str(post.pk), "post")]
 
 
 def test_a_change_that_is_on_no_page_leaves_the_page_as_it_was(publish, client):
