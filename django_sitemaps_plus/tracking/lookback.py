@@ -24,6 +24,10 @@ from .marking import mark_all, mark_keys
 #: than one that stamped its rows after it.
 OVERLAP = timedelta(minutes=10)
 
+#: How far before the last look at times the next one begins: the clock of a database or
+#: of another worker may be so far behind, and have left the row as it was.
+CLOCK_OVERLAP = timedelta(minutes=1)
+
 #: Rows that a look-back takes one by one; more make the whole section dirty.
 MAX_ROWS = 10_000
 
@@ -239,6 +243,8 @@ def _as_naive(moment: datetime) -> datetime:
 def look_at_times(section: Section, source: Source) -> int:
     """Mark the pages of rows that have entered or left the queryset by the clock.
 
+    One that has within the last minute is marked again, and then built as it was.
+
     Returns:
         How many rows were found, as far as they were taken one by one.
     """
@@ -249,7 +255,7 @@ def look_at_times(section: Section, source: Source) -> int:
     space = source.key_space()
     keys: list[Any] = []
     if since is not None and space is not None:
-        crossed = _crossed(source, since, now)
+        crossed = _crossed(source, since - CLOCK_OVERLAP, now)
         keys = list(crossed.values_list(source.key, flat=True)[: MAX_ROWS + 1])
         if len(keys) > MAX_ROWS:
             mark_all(section)

@@ -75,7 +75,7 @@ def test_a_row_enters_and_leaves_by_the_clock(clock, publish, client):
 
 
 def test_only_the_page_of_the_row_is_marked(clock, publish):
-    """Each time once, and nothing before it has come."""
+    """Nothing before it has come, nor once it is past the overlap."""
     events = make_events(6)
     for event in events:
         set_times(event, starts_at=NOW - 5 * HOUR, ends_at=None)
@@ -84,13 +84,13 @@ def test_only_the_page_of_the_row_is_marked(clock, publish):
     assert (first, second) == (None, str(events[3].pk))
     set_times(events[4], ends_at=NOW + HOUR)
     marked = []
-    for hours in (0.5, 1, 1.5):
+    for hours in (0.5, 1, 1.5, 2):
         clock.append(NOW + hours * HOUR)
         section = Section.objects.get(pk=section.pk)
         lookback.look_at_times(section, registry.get("events"))
         marked.append(dirty(section))
         section.pages.update(wanted=100, built=100)
-    assert marked == [[], [2], []]
+    assert marked == [[], [2], [2], []]
 
 
 @pytest.mark.parametrize(("most", "pages"), [(2, [1]), (1, [1, 2])])
@@ -118,6 +118,40 @@ def test_a_time_between_two_refreshes_is_not_lost(clock, publish, client):
     clock.append(NOW + timedelta(days=90))
     refresh()
     assert "event-5" in listed(client)
+
+
+@pytest.mark.parametrize("seconds", [5, 50])
+def test_a_clock_ahead_of_the_databases_loses_no_row(
+    clock, publish, client, monkeypatch, seconds
+):
+    """The first look builds the page as it was; one that comes later finds the row."""
+    ahead = timedelta(seconds=seconds)
+
+    def by_the_database(self):
+        return Event.objects.filter(starts_at__lte=clock[-1] - ahead)
+
+    events = make_events(3, starts_at=NOW - HOUR)
+    set_times(events[1], starts_at=NOW + HOUR)
+    publish(type("Behind", (Current,), {"get_queryset": by_the_database}), "events")
+    seen = []
+    for moment in (HOUR, HOUR + ahead, 2 * HOUR):
+        clock.append(NOW + moment)
+        refresh()
+        seen.append("event-1" in listed(client))
+    assert seen == [False, True, True]
+
+
+def test_a_row_is_looked_at_again_for_a_minute_at_most(clock, publish, client):
+    """Its page is rendered for it, and neither stored nor dated anew."""
+    events = make_events(3, starts_at=NOW - HOUR)
+    set_times(events[1], starts_at=NOW + HOUR)
+    publish(Current, "events")
+    done = []
+    for seconds in (0, 30, 60, 90):
+        clock.append(NOW + HOUR + timedelta(seconds=seconds))
+        [report] = refresh().sections
+        done.append((report.rendered, report.stored))
+    assert done == [(1, 1), (1, 0), (1, 0), (0, 0)]
 
 
 def test_a_look_that_fails_is_taken_again(clock, publish, monkeypatch):
