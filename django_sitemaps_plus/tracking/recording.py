@@ -29,6 +29,9 @@ SINGLE_KEYS = 1_000
 #: Rows of a range that notify_changed() records.
 RANGE_KEYS = 500
 
+#: Changes of one statement; databases limit its values, the strictest to 999.
+ROWS_PER_INSERT = 200
+
 Row = tuple[str, str, str, str]  # section, kind, low, high
 
 #: Sections that have a plan, as far as this process knows; a plan never goes.
@@ -127,7 +130,7 @@ def insert(using: str, rows: Iterable[Row]) -> None:
     """Insert changes of sections that have a plan, or all if engines are told of them.
 
     In a transaction this is a savepoint, so that an error of ours leaves the user's
-    own work alone; in autocommit it is a statement of its own.
+    own work alone; in autocommit it is a statement of its own, or some if many.
     """
     rows = [row for row in rows if _is_read(row[0])]
     if not rows:
@@ -161,13 +164,14 @@ def _execute(connection: Any, rows: Sequence[Row]) -> None:
     # By hand: an ORM insert takes longer than the save that it belongs to may cost.
     quote = connection.ops.quote_name
     columns = ", ".join([quote(name) for name in ("section", "kind", "low", "high")])
-    places = ", ".join(["(%s, %s, %s, %s)"] * len(rows))
-    table = quote(Change._meta.db_table)
+    into = f"INSERT INTO {quote(Change._meta.db_table)} ({columns}) VALUES "  # noqa: S608 - our names
     with connection.cursor() as cursor:
-        cursor.execute(
-            f"INSERT INTO {table} ({columns}) VALUES {places}",  # noqa: S608 - our names
-            [value for row in rows for value in row],
-        )
+        for first in range(0, len(rows), ROWS_PER_INSERT):
+            part = rows[first : first + ROWS_PER_INSERT]
+            cursor.execute(
+                into + ", ".join(["(%s, %s, %s, %s)"] * len(part)),
+                [value for row in part for value in row],
+            )
 
 
 def _is_read(section: str) -> bool:

@@ -11,6 +11,7 @@ import pytest
 from django.db import connection, models
 
 from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.sources import keyset
 from django_sitemaps_plus.sources.keyset import KeySpace
 from django_sitemaps_plus.tracking import marking
 from django_sitemaps_plus.tracking.marking import owners
@@ -179,6 +180,18 @@ class TestCosts:
         with django_assert_num_queries(1):
             assert space.ascends([str(bound) for bound in bounds])
         assert not space.ascends([str(bounds[1]), str(bounds[0])])
+
+    def test_more_bounds_than_a_query_may_hold_are_asked_in_parts(
+        self, space, bounds, monkeypatch, django_assert_num_queries
+    ):
+        """Two that have changed places are found, at the end of a part as well."""
+        monkeypatch.setattr(keyset, "BOUNDS_AT_ONCE", 10)
+        texts = [str(bound) for bound in bounds[:35]]
+        with django_assert_num_queries(4):
+            assert space.ascends(texts)
+        for at in (9, 10, 11, 33):
+            swapped = [*texts[:at], texts[at + 1], texts[at], *texts[at + 2 :]]
+            assert not space.ascends(swapped)
 
 
 def test_bounds_of_another_type_are_refused(keyed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from django.db import connections
+from django.db import connection, connections
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.refresh import refresh
@@ -47,6 +47,28 @@ class TestNotifyChanged:
         assert notify_changed(rows) == 3
         assert {kind for kind, _, _ in recorded()} == {"range"}
         assert take(section) == [2, 3, 4, 5]
+
+    def test_no_statement_has_more_values_than_databases_take(
+        self, publish, monkeypatch
+    ):
+        """However many rows it is told of; no database takes fewer than 999."""
+        monkeypatch.setattr(recording, "RANGE_KEYS", 1)
+        made = make_products(recording.SINGLE_KEYS)
+        section = publish(limited(500))
+        counts = []
+
+        def count(execute, sql, params, many, context):
+            counts.append(len(params or ()))
+            return execute(sql, params, many, context)
+
+        with connection.execute_wrapper(count):
+            assert notify_changed(Product.objects.all()) == len(made)
+            monkeypatch.setattr(recording, "SINGLE_KEYS", 1)
+            assert notify_changed(Product.objects.all()) == len(made)
+        assert max(counts) <= 999
+        kinds = [kind for kind, _, _ in recorded()]
+        assert kinds.count("key") == kinds.count("range") == len(made)
+        assert take(section) == [1, 2]
 
     def test_no_rows_record_nothing(self, publish):
         """An empty queryset tells of nothing."""
