@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from django.dispatch import Signal
 
-#: A page was published. Arguments: ``section`` (its name), ``number``, ``entries``.
+#: A page was published. Arguments: ``section`` (its name), ``number``, ``entries`` and
+#: ``url`` (its own).
 page_built = Signal()
 
 #: A build has ended. Argument: ``report``, a ``BuildReport``.

@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand
 
 import django_sitemaps_plus
 from django_sitemaps_plus import exceptions, testing, urls
+from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.conf import SETTING, AppSettings
 from django_sitemaps_plus.models import (
     Change,
@@ -117,6 +118,21 @@ def check_ids() -> set[str]:
     return found
 
 
+def sent() -> dict[str, set[str]]:
+    """Return the arguments that each of our signals is sent with."""
+    found = {}
+    for path in (PACKAGE / "building").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr == "send_robust"
+            ):
+                names = {str(keyword.arg) for keyword in node.keywords}
+                found[ast.unparse(node.func.value)] = names - {"sender"}
+    return found
+
+
 def load_command(name: str) -> BaseCommand:
     """Return a command of the package."""
     module = f"django_sitemaps_plus.management.commands.{name}"
@@ -170,6 +186,26 @@ class TestReference:
         table = part("commands", name).partition("\n### ")[0]
         own = arguments(load_command(name)) - arguments(BaseCommand())
         assert set(_ROW.findall(table)) == own
+
+    def test_the_report_of_a_build_is_documented(self):
+        """Each key that `build_sitemaps --json` prints is in a table, in no order."""
+        _, _, report = part("commands", "build_sitemaps").partition("### The report")
+        fields = [*dataclasses.fields(BuildReport), *dataclasses.fields(SectionReport)]
+        tables = report.partition("\n### ")[0]
+        assert {field.name for field in fields} == codes(tables) - {
+            "--json",
+            "null",
+            '""',
+        }
+
+    def test_signals_are_documented_with_their_arguments(self):
+        """The row of a signal names what it is sent with, and nothing else."""
+        said = {
+            cells[1]: set(_CODE.findall(cells[3]))
+            for line in text_of("signals").splitlines()
+            if len(cells := line.split("|")) == 5 and "`" in cells[1]
+        }
+        assert said == {f" `{name}` ": names for name, names in sent().items()}
 
     def test_errors_are_all_documented(self):
         """Each public error is a heading, and each heading but the last an error."""
