@@ -84,6 +84,9 @@ class CompiledRoute:
     #: Whether some pattern has the right arguments; their values may still not fit.
     can_match = True
 
+    #: The patterns behind it, as far as they are known: others make other URLs.
+    patterns: tuple[tuple[str, str], ...] = ()
+
     def __init__(self, name: str, arguments: Sequence[str]) -> None:
         self.name = name
         self.arguments = tuple(arguments)
@@ -173,6 +176,7 @@ class _PatternRoute(CompiledRoute):
         super().__init__(name, arguments)
         self._candidates = candidates
         self.can_match = bool(candidates)
+        self.patterns = tuple([(found.template, found.pattern) for found in candidates])
         if candidates:
             self.fast = _fast_route(candidates[0], self.arguments)
 

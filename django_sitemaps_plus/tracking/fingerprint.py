@@ -17,6 +17,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.renderers import RENDERER_VERSION
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
+from django_sitemaps_plus.sources.route import Route
 
 from .marking import mark_all
 
@@ -53,9 +54,10 @@ def check_fingerprint(section: Section, source: Source, site: Site) -> bool:
 def fingerprint(source: Source, site: Site) -> str:
     """Return a hash of all that decides how the rows of a source are rendered.
 
-    It covers declarations and methods of the class, the compiled query, the languages,
-    the origin and our renderer. Dates in the query are left out, since a filter by the
-    present time would never be the same.
+    It covers declarations and methods of the class, the compiled query, the URL
+    patterns of a declared route, the languages, the origin and our renderer. Of an
+    object's ``get_absolute_url()`` it knows the code, not what that calls. Dates in the
+    query are left out, since a filter by the present time would never be the same.
     """
     digest = hashlib.sha256()
     for part in _parts(source, site):
@@ -75,6 +77,8 @@ def _parts(source: Source, site: Site) -> Iterator[str]:
         yield from _members(getattr(given, "__dict__", {}))
     if isinstance(source, ModelSource):
         yield _query_words(source.queryset())
+        if source.location is None:
+            yield _words(getattr(source.model, "get_absolute_url", None))
 
 
 def _members(members: Any) -> Iterator[str]:
@@ -90,6 +94,8 @@ def _words(value: Any) -> str:
         return _code_words(code)
     if isinstance(value, type) and issubclass(value, Model):
         return value._meta.label
+    if isinstance(value, Route):
+        return _ADDRESS.sub("", f"{value!r} {value.compile().patterns}")
     if isinstance(value, QuerySet):
         return _query_words(value)  # its repr() would read rows
     if isinstance(value, set | frozenset):

@@ -191,6 +191,14 @@ def test_it_is_the_same_in_every_process():
     assert len(found) == 1
 
 
+def test_the_code_of_get_absolute_url_counts_where_it_is_asked(monkeypatch):
+    """It says where each row is found."""
+    asked, declared = words({"location": None}), words({})
+    monkeypatch.setattr(Product, "get_absolute_url", lambda self: f"/p/{self.slug}/")
+    assert words({"location": None}) != asked
+    assert words({}) == declared
+
+
 class TestDeploys:
     @pytest.fixture
     def section(self, publish):
@@ -279,6 +287,25 @@ class TestDeploys:
         assert get_site().origin == "https://new.example"
         assert refresh().sections[0].stored == 2
         assert b"https://new.example/" in client.get("/sitemap-products-1.xml").content
+
+    def test_a_changed_url_pattern_is_published_unannounced(
+        self, section, client, settings
+    ):
+        """The declared route leads elsewhere, for every row."""
+        heard = []
+
+        def hear(announce, added, removed, **kwargs):
+            heard.append((announce, len(added), len(removed)))
+
+        urls_changed.connect(hear)
+        try:
+            settings.ROOT_URLCONF = "tests.integration.urls_other"
+            assert refresh().sections[0].stored == 2
+        finally:
+            urls_changed.disconnect(hear)
+        assert heard == [(False, 3, 3), (False, 3, 3)]
+        assert b"/other/" in client.get("/sitemap-products-1.xml").content
+        assert refresh().sections[0].rendered == 0
 
     def test_a_refresh_without_a_deploy_marks_nothing(self, section):
         """The stored fingerprint is the present one."""
