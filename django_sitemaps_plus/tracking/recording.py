@@ -132,7 +132,9 @@ def insert(using: str, rows: Iterable[Row]) -> None:
     In a transaction this is a savepoint, so that an error of ours leaves the user's
     own work alone; in autocommit it is a statement of its own, or some if many.
     """
-    rows = [row for row in rows if _is_read(row[0])]
+    rows = list(rows)
+    read = {section for section in {row[0] for row in rows} if _is_read(section)}
+    rows = [row for row in rows if row[0] in read]
     if not rows:
         return
     with savepoint(using):

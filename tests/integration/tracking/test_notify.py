@@ -70,6 +70,16 @@ class TestNotifyChanged:
         assert kinds.count("key") == kinds.count("range") == len(made)
         assert take(section) == [1, 2]
 
+    def test_a_section_that_is_not_built_is_asked_for_once(
+        self, sections, django_assert_max_num_queries
+    ):
+        """An import before the first build asks no more for having more rows."""
+        sections.register("products", limited(3))
+        make_products(20)
+        with django_assert_max_num_queries(4):
+            notify_changed(Product.objects.all())
+        assert recorded() == []
+
     def test_no_rows_record_nothing(self, publish):
         """An empty queryset tells of nothing."""
         publish(ProductSource)
