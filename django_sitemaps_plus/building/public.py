@@ -15,7 +15,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import LostObjectError
 from django_sitemaps_plus.models import INDEX, Page, State
 from django_sitemaps_plus.statements import fetch
-from django_sitemaps_plus.storage import deferred_flush, delete_object
+from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 from django_sitemaps_plus.storage.public import PublicTree, Shown, public_tree
 from django_sitemaps_plus.transactions import own_alias, update_pages
 
@@ -42,6 +42,7 @@ class Pointer(NamedTuple):
     published_at: datetime | None
     gzip_size: int
     plain_size: int
+    gzip_hash: str
 
     @property
     def name(self) -> str:
@@ -88,9 +89,15 @@ def show(pages: Collection[int]) -> None:
 
 
 def _settle(
-    tree: PublicTree, found: dict[int, Pointer], *, hides: bool = False
+    tree: PublicTree,
+    found: dict[int, Pointer],
+    *,
+    hides: bool = False,
+    reads: bool = False,
 ) -> set[int]:
     """Show pages, or hide them; return those whose object is gone or damaged.
+
+    Who has just stored the objects need not read them again.
 
     Another builder may flip a page and change its name at the same time, and either
     may be slow. So the rows are read again afterwards, until none has moved meanwhile:
@@ -100,14 +107,14 @@ def _settle(
     while found:
         with deferred_flush():
             for pk, pointer in found.items():
-                is_shown = _show(tree, pointer, hides=hides)
+                is_shown = _show(tree, pointer, hides=hides, reads=reads)
                 (lost.discard if is_shown else lost.add)(pk)
         now = _pointers(_served().filter(pk__in=found))
         found = {pk: p for pk, p in now.items() if p != found[pk]}
     return lost
 
 
-def _show(tree: PublicTree, pointer: Pointer, *, hides: bool) -> bool:
+def _show(tree: PublicTree, pointer: Pointer, *, hides: bool, reads: bool) -> bool:
     """Show what a page points to; return whether that is there."""
     if not pointer.object or pointer.published_at is None:
         # The index that is shown may still list a page that has just lost all entries.
@@ -116,6 +123,9 @@ def _show(tree: PublicTree, pointer: Pointer, *, hides: bool) -> bool:
         return True
     try:
         if tree.size_of(pointer.object) == pointer.gzip_size:
+            if reads:
+                # A name that is shown gets its time, by which it would pass for right.
+                read_object(pointer.object, pointer.gzip_hash)
             tree.show(pointer.name, pointer.object, pointer.published_at)
             return True
     except FileNotFoundError as error:
@@ -164,6 +174,7 @@ _COLUMNS = (
     "published_at",
     "gzip_size",
     "plain_size",
+    "gzip_hash",
 )
 
 
@@ -251,9 +262,10 @@ def _mend(tree: PublicTree, wrong: dict[int, Pointer]) -> set[int]:
     indexes = [item for item in wrong.items() if item[1].section == INDEX]
     lost: set[int] = set()
     for start in range(0, len(pages), BATCH_PAGES):
-        lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]))
+        batch = dict(pages[start : start + BATCH_PAGES])
+        lost |= _settle(tree, batch, reads=True)
     tree.flush()
-    lost |= _settle(tree, dict(indexes))
+    lost |= _settle(tree, dict(indexes), reads=True)
     tree.flush()
     if lost:
         rows = Page.objects.filter(pk__in=lost)
