@@ -44,6 +44,7 @@ from .options import Options, Told
 from .planning import is_broken, may_break, plan_section, settle_plan
 from .report import BuildReport, SectionReport, section_report
 from .reshape import begin_replan, has_coming, merge_small
+from .status import index_problems
 
 logger = logging.getLogger(__name__)
 
@@ -129,6 +130,7 @@ class _Refresh:
         return BuildReport(
             sections=self._reports(sections),
             index_pages=None if indexes is None else sum([i.entries for i in indexes]),
+            index_errors=index_problems(indexes or ()),
             missing=missing,
             unfinished=self._unfinished(sections),
             seconds=time.monotonic() - self.began,

@@ -42,6 +42,7 @@ class BuildReport:
         sections: one report each, in the order asked for.
         index_pages: pages in the published index; None where it was left as it was,
             since some section has never been built.
+        index_errors: why the index is not as the pages are.
         missing: sections with pages whose source is no longer registered.
         unfinished: sections for whose last pages no time was left.
         seconds: from begin to end.
@@ -50,6 +51,7 @@ class BuildReport:
 
     sections: list[SectionReport] = field(default_factory=list)
     index_pages: int | None = None
+    index_errors: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
     seconds: float = 0.0
@@ -72,7 +74,7 @@ class BuildReport:
                     f"{section.section}: {section.dirty} pages are still to be built; "
                     "see sitemap_status"
                 )
-        return found
+        return found + self.index_errors
 
 
 def section_report(

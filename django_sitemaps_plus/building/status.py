@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -20,6 +21,8 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking.changes import count_changes
+
+from .public import page_name
 
 
 @dataclass(slots=True, kw_only=True)
@@ -66,6 +69,24 @@ def status(site: Site) -> list[SectionStatus]:
     """Return how every section is that is registered or has pages, by name."""
     rows = {row["name"]: row for row in _rows(site)}
     return [_status(name, rows.get(name)) for name in sorted({*rows, *registry})]
+
+
+def index_problems(pages: Iterable[Page]) -> list[str]:
+    """Return why indexes are not as their pages are, in words.
+
+    One that was only made dirty by a builder at work is no problem.
+    """
+    return [
+        f"{page_name(INDEX, page.number)}.xml is not built: {page.error or _IN_VAIN}"
+        for page in pages
+        if page.wanted > page.built and (page.error or page.attempts >= MAX_ATTEMPTS)
+    ]
+
+
+_IN_VAIN = (
+    "it was tried too often in vain. Mend what ends or keeps its builders, then run "
+    "build_sitemaps --full"
+)
 
 
 def _rows(site: Site) -> list[dict[str, Any]]:

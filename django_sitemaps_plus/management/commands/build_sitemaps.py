@@ -152,6 +152,8 @@ def _rows(report: BuildReport) -> list[tuple[str, ...]]:
 def _closing(report: BuildReport) -> str:
     if report.is_dry_run:
         return f"Nothing was stored (--dry-run). {report.seconds:.2f} s."
+    if report.index_errors:
+        return f"The index was left as it was. {report.seconds:.2f} s."
     if report.index_pages is None:
         return (
             "The index was left as it is, since some section has never been built. "

@@ -9,9 +9,14 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
-from django_sitemaps_plus.building.status import SectionStatus, status
+from django_sitemaps_plus.building.status import (
+    SectionStatus,
+    index_problems,
+    status,
+)
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.notifications import status as engine_status
 from django_sitemaps_plus.notifications.status import EngineStatus
 
@@ -31,9 +36,11 @@ class Command(BaseCommand):
         """Show how the sections are.
 
         Raises:
-            CommandError: a section is held, has parked pages or is not registered.
+            CommandError: a section is held, has parked pages or is not registered, or
+                the index or an engine needs a person.
         """
-        found, engines = status(get_site()), engine_status.status(get_site())
+        site = get_site()
+        found, engines = status(site), engine_status.status(site)
         if json:
             self.stdout.write(_as_json(found))
         else:
@@ -42,6 +49,7 @@ class Command(BaseCommand):
                 rows = [_engine_row(engine) for engine in engines]
                 self.stdout.write(table(_ENGINE_HEAD, rows))
         problems = [problem for section in found for problem in section.problems]
+        problems += index_problems(Page.objects.of(site.name, INDEX))
         problems += [problem for engine in engines for problem in engine.problems]
         if problems:
             raise CommandError("\n".join(problems))

@@ -76,6 +76,27 @@ class TestStatus:
             call_command("sitemap_status", stdout=StringIO())
 
 
+class TestIndex:
+    def test_one_that_is_parked_needs_a_person(self, products):
+        """Both commands fail and say what to do; once that is done they do not."""
+        Page.objects.filter(number=0).update(attempts=MAX_ATTEMPTS, wanted=9)
+        out = StringIO()
+        for command in ("build_sitemaps", "sitemap_status"):
+            with pytest.raises(
+                CommandError, match=r"sitemap\.xml is not built.*--full"
+            ):
+                call_command(command, json=True, stdout=out)
+        (section,) = json.loads(out.getvalue().splitlines()[-1])
+        assert section["section"] == "products"
+        call_command("build_sitemaps", full=True, verbosity=0)
+        call_command("sitemap_status", stdout=out)
+
+    def test_one_that_a_builder_is_about_to_build_needs_nobody(self, products):
+        """Each flip of a page makes it dirty."""
+        Page.objects.filter(number=0).update(wanted=9)
+        call_command("sitemap_status", stdout=StringIO())
+
+
 class TestLostObjects:
     @pytest.mark.parametrize("damage", ["gone", "changed"])
     def test_an_object_that_a_view_missed_is_stored_again(
