@@ -84,27 +84,35 @@ def give_back(page: Page) -> None:
 
 
 @retried
-def release(pages: Collection[Page]) -> None:
-    """Give up pages without blame, for whoever comes next; they stay dirty."""
+def release(pages: Collection[Page], error: str = "") -> None:
+    """Give up pages without blame, for whoever comes next; they stay dirty.
+
+    Args:
+        pages: as they were claimed.
+        error: what kept them from being built, in words.
+    """
     for page in pages:
-        _mine(page).update(token="", claimed_at=None, attempts=_one_less())
+        fields = _said(error) | {"claimed_at": None, "attempts": _one_less()}
+        _mine(page).update(token="", **fields)
 
 
 @retried
-def set_aside(page: Page, error: str = "") -> None:
+def set_aside(page: Page, error: str = "", *, is_to_blame: bool = False) -> None:
     """Give up a page that could not be built; it stays dirty.
 
     It keeps the time of its claim: no process of the same build tries it again.
 
     Args:
         page: as it was claimed.
-        error: what is wrong with it, in words, so that it is parked in the end; ""
-            where it is not to blame.
+        error: what kept it from being built, in words.
+        is_to_blame: whether that was the page itself, so that it is parked in the end.
     """
-    if error:
-        _mine(page).update(token="", error=error[:2_000])
-    else:
-        _mine(page).update(token="", attempts=_one_less())
+    fields = _said(error) | ({} if is_to_blame else {"attempts": _one_less()})
+    _mine(page).update(token="", **fields)
+
+
+def _said(error: str) -> dict[str, Any]:
+    return {"error": error[:2_000]} if error else {}
 
 
 @retried

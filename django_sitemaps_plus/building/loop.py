@@ -134,9 +134,9 @@ class Work:
     def _build_or_release(self, pages: list[Page]) -> None:
         try:
             self._build(pages)
-        except BaseException:
+        except BaseException as error:
             with suppress(Error):  # the lease gives them up then
-                release(pages)
+                release(pages, _words(error))
             raise
 
     def _wait(self) -> None:
@@ -212,7 +212,7 @@ class Work:
         logger.error("Page %s is not built: %s", page.number, error)
         # Nobody is to blame for a database that is away for a while.
         is_away = is_outage(error.__cause__ or error)
-        set_aside(page, "" if is_away else str(error) or type(error).__name__)
+        set_aside(page, _words(error), is_to_blame=not is_away)
 
     def _count(self, page: Page, built: BuiltPage) -> None:
         counts = self._of(page)
@@ -230,6 +230,12 @@ class Work:
 
     def _of(self, page: Page) -> Counts:
         return self.counts.setdefault(page.section.name, Counts())
+
+
+def _words(error: BaseException) -> str:
+    """Return what failed; nothing where a process was only asked to end."""
+    is_failure = isinstance(error, Exception)
+    return (str(error) or type(error).__name__) if is_failure else ""
 
 
 def _send(page: Page, built: BuiltPage, site: Site) -> None:

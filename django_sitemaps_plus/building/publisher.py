@@ -195,6 +195,7 @@ def _hold(page: Page, built: BuiltPage) -> None:
         token="",
         claimed_at=None,
         attempts=0,
+        error="",
         checked_at=Now(),
     )
 

@@ -35,6 +35,7 @@ class SectionStatus:
     entries: int = 0
     dirty: int = 0  # pages to be built
     parked: int = 0  # pages that failed too often to be tried again unasked
+    failed: int = 0  # other dirty pages whose last build failed
     held_pages: int = 0  # that the guard holds
     held: str = ""  # why, in words
     skipped: int = 0  # rows that cannot be listed
@@ -43,6 +44,7 @@ class SectionStatus:
     published_at: datetime | None = None  # the latest flip that changed something
     checked_at: datetime | None = None  # the page longest unchecked
     error: str = ""  # of a parked page
+    failure: str = ""  # of a page that failed
 
     @property
     def problems(self) -> list[str]:
@@ -55,6 +57,11 @@ class SectionStatus:
         if self.parked:
             found.append(
                 f"{self.section}: {self.parked} pages are parked: {self.error}"
+            )
+        if self.failed:
+            found.append(
+                f"{self.section}: {self.failed} dirty pages could not be built yet: "
+                f"{self.failure}"
             )
         return found
 
@@ -93,8 +100,9 @@ def _rows(site: Site) -> list[dict[str, Any]]:
     active = Q(pages__state=State.ACTIVE)
     dirty = Q(pages__is_dirty=1)
     # Also of a plan to come, which waits for them.
-    parked = dirty & Q(pages__attempts__gte=MAX_ATTEMPTS)
-    parked &= ~Q(pages__state=State.RETIRED)
+    planned = dirty & ~Q(pages__state=State.RETIRED)
+    parked = planned & Q(pages__attempts__gte=MAX_ATTEMPTS)
+    failed = planned & Q(pages__attempts__lt=MAX_ATTEMPTS) & ~Q(pages__error="")
     sections = Section.objects.filter(site=site.name).exclude(name=INDEX)
     # One that was pruned has left nothing but the numbers that it has used.
     has_pages = Exists(Page.objects.filter(section=OuterRef("pk")))
@@ -110,6 +118,8 @@ def _rows(site: Site) -> list[dict[str, Any]]:
         published_at=Max("pages__published_at", filter=active),
         checked_at=Min("pages__checked_at", filter=active),
         error=Max("pages__error", filter=parked),
+        failed=Count("pages", filter=failed),
+        failure=Max("pages__error", filter=failed),
     )
     return list(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from pathlib import Path
 
@@ -19,6 +20,10 @@ from django_sitemaps_plus.exceptions import (
 )
 
 from .filesystem import AtomicFileSystemStorage
+
+# What an address in a text holds that may be secret: a password, or the query by which
+# it is signed.
+_SECRETS = re.compile(r"(?<=://)[^/\s@]+(?=@)|(?<=\?)[\w.~%-]+=[^\s'\"<>)]*")
 
 
 def get_storage() -> Storage:
@@ -133,4 +138,5 @@ def is_intact(data: bytes, gzip_hash: str) -> bool:
 
 
 def _words(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+    """Return what a storage raised, which is logged, kept and shown to staff."""
+    return f"{type(error).__name__}: {_SECRETS.sub('***', str(error))}"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import re
 import sys
 from typing import Any
@@ -13,7 +15,7 @@ from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus.building.claims import BATCH_PAGES
 from django_sitemaps_plus.exceptions import BuildError, StoreError
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.integration.builds import build
 from tests.integration.faults import fail_queries, fail_save, writes_to
@@ -124,6 +126,8 @@ class TestStorage:
             fail_save(patch, 4)
             with pytest.raises(StoreError, match=r"sitemap\.xml/0/"):
                 build()
+        with pytest.raises(CommandError, match=r"sitemap\.xml is not built.*No space"):
+            call_command("sitemap_status", stdout=io.StringIO())
         status, content, etag, modified, _ = seen(client, INDEX_PATH)[INDEX_PATH]
         assert (status, modified) == (200, None)
         assert (content, etag) != (old[1], old[2])
@@ -156,6 +160,42 @@ class TestStorage:
         assert message.endswith("What was published before stays.")
         assert caught.value.returncode == 1
         assert state(client) == before
+
+    def test_sitemap_status_says_what_keeps_pages(self, before, monkeypatch):
+        """Until they are built: nobody parks them, however often it fails."""
+        call_command("sitemap_status", stdout=io.StringIO())
+        with monkeypatch.context() as patch:
+            fail_save(patch, 1)
+            for _ in range(MAX_ATTEMPTS + 1):
+                with pytest.raises(StoreError):
+                    build()
+        out = io.StringIO()
+        words = "3 dirty pages could not be built yet: .*No space left on device"
+        with pytest.raises(CommandError, match=words):
+            call_command("sitemap_status", json=True, stdout=out)
+        (section,) = json.loads(out.getvalue())
+        assert (section["failed"], section["parked"]) == (3, 0)
+        build()
+        call_command("sitemap_status", stdout=io.StringIO())
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "no host at https://us:hush@s3.example/bucket",
+            "no way to https://s3.example/a.gz?sv=1&sig=hush: timed out",
+            "Max retries exceeded with url: /a.gz?X-Amz-Signature=hush (timed out)",
+        ],
+    )
+    def test_what_is_kept_of_a_failure_holds_no_secrets(
+        self, before, monkeypatch, text
+    ):
+        """Such as the password or the signature of an address."""
+        fail_save(monkeypatch, 1, RuntimeError(text))
+        with pytest.raises(StoreError):
+            build()
+        error = page_row("products", 1).error
+        assert "***" in error
+        assert "hush" not in error
 
     def test_a_storage_that_cannot_say_what_it_has(self, before, client, monkeypatch):
         """exists() may fail as well."""
