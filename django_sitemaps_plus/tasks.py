@@ -18,7 +18,7 @@ from django.utils import timezone
 from .building import prune as pruning
 from .building import refresh as building
 from .building.cached import first_to, forget
-from .building.claims import BATCH_PAGES
+from .building.claims import BATCH_PAGES, count_builders
 from .building.options import Options
 from .conf import get_settings, get_site
 from .executors.base import Executor
@@ -206,16 +206,21 @@ def _build(sections: Iterable[str], **changes: Any) -> None:
         **changes,
     )
     report = building.refresh(names, options)
-    if report.unfinished:  # no task takes for ever: another one goes on
+    # No task takes for ever: another one goes on, unless enough are at it.
+    if report.unfinished and _places(report.unfinished) > 0:
         _try_to_send(report.unfinished)
 
 
 def _call_help(sections: list[str], pages: int) -> None:
     """Let other workers take part where there is enough to do."""
     batches = -(-pages // BATCH_PAGES)
-    helpers = min(batches, get_settings().max_builders) - 1
-    for _ in range(helpers):
+    for _ in range(min(batches, _places(sections)) - 1):  # this one builds too
         _try_to_send(sections)
+
+
+def _places(sections: list[str]) -> int:
+    """Return how many more builders sections may have."""
+    return get_settings().max_builders - count_builders(get_site().name, sections)
 
 
 def _try_to_send(sections: list[str]) -> None:

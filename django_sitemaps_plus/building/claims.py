@@ -124,8 +124,19 @@ def void(sections: Collection[int], owner: str) -> None:
 
 def is_anybody_busy(sections: Collection[int]) -> bool:
     """Return whether somebody else is at work on dirty pages of these sections."""
+    return _at_work().filter(section__in=sections).exists()
+
+
+def count_builders(site: str, names: Collection[str]) -> int:
+    """Return how many builders are at work on dirty pages of sections of a site."""
+    pages = _at_work().filter(section__site=site, section__name__in=names)
+    # Each is at one batch of pages, all with one token.
+    return pages.values("token").distinct().count()
+
+
+def _at_work() -> PageQuerySet:
     alive = Page.objects.dirty().filter(claimed_at__gte=Now() - get_settings().lease)
-    return alive.filter(section__in=sections).exclude(token="").exists()
+    return alive.exclude(token="")
 
 
 def _one_less() -> Any:

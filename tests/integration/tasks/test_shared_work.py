@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import tasks
+from django_sitemaps_plus.building.claims import BATCH_PAGES, claim
 from django_sitemaps_plus.models import Page, Section, State
 from tests.integration.shop import make_products
 from tests.reliability.published import published_urls
@@ -64,6 +66,38 @@ def test_help_is_called_for_more_than_a_batch(celery, published, settings):
     Product.objects.all()[0].save()
     tasks.refresh()
     assert waiting(celery) <= 3  # the save's own; for one page nobody else is asked
+
+
+@pytest.mark.parametrize(("others", "asked"), [(0, 2), (1, 1), (2, 0), (3, 0)])
+def test_builders_at_work_are_counted(celery, published, settings, others, asked):
+    """A second refresh during a build asks for as many as are missing."""
+    given = {"MAX_BUILDERS": 3, "LEASE_SECONDS": 60}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
+    be_at_work(published, others)
+    tasks.refresh()
+    assert waiting(celery) == asked
+
+
+@pytest.mark.parametrize(("others", "asked"), [(0, 1), (1, 1), (2, 0)])
+def test_who_has_no_time_left_is_not_replaced_where_enough_build(
+    celery, published, settings, others, asked
+):
+    """Else each refresh would add one more, for as long as a build takes."""
+    given = {"MAX_BUILDERS": 2, "LEASE_SECONDS": 60, "TASK_SECONDS": 0}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
+    be_at_work(published, others)
+    tasks.build_pages()
+    assert waiting(celery) == asked
+
+
+def be_at_work(published: Any, builders: int) -> None:
+    """Publish 40 pages, make them dirty, and let builders be at some of them."""
+    make_products(40)
+    published(ProductSource)
+    Page.objects.exclude(number=0).update(wanted=9)
+    section = Section.objects.get(name="products")
+    for _ in range(builders):
+        assert len(claim([section.pk])) == BATCH_PAGES
 
 
 def test_what_has_become_small_is_merged(celery, published):
