@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from .building import prune as pruning
 from .building import refresh as building
-from .building.cached import first_to, forget
+from .building.cached import first_to, forget, is_shared
 from .building.claims import BATCH_PAGES, count_builders
 from .building.options import Options
 from .conf import get_settings, get_site
@@ -109,7 +109,7 @@ def _ask_to_notify(key: str, seconds: float) -> None:
     """Have engines told in some seconds; a later time is left to the schedule."""
     if seconds > _LONGEST_COUNTDOWN or current_app.conf.task_always_eager:
         return
-    if first_to(key, int(seconds) + _EXPECTED_SECONDS):
+    if first_to(key, _seconds_held(int(seconds))):
         try:
             _send(notify, [key], seconds)
         except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
@@ -160,13 +160,21 @@ class CeleryExecutor(Executor):
 def _ask(section: str) -> None:
     seconds = get_settings().wake_after
     key = _wake_key(section)
-    if not first_to(key, seconds + _EXPECTED_SECONDS):
+    if not first_to(key, _seconds_held(seconds)):
         return
     try:
         _send(refresh, [[section]], seconds)
     except Exception:
         forget(key)
         raise
+
+
+def _seconds_held(wait: int) -> int:
+    """Return how long nobody asks again for what begins after a wait.
+
+    Whoever begins it cannot tell a process that has a cache of its own.
+    """
+    return wait + _EXPECTED_SECONDS if is_shared() else wait
 
 
 def _wake_key(section: str) -> str:

@@ -7,6 +7,7 @@ import logging
 import time
 from typing import Any
 
+from django.conf import settings
 from django.core.cache import caches
 from django.core.signals import setting_changed
 from django.dispatch import receiver
@@ -18,10 +19,21 @@ logger = logging.getLogger(__name__)
 #: Seconds for which a cache that failed is not asked again.
 PAUSE_SECONDS = 5.0
 
+_PER_PROCESS = (
+    "django.core.cache.backends.locmem.LocMemCache",
+    "django.core.cache.backends.dummy.DummyCache",
+)
+
 _PREFIX = "sitemaps_plus:"
 _CHECKSUM = 16  # characters
 
 _paused_until: dict[str, float] = {}  # by alias, and the monotonic clock
+
+
+def is_shared() -> bool:
+    """Return whether other processes find what is kept here."""
+    found = settings.CACHES.get(get_settings().cache, {})
+    return found.get("BACKEND") not in _PER_PROCESS
 
 
 def remember(key: str, data: bytes, seconds: int) -> None:

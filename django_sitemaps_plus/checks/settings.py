@@ -11,15 +11,11 @@ from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage
 
+from django_sitemaps_plus.building.cached import is_shared
 from django_sitemaps_plus.conf import SETTING, AppSettings, get_settings, parse_base_url
 from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .messages import error, warning
-
-_PER_PROCESS = (
-    "django.core.cache.backends.locmem.LocMemCache",
-    "django.core.cache.backends.dummy.DummyCache",
-)
 
 
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
@@ -112,10 +108,11 @@ def _cache() -> Iterator[CheckMessage]:
             f"{SETTING}['CACHE'] is {alias!r}, which CACHES does not define.",
             f"Defined are: {', '.join(settings.CACHES)}.",
         )
-    elif not settings.DEBUG and settings.CACHES[alias]["BACKEND"] in _PER_PROCESS:
+    elif not settings.DEBUG and not is_shared():
         yield warning(
             2,
             f"The cache {alias!r} belongs to one process, so each makes live plans of "
-            "its own.",
-            "Use a shared cache such as Redis, or build the sitemaps.",
+            "its own, and does not know what others have asked for or found lost.",
+            "Use a shared cache such as Redis. For live plans alone it is enough to "
+            "build the sitemaps.",
         )

@@ -59,6 +59,20 @@ class TestMessages:
             rename(2, "third")
             wait_until_published("second", "third")
 
+    def test_every_save_is_published_though_each_process_has_its_own_cache(
+        self, celery, published, settings
+    ):
+        """As with Django's default: no worker can tell who saves that it has begun."""
+        backend = "django.core.cache.backends.locmem.LocMemCache"
+        settings.CACHES = {"default": {"BACKEND": backend}}
+        make_products(2)
+        published(ProductSource)
+        with working(celery, ProductSource):
+            rename(0, "first")
+            wait_until_published("first")
+            rename(1, "second")
+            wait_until_published("second")
+
     def test_a_thousand_saves_are_one_message(self, any_celery, published):
         """Whoever saves, within the time that a refresh waits for others."""
         make_products(1)
