@@ -68,7 +68,7 @@ class AtomicFileSystemStorage(FileSystemStorage):
                 for chunk in content.chunks():
                     file.write(chunk)
                 file.flush()
-                _set_mode(file.fileno(), temporary, self._mode())
+                _set_mode(file.fileno(), temporary, file_mode(self))
                 os.fsync(file.fileno())
             replace(temporary, target)
         except BaseException:
@@ -77,11 +77,6 @@ class AtomicFileSystemStorage(FileSystemStorage):
             raise
         flush_directory(target.parent)
         return name.replace("\\", "/")
-
-    def _mode(self) -> int:
-        # mkstemp() makes files that only their owner may read; a web server is another.
-        mode = self.file_permissions_mode
-        return 0o644 if mode is None else int(mode)
 
     def _make_directory(self, directory: Path) -> None:
         missing = [
@@ -92,6 +87,13 @@ class AtomicFileSystemStorage(FileSystemStorage):
             if self.directory_permissions_mode is not None:
                 path.chmod(self.directory_permissions_mode)
             flush_directory(path.parent)
+
+
+def file_mode(storage: FileSystemStorage) -> int:
+    """Return the mode of the files of a storage."""
+    # Files are made so that only their owner may read them; a web server is another.
+    mode = storage.file_permissions_mode
+    return 0o644 if mode is None else int(mode)
 
 
 def flush_directory(path: Path) -> None:

@@ -18,7 +18,7 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.compression import inflate
 from django_sitemaps_plus.exceptions import LostObjectError, StoreError
 
-from .filesystem import TEMPORARY, flush_directory, replace
+from .filesystem import TEMPORARY, file_mode, flush_directory, replace
 from .objects import get_storage
 
 #: The directory of the tree, beside those of the sections.
@@ -82,7 +82,8 @@ class PublicTree:
                 _link(source, new)
             if self.has_plain:
                 with self._new_name(f"{name}.xml") as new:
-                    _write(new, inflate(source.read_bytes()), moment)
+                    data = inflate(source.read_bytes())
+                    _write(new, data, file_mode(self.storage), moment)
             else:
                 (self.root / f"{name}.xml").unlink(missing_ok=True)
 
@@ -90,6 +91,8 @@ class PublicTree:
         # The objects have made the directory around it.
         if not self.root.exists():
             self.root.mkdir(exist_ok=True)
+            if (mode := self.storage.directory_permissions_mode) is not None:
+                self.root.chmod(mode)
             flush_directory(self.root.parent)
 
     def flush(self) -> None:
@@ -200,9 +203,9 @@ def _link(source: Path, target: Path) -> None:
         _flush_file(target)
 
 
-def _write(target: Path, data: bytes, moment: int) -> None:
+def _write(target: Path, data: bytes, mode: int, moment: int) -> None:
     target.write_bytes(data)
-    target.chmod(0o644)
+    target.chmod(mode)
     os.utime(target, ns=(moment, moment))
     _flush_file(target)
 

@@ -102,6 +102,23 @@ def test_plain_names_are_there_when_asked_for(products, public, settings):
     assert wrong_names(public) == []
 
 
+def test_modes_are_those_of_the_storage(sections, settings, public):
+    """Whatever the process may do by itself: a web server is another user."""
+    settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o751
+    settings.FILE_UPLOAD_PERMISSIONS = 0o640
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+    make_products(5)
+    sections.register("products", limited(10))
+    before = os.umask(0o077)
+    try:
+        build()
+    finally:
+        os.umask(before)
+    assert public.stat().st_mode & 0o777 == 0o751
+    modes = {path.stat().st_mode & 0o777 for path in public.glob("sitemap*")}
+    assert modes == {0o640}
+
+
 def test_a_file_system_without_links_gets_copies(sections, public, monkeypatch):
     """Whole, and with the same times."""
 
