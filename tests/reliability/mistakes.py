@@ -240,6 +240,21 @@ MUTANTS = (
         f"{_TASKS}/test_lost_workers.py::test_a_message_whose_worker_died_comes_back",
     ),
     Mutant(
+        "results of tasks are kept",
+        "tasks.py",
+        "reject_on_worker_lost=True, ignore_result=True)\n",
+        "reject_on_worker_lost=True)\n",
+        f"{_TASKS}/test_messages.py::test_messages_name_sections_and_no_result_is_kept",
+    ),
+    Mutant(
+        "a broker that never answers keeps a task waiting",
+        "tasks.py",
+        "connect_timeout=BROKER_SECONDS, transport_options=_TIMEOUTS\n",
+        "connect_timeout=BROKER_SECONDS\n",
+        f"{_TASKS}/test_messages.py::"
+        "test_help_that_cannot_be_called_delays_a_build_a_little",
+    ),
+    Mutant(
         "files are not flushed",
         "storage/filesystem.py",
         "                os.fsync(file.fileno())\n",

@@ -71,6 +71,15 @@ def waiting(broker: Broker) -> int:
         return found
 
 
+def take(broker: Broker) -> list[Any]:
+    """Take all messages that wait, as a worker would get them."""
+    found = []
+    with Connection(broker.url) as connection, connection.channel() as channel:
+        while message := channel.basic_get(broker.queue, no_ack=True):
+            found.append(message)
+    return found
+
+
 def purge(broker: Broker) -> None:
     """Lose all messages that wait."""
     with Connection(broker.url) as connection, connection.channel() as channel:

@@ -43,7 +43,6 @@ class Broker:
         return {
             "CELERY_BROKER_URL": self.url,
             "CELERY_TASK_DEFAULT_QUEUE": self.queue,
-            "CELERY_TASK_IGNORE_RESULT": True,
             "CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP": True,
         }
 

@@ -13,7 +13,7 @@ import pytest
 from django.core.management.base import BaseCommand
 
 import django_sitemaps_plus
-from django_sitemaps_plus import exceptions, testing, urls
+from django_sitemaps_plus import exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.conf import SETTING, AppSettings
 from django_sitemaps_plus.models import (
@@ -26,6 +26,7 @@ from django_sitemaps_plus.models import (
     Section,
 )
 from django_sitemaps_plus.sources.rows import FIELDS
+from tests.celery_app import app
 
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
@@ -303,6 +304,26 @@ class TestExamples:
                 module = importlib.import_module(str(node.module))
                 for alias in node.names:
                     assert hasattr(module, alias.name), alias.name
+
+
+def scheduled(path: Path) -> list[str]:
+    """Return the tasks that the settings in a document have beat send."""
+    return [
+        entry["task"]
+        for block in _BLOCK.findall(path.read_text("utf-8"))
+        for node in ast.walk(ast.parse(block))
+        if isinstance(node, ast.Assign)
+        and ast.unparse(node.targets[0]) == "CELERY_BEAT_SCHEDULE"
+        for entry in ast.literal_eval(node.value).values()
+    ]
+
+
+def test_schedule_names_tasks_that_exist():
+    """By the names that workers know them by; none but what others call is missing."""
+    names = set(scheduled(DOCS / "how-to" / "build-with-celery.md"))
+    own = {name for name in app.tasks if name.startswith(tasks.__name__)}
+    assert own - names == {f"{tasks.__name__}.build_pages"}
+    assert names <= own
 
 
 class TestLinks:
