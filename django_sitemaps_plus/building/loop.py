@@ -38,6 +38,7 @@ from .claims import (
     void,
 )
 from .index import build_index_page
+from .late import take_late_changes
 from .page import BuiltPage, build_page
 from .public import is_behind
 from .publisher import Result, flip
@@ -180,7 +181,9 @@ class Work:
             with contained():
                 if page.section.name == INDEX:
                     return build_index_page(page, self.site)
-                return build_page(page, self.site, lease)
+                built = build_page(page, self.site, lease)
+                take_late_changes(page, self.site)
+                return built
         except LimitExceededError:
             self._split(page, lease)
         except StalePlanError:

@@ -16,6 +16,7 @@ from django_sitemaps_plus.transactions import atomic, retried
 
 from .adding import add_plan
 from .guard import forget_peak, plan_reason
+from .late import take_changes_again
 from .plans import first_plan
 from .reshape import (
     begin_replan,
@@ -107,11 +108,15 @@ def settle_plan(
 
     Returns:
         Whether pages are dirty again, and why the guard holds the plan, or "".
+
+    Raises:
+        SourceError: the source failed.
     """
     if has_coming(section):
         if allow_shrink:
             forget_peak(section)
         elif reason := plan_reason(section, coming_plan(section)):
             return False, reason
+        take_changes_again(section, site)
         return finish_replan(section), ""
     return is_stale and begin_replan(section, site, is_broken=True) > 0, ""

@@ -35,6 +35,7 @@ from django_sitemaps_plus.transactions import atomic, own_alias, retried
 
 from .adding import add_pages, add_plan
 from .claims import claim_page, give_back, lease_of
+from .late import take_late_changes
 from .page import build_page
 from .plans import first_plan
 from .public import show_when_committed
@@ -92,6 +93,7 @@ def _split_at(
     ]
     with deferred_flush():  # of their own, since they are pointed to before the batch
         built = [build_page(piece, site, lease) for piece in pieces]
+    take_late_changes(page, site)
     now = timezone.now()
     with atomic():
         raise_plan_version(page.section)
@@ -225,13 +227,15 @@ def finish_replan(section: Section) -> bool:
         kept = {page.pk for page in plan}
         coming = [page for page in plan if page.state == State.COMING]
         old = [page for page in active_plan(section) if page.pk not in kept]
+        # What was marked and is not in the old pages may be in the new ones, which
+        # then stay as they are when they are built again: it is told now or never.
+        is_told = any([page.announce and page.wanted > page.built for page in old])
         retired = section.pages.filter(pk__in=[page.pk for page in old])
         retired.update(state=State.RETIRED, retired_at=now)
         new = section.pages.filter(pk__in=[page.pk for page in coming])
         new.update(state=State.ACTIVE, announce=True)
         for page in coming:
-            # A change that was marked on one of them is told by what comes after.
-            page.state, page.announce = State.ACTIVE, False
+            page.state, page.announce = State.ACTIVE, is_told
         if coming:
             publish([(coming[0], old, coming)])
             show_when_committed(coming)

@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 from django.db import connection, transaction
 
+from django_sitemaps_plus.building import refresh as building
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Delivery, Section
@@ -178,6 +179,49 @@ class TestChanges:
         publish(limited(10, location=location))
         refresh()
         assert url("renamed") in told(recording)
+
+
+class TestChangesDuringABuildOfWhichNobodyIsTold:
+    """They come when changes have been taken, and before the pages are rendered."""
+
+    @pytest.fixture
+    def meanwhile(self, monkeypatch):
+        """Return what has something done then, once."""
+        real, acts = building.notice, []
+
+        def notice(*arguments):
+            real(*arguments)
+            while acts:
+                acts.pop()()
+
+        monkeypatch.setattr(building, "notice", notice)
+        return acts.append
+
+    @pytest.fixture
+    def renamed(self, products, meanwhile):
+        """Have the fourth product renamed; give what is to be told of it."""
+        meanwhile(lambda: rename(products[3], "renamed"))
+        return [*product_urls([3]), url("renamed")]
+
+    def test_of_a_deploy(self, recording, renamed, publish):
+        """Of the page that has the edit; of the others nothing."""
+        publish(limited(10, priority=0.3))
+        refresh()
+        assert told(recording) == [*product_urls(range(10)), url("renamed")]
+
+    def test_of_a_deploy_after_which_pages_are_split(self, recording, renamed, publish):
+        """Its pieces are published as one."""
+        publish(limited(5, priority=0.3))
+        refresh()
+        assert told(recording) == [*product_urls(range(10)), url("renamed")]
+
+    def test_of_a_new_plan(self, recording, renamed):
+        """Of the edit alone: it is in new pages, and the old ones go without it."""
+        registry.unregister("products")
+        registry.register("products", limited(7))
+        refresh((), REPLAN)
+        refresh()
+        assert told(recording) == renamed
 
 
 def rename(product, slug):
