@@ -17,7 +17,7 @@ from .core.diff import Diff
 from .executors.base import get_executor
 from .models import Publication
 from .notifications import queue, telling
-from .notifications.configured import get_engines
+from .notifications.listening import listening_engines
 from .registry import registry
 from .sources import ModelSource
 from .tracking.recording import record, record_unlinked
@@ -49,7 +49,7 @@ def _hear(publication: Publication, part: Diff) -> None:
 
 
 def _heard(publication: Publication) -> None:
-    if any([engine.follows_content for engine in get_engines().values()]):
+    if any([engine.follows_content for engine in listening_engines().values()]):
         queue.want_feeds(get_site(), has_changed=True, at=publication.at)
 
 

@@ -48,7 +48,7 @@ def _all() -> tuple[dict[str, Engine], list[str]]:
     engines: dict[str, Engine] = {}
     faults: list[str] = []
     try:
-        names = _names()
+        names = engine_names()
     except ConfigurationError as error:
         return engines, [str(error)]
     for name in names:
@@ -61,7 +61,12 @@ def _all() -> tuple[dict[str, Engine], list[str]]:
     return engines, faults
 
 
-def _names() -> list[str]:
+def engine_names() -> list[str]:
+    """Return the names of all engines, in the order of the settings.
+
+    Raises:
+        ConfigurationError: the settings have no dict of them.
+    """
     if not isinstance(get_settings().engines, Mapping):
         raise ConfigurationError(f"{SETTING}['ENGINES'] is no dict.")
     return list(get_settings().engines)
@@ -82,9 +87,29 @@ def make_engine(name: str) -> Engine:
     raise ConfigurationError(f"{where}{made}")
 
 
+def engine_class(name: str) -> type[Engine] | None:
+    """Return the class of an engine, which need not be able to be made.
+
+    None where it cannot be imported, or where a name has no class.
+    """
+    configured: Any = get_settings().engines[name]
+    if not _is_name(name) or not isinstance(configured, Mapping):
+        return None
+    try:
+        kind = import_string(str(configured.get("BACKEND", "")))
+    except ImportError:
+        return None
+    is_engine = isinstance(kind, type) and issubclass(kind, Engine)
+    return kind if is_engine else None
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and 0 < len(name) <= MAX_NAME
+
+
 def _made(name: Any) -> Engine | str:
     """Return an engine, or why there is none, to follow where it is configured."""
-    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
+    if not _is_name(name):
         return f": a name is a string of 1 to {MAX_NAME} characters."
     configured: Any = get_settings().engines[name]
     if not isinstance(configured, Mapping) or not configured.keys() <= _KEYS:

@@ -20,7 +20,7 @@ from django_sitemaps_plus.models.deliveries import hash_target
 from django_sitemaps_plus.transactions import atomic, retried
 
 from .base import Engine, Takes
-from .configured import get_engines
+from .listening import listening_engines
 from .secrets import without_text
 
 logger = logging.getLogger(__name__)
@@ -82,7 +82,7 @@ def want_feeds(
 
 def _takers(takes: Takes, engines: Iterable[Engine] | None) -> list[Engine]:
     if engines is None:
-        engines = get_engines().values() if tells_engines() else ()
+        engines = listening_engines().values() if tells_engines() else ()
     return [engine for engine in engines if engine.takes is takes]
 
 

@@ -16,7 +16,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError, EngineError
 from django_sitemaps_plus.models import Delivery, Recipient
 
 from .base import Engine, Takes
-from .configured import engine_faults, get_engines, working_engines
+from .configured import engine_faults, engine_names, make_engine, working_engines
 from .delivering import DeliveryReport, deliver
 from .queue import told_feeds, want_feeds
 from .secrets import without_text
@@ -50,7 +50,8 @@ def tell_engines(
     """
     if not tells_engines():
         return DeliveryReport()
-    site, engines = get_site(), chosen(names)
+    site, names = get_site(), list(names)
+    engines = chosen(names)
     begin = timezone.now()
     until = None if seconds is None else begin + timedelta(seconds=seconds)
     for gather in gatherers:
@@ -58,7 +59,7 @@ def tell_engines(
     want_feeds(site, has_changed=False, engines=engines)
     patience = timezone.now() + timedelta(seconds=wait)
     report = deliver(site, engines, until)
-    report.failures += engine_faults()
+    report.failures += [] if names else engine_faults()
     while _is_soon(report.next_at, patience, until):
         left = (report.next_at - timezone.now()).total_seconds()
         time.sleep(max(left, 0.01))
@@ -85,13 +86,17 @@ def chosen(names: Iterable[str]) -> list[Engine]:
     Raises:
         ConfigurationError: one cannot be made, or is not configured.
     """
-    engines = get_engines() if names else working_engines()
-    if unknown := [name for name in names if name not in engines]:
-        raise ConfigurationError(
-            f"There is no engine {unknown[0]!r}. ENGINES has: "
-            f"{', '.join(engines) or 'none'}."
-        )
-    return [engines[name] for name in names or engines]
+    engines = working_engines()
+    return [engines.get(name) or _not_working(name) for name in names or engines]
+
+
+def _not_working(name: str) -> Engine:
+    """Raise why an engine does not work."""
+    if name in (known := engine_names()):
+        return make_engine(name)
+    raise ConfigurationError(
+        f"There is no engine {name!r}. ENGINES has: {', '.join(known) or 'none'}."
+    )
 
 
 def read_back(

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import chain
 from typing import Any
 
 import pytest
 
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Publication
+from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.queue import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.shop import limited, make_products, product_urls
+
+from .engines import FEED
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -65,6 +70,70 @@ def test_an_engine_that_cannot_be_made_stops_no_build(engine, publish, settings,
     Publication.objects.update(claimed_at=None)
     tell_engines()
     assert "https://example.com/products/renamed/" in engine.told()
+
+
+class KeyedEngine(RecordingEngine):
+    """One that needs a key."""
+
+    def __init__(self, key: str) -> None:
+        if not key:
+            raise ConfigurationError("no key")
+
+
+class KeyedHub(KeyedEngine):
+    """One that hears of each change of a feed, whose address is an option."""
+
+    takes = Takes.FEEDS
+    follows_content = True
+
+    def feeds(self, site: Site, indexes: Collection[str]) -> Collection[str]:
+        """Return a feed."""
+        return [FEED]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [(KeyedEngine, product_urls([3])), (KeyedHub, [FEED])]
+)
+def test_one_without_its_key_hears_later_what_others_hear_at_once(
+    engine, publish, settings, kind, expected
+):
+    """Nothing is lost to either."""
+    kind.clear()
+    products = make_products(30)
+    backend = f"{kind.__module__}.{kind.__qualname__}"
+
+    def give(key):
+        keyed = {"BACKEND": backend, "OPTIONS": {"key": key}}
+        engines = {**settings.SITEMAPS_PLUS["ENGINES"], "keyed": keyed}
+        again = {"ENGINES": engines, "NOTIFY_AGAIN_AFTER": 0}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **again}
+
+    give("a key")
+    publish(limited(10))
+    tell_engines()
+    first = len(kind.told())
+    give("")
+    products[3].delete()
+    refresh()
+    assert "no key" in str(tell_engines().failures)
+    assert engine.told() == product_urls([3])
+    assert len(kind.told()) == first
+    give("a key")
+    tell_engines()
+    assert kind.told()[first:] == expected
+    kind.clear()
+
+
+def test_an_engine_is_told_by_its_name_though_another_cannot_be_made(engine, settings):
+    """That one has nothing to do with it; by its own name it says why."""
+    want_urls(get_site(), ["https://example.com/a/"])
+    broken = {"BACKEND": "django_sitemaps_plus.testing.Nothing"}
+    engines = {**settings.SITEMAPS_PLUS["ENGINES"], "broken": broken}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": engines}
+    report = tell_engines(["recording"])
+    assert (report.sent, report.failures) == (1, [])
+    with pytest.raises(ConfigurationError, match=r"'broken'.*Nothing"):
+        tell_engines(["broken"])
 
 
 def test_an_engine_that_cannot_be_made_keeps_back_no_other(engine, settings):
