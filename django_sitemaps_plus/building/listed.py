@@ -10,7 +10,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.compression import inflate
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.diff import urls_in
-from django_sitemaps_plus.exceptions import LostObjectError
+from django_sitemaps_plus.exceptions import BuildError, LostObjectError
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, rendering
@@ -33,6 +33,7 @@ def listed_urls(
 
     Raises:
         NotRegistered: there is no such section.
+        BuildError: a section is too large to be read before it is built.
         SourceError, StoreError: a section cannot be read.
     """
     names = list(sections) or list(registry)
@@ -51,7 +52,12 @@ def _documents(site: Site, name: str) -> Iterator[bytes]:
     sections = Section.objects.filter(site=site.name, name=name, next_number__gt=1)
     if not sections.exists():
         plan = live_plan(name, site)
-        for bounds in plan.ranges if plan is not None else ():
+        if plan is None:
+            raise BuildError(
+                f"section {name!r} has no pages yet, and too many rows to be read "
+                f"without (LIVE_MAX_ROWS). Run: manage.py build_sitemaps {name}"
+            )
+        for bounds in plan.ranges:
             with rendering(site):
                 lines = "".join(registry.get(name).chunks(bounds, site, Tally(name)))
             yield lines.encode()

@@ -71,7 +71,7 @@ def is_wanted() -> bool:
     return urls_changed.has_listeners() or any([hearer.wants() for hearer in hearers])
 
 
-def tell(until: datetime | None = None) -> int:
+def tell(until: datetime | None = None) -> list[str]:
     """Work out what the publications changed, and tell who asks for it.
 
     Each is told by one process at a time. It goes once all have been told, so a crash
@@ -81,31 +81,33 @@ def tell(until: datetime | None = None) -> int:
         until: no publication is begun after it.
 
     Returns:
-        How many URLs have changed.
+        What could not be told, in words; it is told after a lease.
 
     Raises:
         DatabaseError: a hearer could not note what it heard; it hears of it again
             after a lease.
     """
     if not is_wanted():  # here; another process may ask for them
-        return 0
-    total, heard = 0, list[datetime]()
+        return []
+    failures, heard = list[str](), list[datetime]()
     for publication in _claimed(until):
         try:
-            total += _tell(publication, heard)
+            _tell(publication, heard)
         except SourceError as error:
-            _later(error)
+            failures.append(_later(error))
         except (ConfigurationError, StoreError) as error:  # of all others as well
-            _later(error)
+            failures.append(_later(error))
             break
     if heard:
         for hearer in hearers:
             hearer.finished(min(heard))
-    return total
+    return failures
 
 
-def _later(error: Exception) -> None:
-    logger.warning("What changed is told after a lease: %s", error)
+def _later(error: Exception) -> str:
+    words = f"What changed is told after a lease: {error}"
+    logger.warning("%s", words)
+    return words
 
 
 def _claimed(until: datetime | None) -> Iterator[Publication]:
@@ -128,15 +130,13 @@ def _any_publication() -> QuerySet[Publication, Any]:
     return Publication.objects.values_list("pk")[:1]
 
 
-def _tell(publication: Publication, heard: list[datetime]) -> int:
-    total = 0
+def _tell(publication: Publication, heard: list[datetime]) -> None:
     row = Publication.objects.filter(pk=publication.pk)
     lease = Lease(partial(row.update, claimed_at=Now()))
     try:
         for found in publication_diffs(publication, lease):
             for part in _parts(found):
                 lease()
-                total += len(part.added) + len(part.updated) + len(part.removed)
                 for hearer in hearers:
                     hearer.hear(publication, part)
                 _send(publication, part)
@@ -152,7 +152,6 @@ def _tell(publication: Publication, heard: list[datetime]) -> int:
             extra={"action": "publication_lost"},
         )
     publication.delete()
-    return total
 
 
 def _send(publication: Publication, part: Diff) -> None:
@@ -238,26 +237,30 @@ def _parts(found: Diff) -> Iterator[Diff]:
         )
 
 
-def tell_saves(site: Site, until: datetime | None = None) -> None:
+def tell_saves(site: Site, until: datetime | None = None) -> list[str]:
     """Tell the saves of sections without pages, and what else waits to be told.
 
     Args:
         site: whose sections they are.
         until: as for :func:`tell`.
+
+    Returns:
+        What could not be told, in words; it is told later.
     """
-    if is_wanted():
-        for name in registry:
-            _tell_saves_of(name, site)
-    tell(until)
+    names = list(registry) if is_wanted() else []
+    failures = [words for name in names for words in _tell_saves_of(name, site)]
+    return failures + tell(until)
 
 
-def _tell_saves_of(name: str, site: Site) -> None:
+def _tell_saves_of(name: str, site: Site) -> list[str]:
     section, _ = Section.objects.get_or_create(site=site.name, name=name)
     if section.next_number > 1:
-        return
+        return []
     try:
         with contained():
             take_saves(section, registry.get(name))
     except Exception as error:  # a source that fails keeps back no other
         _check_ours(error)
         logger.exception("Saves of section %s are told later", name)
+        return [f"Saves of section {name} are told later: {error!r}"]
+    return []

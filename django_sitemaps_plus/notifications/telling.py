@@ -23,8 +23,9 @@ from .secrets import without_text
 
 logger = logging.getLogger(__name__)
 
-#: What brings together more to be told, before deliveries are sent.
-gatherers: list[Callable[[Site, datetime | None], object]] = []
+#: What brings together more to be told, before deliveries are sent; each returns what
+#: it could not, in words.
+gatherers: list[Callable[[Site, datetime | None], list[str]]] = []
 
 #: Time between two questions to an engine about the same feed.
 ASK_AGAIN = timedelta(days=1)
@@ -54,12 +55,11 @@ def tell_engines(
     engines = chosen(names)
     begin = timezone.now()
     until = None if seconds is None else begin + timedelta(seconds=seconds)
-    for gather in gatherers:
-        gather(site, until)
+    failures = [words for gather in gatherers for words in gather(site, until)]
     want_feeds(site, has_changed=False, engines=engines)
     patience = timezone.now() + timedelta(seconds=wait)
     report = deliver(site, engines, until)
-    report.failures += [] if names else engine_faults()
+    report.failures += failures + ([] if names else engine_faults())
     while _is_soon(report.next_at, patience, until):
         left = (report.next_at - timezone.now()).total_seconds()
         time.sleep(max(left, 0.01))

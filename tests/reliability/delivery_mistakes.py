@@ -23,8 +23,7 @@ DELIVERY_MUTANTS = (
     Mutant(
         "a publication goes before it is heard",
         "building/publications.py",
-        "    total = 0\n    row = Publication",
-        "    total = 0\n"
+        "    row = Publication",
         "    Publication.objects.filter(pk=publication.pk).delete()\n"
         "    row = Publication",
         _FIRE,

@@ -7,9 +7,13 @@ import re
 import pytest
 from django.core.management import CommandError
 
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, Publication, Recipient
 from django_sitemaps_plus.testing import RecordingEngine
+from tests.integration.faults import fail_open
+from tests.integration.shop import ProductSource, limited, product_urls
+from tests.testapp.models import Author, Product
 
 from .notifying import URL, FeedEngine, report_of, run, told
 
@@ -17,6 +21,17 @@ pytestmark = [
     pytest.mark.django_db(transaction=True),
     pytest.mark.usefixtures("told_site"),
 ]
+
+
+class BrokenSource(ProductSource):
+    """One whose queryset raises."""
+
+    model = Author
+    lastmod = None
+
+    def get_queryset(self):
+        """Raise."""
+        raise ValueError("no rows today")
 
 
 class TestEnd:
@@ -73,6 +88,36 @@ class TestEnd:
             run(URL)
         with pytest.raises(CommandError, match=r"rejected 1 targets"):
             run()
+
+    def test_what_cannot_be_gathered_ends_it_with_an_error(self, monkeypatch):
+        """Nobody knows what is to be told; it is told once the storage is back."""
+        with monkeypatch.context() as patch:
+            fail_open(patch)
+            Product.objects.get(slug="product-00000").delete()
+            refresh()
+            Publication.objects.update(claimed_at=None)
+            with pytest.raises(CommandError, match=r"told after a lease: .*was opened"):
+                run()
+        Publication.objects.update(claimed_at=None)
+        run()
+        assert told() == product_urls([0])
+
+    def test_a_source_that_fails_ends_it_with_an_error(self, told_site):
+        """Which of its saves are to be told, nobody knows; the others are told."""
+        told_site.register("broken", BrokenSource)
+        Author.objects.create(name="one")
+        with pytest.raises(CommandError, match=r"broken.*no rows today"):
+            run(URL)
+        assert told() == [URL]
+
+    def test_a_large_section_that_is_not_built_ends_it_with_an_error(
+        self, told_site, settings
+    ):
+        """Its URLs are not known, so nobody was told of them."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_MAX_ROWS": 3}
+        told_site.register("more", limited(10))
+        with pytest.raises(CommandError, match=r"'more'.*build_sitemaps more"):
+            run("--section=more")
 
 
 class TestRetry:
