@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.db import Error
+from django.db.models import DateField, DateTimeField
 
 from django_sitemaps_plus.conf import SETTING, get_settings
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -17,6 +18,7 @@ from django_sitemaps_plus.notifications import Engine, SearchConsole, Takes
 from django_sitemaps_plus.notifications.configured import get_engines, make_engine
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource
+from django_sitemaps_plus.sources.declarations import find_field
 
 from .messages import error, warning
 
@@ -112,6 +114,23 @@ def _unseen_saves() -> Iterator[CheckMessage]:
                 "Declare a lastmod, or announce_saves = True to tell of every save.",
                 source,
             )
+        elif _is_day(source):
+            yield warning(
+                6,
+                f"The lastmod of section {name!r} is a day without a time, so of the "
+                "edits of a row on one day engines hear of the first alone.",
+                "Give the time too, or set announce_saves = True to tell of every "
+                "save.",
+                source,
+            )
+
+
+def _is_day(source: ModelSource) -> bool:
+    """Return whether the lastmod is a date that two edits of a day share."""
+    if not isinstance(source.lastmod, str):
+        return False
+    field = find_field(source.model, source.lastmod)
+    return isinstance(field, DateField) and not isinstance(field, DateTimeField)
 
 
 def check_built(

@@ -118,6 +118,8 @@ class TestEngines:
         [
             ({}, {}, ["W006"]),
             ({"lastmod": "updated_at"}, {}, []),
+            ({"lastmod": "created_on"}, {}, ["W006"]),
+            ({"lastmod": "created_on", "announce_saves": True}, {}, []),
             ({"announce_saves": True}, {}, []),
             ({}, {"NOTIFY": False}, []),
             ({}, {"ENGINES": {}}, []),
