@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import Error
-from django.db.models import F
+from django.db.models import Case, DateTimeField, F, Value, When
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -237,9 +237,9 @@ class _Telling:
             self._release(rows, str(error))
             recipients.note(recipient, batch=len(rows) // 2)
             return True
-        self._update(
-            rows, token="", error=str(error)[:2_000], dead_since=timezone.now()
-        )
+        # What has changed meanwhile may be right by now.
+        is_same = When(wanted=F("sending"), then=Value(timezone.now(), DateTimeField()))
+        self._update(rows, token="", error=str(error)[:2_000], dead_since=Case(is_same))
         self.report.rejected += 1
         logger.error(
             "%s will not have %s: %s",

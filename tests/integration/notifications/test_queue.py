@@ -102,6 +102,20 @@ class TestChangesThatCome:
         tell_engines()
         assert ActingEngine.told() == [URL, URL]
 
+    def test_during_a_request_that_is_rejected_they_are_told(self, tell):
+        """What was bad may be right since."""
+        tell(acting=ActingEngine)
+
+        def reject():
+            changed()
+            raise BatchRejected("bad")
+
+        ActingEngine.act = reject
+        changed()
+        assert tell_engines().sent == 1
+        assert not Delivery.objects.dead().exists()
+        assert not Delivery.objects.waiting().exists()
+
     def test_they_revive_what_was_rejected(self, recording):
         """It may be right by now."""
         changed()
