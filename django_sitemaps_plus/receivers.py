@@ -43,9 +43,8 @@ def connect_engines() -> None:
 
 
 def _hear(publication: Publication, part: Diff) -> None:
-    if publication.announce:
-        urls = [*part.added, *part.updated, *part.removed]
-        queue.want_urls(get_site(), urls, publication.at)
+    urls = [*part.added, *part.updated, *part.removed]
+    queue.want_urls(get_site(), urls, publication.at)
 
 
 def _heard(publication: Publication) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,9 +12,8 @@ from itertools import chain, islice
 from typing import Any
 
 from django.db import Error
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.core.compression import inflate
@@ -49,8 +49,8 @@ class Hearer:
 
     Attributes:
         wants: returns whether they ask for changes now.
-        hear: called with a publication and a part of what it changed; what it raises
-            keeps the publication.
+        hear: called with a publication that is to be announced, and a part of what it
+            changed; what it raises keeps the publication.
         heard: called after a publication that is to be announced has been heard; it may
             raise as well.
         finished: called in the end with the time of the first of them.
@@ -71,14 +71,14 @@ def is_wanted() -> bool:
     return urls_changed.has_listeners() or any([hearer.wants() for hearer in hearers])
 
 
-def tell(until: datetime | None = None) -> list[str]:
+def tell(until: float | None = None) -> list[str]:
     """Work out what the publications changed, and tell who asks for it.
 
     Each is told by one process at a time. It goes once all have been told, so a crash
     makes them hear of it twice, never not at all.
 
     Args:
-        until: no publication is begun after it.
+        until: by the monotonic clock, when no more publications are begun.
 
     Returns:
         What could not be told, in words; it is told after a lease.
@@ -110,20 +110,27 @@ def _later(error: Exception) -> str:
     return words
 
 
-def _claimed(until: datetime | None) -> Iterator[Publication]:
-    """Yield publications as ours, each once: what cannot be told now is told later."""
-    lease, last = get_settings().lease, 0
+def _claimed(until: float | None) -> Iterator[Publication]:
+    """Yield publications as ours, each once: what cannot be told now is told later.
+
+    Those that could not be told come last, so that they keep back no others for ever.
+    """
+    lease, seen = get_settings().lease, set[int]()
     free = Publication.objects.filter(
         Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
     )
-    rows = free.select_related("section").defer("section__seen").order_by("id")
-    while fetch(_any_publication) and (batch := list(rows.filter(pk__gt=last)[:50])):
+    rows = free.select_related("section").defer("section__seen")
+    rows = rows.order_by(F("claimed_at").asc(nulls_first=True), "id")
+    while fetch(_any_publication):
+        batch = [row for row in rows[:50] if row.pk not in seen]
         for publication in batch:
-            if until is not None and timezone.now() >= until:
+            if until is not None and time.monotonic() >= until:
                 return
-            last = publication.pk
-            if free.filter(pk=last).update(claimed_at=Now()):
+            seen.add(publication.pk)
+            if free.filter(pk=publication.pk).update(claimed_at=Now()):
                 yield publication
+        if not batch:
+            return
 
 
 def _any_publication() -> QuerySet[Publication, Any]:
@@ -133,13 +140,13 @@ def _any_publication() -> QuerySet[Publication, Any]:
 def _tell(publication: Publication, heard: list[datetime]) -> None:
     row = Publication.objects.filter(pk=publication.pk)
     lease = Lease(partial(row.update, claimed_at=Now()))
+    # Of a first build there may be millions of URLs that nobody asks for.
+    is_heard = publication.announce or urls_changed.has_listeners()
     try:
-        for found in publication_diffs(publication, lease):
+        for found in publication_diffs(publication, lease) if is_heard else ():
             for part in _parts(found):
                 lease()
-                for hearer in hearers:
-                    hearer.hear(publication, part)
-                _send(publication, part)
+                _hear(publication, part)
         if publication.announce:
             for hearer in hearers:
                 hearer.heard(publication)
@@ -154,7 +161,9 @@ def _tell(publication: Publication, heard: list[datetime]) -> None:
     publication.delete()
 
 
-def _send(publication: Publication, part: Diff) -> None:
+def _hear(publication: Publication, part: Diff) -> None:
+    for hearer in hearers if publication.announce else ():
+        hearer.hear(publication, part)
     answers = urls_changed.send_robust(
         sender=Publication,
         section=publication.section.name,
@@ -237,7 +246,7 @@ def _parts(found: Diff) -> Iterator[Diff]:
         )
 
 
-def tell_saves(site: Site, until: datetime | None = None) -> list[str]:
+def tell_saves(site: Site, until: float | None = None) -> list[str]:
     """Tell the saves of sections without pages, and what else waits to be told.
 
     Args:

@@ -126,7 +126,7 @@ class _Refresh:
             self._build(sections)
             indexes = self._index(missing)
             public.repair(self.site)  # an index that was hidden has its name again
-        publications.tell()
+        publications.tell(self.until)
         return BuildReport(
             sections=self._reports(sections),
             index_pages=None if indexes is None else sum([i.entries for i in indexes]),

@@ -24,8 +24,8 @@ from .secrets import without_text
 logger = logging.getLogger(__name__)
 
 #: What brings together more to be told, before deliveries are sent; each returns what
-#: it could not, in words.
-gatherers: list[Callable[[Site, datetime | None], list[str]]] = []
+#: it could not, in words. The time, by the monotonic clock, is when no more is begun.
+gatherers: list[Callable[[Site, float | None], list[str]]] = []
 
 #: Time between two questions to an engine about the same feed.
 ASK_AGAIN = timedelta(days=1)
@@ -55,7 +55,8 @@ def tell_engines(
     engines = chosen(names)
     begin = timezone.now()
     until = None if seconds is None else begin + timedelta(seconds=seconds)
-    failures = [words for gather in gatherers for words in gather(site, until)]
+    end = None if seconds is None else time.monotonic() + seconds
+    failures = [words for gather in gatherers for words in gather(site, end)]
     want_feeds(site, has_changed=False, engines=engines)
     patience = timezone.now() + timedelta(seconds=wait)
     report = deliver(site, engines, until)

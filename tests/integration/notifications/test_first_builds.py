@@ -10,10 +10,11 @@ from django.db import connection, transaction
 from django_sitemaps_plus.building import refresh as building
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.models import Delivery, Section
+from django_sitemaps_plus.models import Delivery, Publication, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking.changes import take_changes
+from tests.integration.faults import fail_open
 from tests.integration.shop import limited, make_products, product_urls
 from tests.testapp.models import Product
 
@@ -46,6 +47,15 @@ class TestNothingIsTold:
     def test_of_a_first_build(self, recording, products):
         """The sitemap itself says it."""
         assert told(recording) == []
+
+    def test_of_a_first_build_no_file_is_read_for_it(
+        self, recording, publish, monkeypatch
+    ):
+        """There may be millions of them."""
+        fail_open(monkeypatch)
+        make_products(25)
+        publish(limited(10))
+        assert not Publication.objects.exists()
 
     def test_of_a_new_plan(self, recording, products, publish):
         """The same URLs are on other pages; nor of a row that comes in with it."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
+from datetime import timedelta
 
 import pytest
-from django.utils import timezone
+from django.db.models import F
 
 from django_sitemaps_plus.building import publications
 from django_sitemaps_plus.building.options import Options
@@ -162,7 +164,7 @@ class TestUrlsChanged:
         """That change is told by the build that follows, not all that moved."""
         registry.unregister("products")
         registry.register("products", limited(7))
-        monkeypatch.setattr(publications, "tell", lambda: 0)
+        monkeypatch.setattr(publications, "tell", lambda until: [])
         with hearing(urls_changed):
             with monkeypatch.context() as patch:
                 patch.setattr(_Refresh, "_settle", lambda self, section: False)
@@ -226,7 +228,7 @@ class TestUrlsChanged:
         """It goes only once its receivers were called."""
         with hearing(urls_changed) as heard:
             with monkeypatch.context() as patch:
-                patch.setattr(publications, "tell", lambda: None)
+                patch.setattr(publications, "tell", lambda until: [])
                 add(55)
                 refresh()
             assert heard == []
@@ -250,11 +252,29 @@ class TestUrlsChanged:
         waiting = Publication.objects.order_by("id").values_list("old", flat=True)
         assert list(waiting) == [["a.gz"], ["b.gz"]]
 
+    def test_one_that_cannot_be_told_comes_after_the_others(self, section, monkeypatch):
+        """However long ago it was tried, and though it was there before them."""
+        asked = []
+
+        def away(name):
+            asked.append(name)
+            raise StoreError("no answer")
+
+        add_publications(section, ["a.gz"], ["b.gz"], ["c.gz"])
+        monkeypatch.setattr(publications, "open_object", away)
+        with hearing(urls_changed):
+            for _ in range(4):
+                publications.tell()
+                tried = Publication.objects.exclude(claimed_at=None)
+                tried.update(claimed_at=F("claimed_at") - timedelta(days=1))
+        assert asked == ["a.gz", "b.gz", "c.gz", "a.gz"]
+
     def test_none_is_begun_when_the_time_is_over(self, section):
         """A task ends in time; the next one goes on."""
         add_publications(section, ["no/such.gz"])
         with hearing(urls_changed):
-            publications.tell(until=timezone.now())
+            publications.tell(until=time.monotonic())
+            refresh((), Options(seconds=0))
             assert Publication.objects.get().claimed_at is None
             publications.tell()
         assert not Publication.objects.exists()
@@ -265,7 +285,7 @@ class TestUrlsChanged:
         with hearing(urls_changed):
             before = objects(section)[1]
             add(55)
-            tell, publications.tell = publications.tell, lambda: 0
+            tell, publications.tell = publications.tell, lambda until: []
             try:
                 refresh()
             finally:
