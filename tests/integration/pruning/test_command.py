@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from django_sitemaps_plus.building import public
+from django_sitemaps_plus.building import prune, public
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import (
     Change,
@@ -178,3 +181,19 @@ class TestCommand:
         monkeypatch.setattr(AtomicFileSystemStorage, "listdir", listdir)
         with pytest.raises(CommandError, match="not allowed"):
             self.call()
+
+
+def test_no_delivery_is_passed_over_twice(settings, monkeypatch):
+    """Of millions that go, each batch begins where the one before it ended."""
+    monkeypatch.setattr(prune, "BATCH_ROWS", 2)
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {}}
+    old = {"site": "default", "engine": "lost", "changed_at": timezone.now() - DAYS}
+    Delivery.objects.bulk_create(
+        [Delivery(target_hash=f"{number}", **old) for number in range(5)]
+    )
+    keys = list(Delivery.objects.order_by("pk").values_list("pk", flat=True))
+    with CaptureQueriesContext(connection) as queries:
+        assert run().deliveries == 5
+    assert not Delivery.objects.exists()
+    begun = [re.search(r"\bid\W+ > (\d+)", query["sql"]) for query in queries]
+    assert [int(found[1]) for found in begun if found] == [0, *keys[1:5:2], keys[4]]
