@@ -14,7 +14,12 @@ from django.db.models import Case, DateTimeField, F, Value, When
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
+from django_sitemaps_plus.exceptions import (
+    BatchRejected,
+    EngineError,
+    EngineRefused,
+    RetryLater,
+)
 from django_sitemaps_plus.models import Delivery, Recipient
 from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
 from django_sitemaps_plus.transactions import atomic, retried
@@ -164,7 +169,7 @@ class _Telling:
         except RetryLater as error:
             return self._stop(recipient, rows, error)
         except EngineRefused as error:
-            self._release(rows, str(error))
+            self._release(rows, error)
             recipients.park(recipient, error)
             self.report.failures.append(f"{recipient}: {error}")
             return False
@@ -224,7 +229,7 @@ class _Telling:
     def _stop(
         self, recipient: Recipient, rows: list[Delivery], error: RetryLater
     ) -> bool:
-        self._release(rows, str(error))
+        self._release(rows, error)
         recipients.pause(recipient, error)
         self.report.failures.append(f"{recipient}: {error}")
         return False
@@ -234,12 +239,13 @@ class _Telling:
     ) -> bool:
         """Tell fewer at once, until what is wrong stands alone; that one is dead."""
         if len(rows) > 1:
-            self._release(rows, str(error))
+            self._release(rows, error)
             recipients.note(recipient, batch=len(rows) // 2)
             return True
         # What has changed meanwhile may be right by now.
         is_same = When(wanted=F("sending"), then=Value(timezone.now(), DateTimeField()))
-        self._update(rows, token="", error=str(error)[:2_000], dead_since=Case(is_same))
+        words = recipients.words_of(error)
+        self._update(rows, token="", error=words, dead_since=Case(is_same))
         self.report.rejected += 1
         logger.error(
             "%s will not have %s: %s",
@@ -257,8 +263,8 @@ class _Telling:
             return False
         return True
 
-    def _release(self, rows: list[Delivery], error: str) -> None:
-        self._update(rows, token="", error=error[:2_000])
+    def _release(self, rows: list[Delivery], error: EngineError) -> None:
+        self._update(rows, token="", error=recipients.words_of(error))
 
     @retried
     def _update(self, rows: list[Delivery], **fields: object) -> None:

@@ -12,7 +12,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.exceptions import EngineError, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Recipient, RowQuerySet
 from django_sitemaps_plus.transactions import retried
 
@@ -57,6 +57,12 @@ def renew(recipient: Recipient) -> bool:
     return bool(_mine(recipient).update(claimed_at=Now()))
 
 
+def words_of(error: EngineError) -> str:
+    """Return what an engine said, as far as every database can hold it."""
+    text = str(error).replace("\0", "").encode(errors="replace").decode()
+    return text[:2_000]
+
+
 def may_be_told(recipient: Recipient) -> datetime:
     """Return when it may be told: after its pause, and once nobody else is at it."""
     if not recipient.token:
@@ -88,9 +94,10 @@ def pause(recipient: Recipient, error: RetryLater) -> None:
     """Let a recipient rest, longer after each failure, or for as long as it asks."""
     failures = recipient.failures + 1
     # An engine of the project's own may ask for any time.
-    seconds = max(_pause_seconds(failures), min(error.after or 0.0, MAX_RETRY_AFTER))
+    asked = error.after if isinstance(error.after, int | float) else 0.0
+    seconds = max(_pause_seconds(failures), min(asked, MAX_RETRY_AFTER))
     until = timezone.now() + timedelta(seconds=seconds)
-    note(recipient, failures=failures, not_before=until, error=str(error)[:2_000])
+    note(recipient, failures=failures, not_before=until, error=words_of(error))
     logger.warning(
         "%s is told again in %.0f s: %s",
         recipient,
@@ -109,7 +116,7 @@ def _pause_seconds(failures: int) -> float:
 
 def park(recipient: Recipient, error: EngineRefused) -> None:
     """Tell a recipient nothing more, until somebody has set right what it says."""
-    note(recipient, parked=str(error)[:2_000] or type(error).__name__)
+    note(recipient, parked=words_of(error) or type(error).__name__)
     logger.error(
         "%s is told nothing more: %s. Set it right, then run: manage.py "
         "notify_search_engines --retry",

@@ -8,17 +8,20 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import Any, TypeGuard
 
+from django.db import DataError, IntegrityError
 from django.db.models import Q
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_site, tells_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineError
 from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.transactions import atomic
 
 from .base import Engine, Takes
 from .configured import engine_faults, engine_names, make_engine, working_engines
 from .delivering import DeliveryReport, deliver
 from .queue import told_feeds, want_feeds
+from .recipients import words_of
 from .secrets import without_text
 
 logger = logging.getLogger(__name__)
@@ -121,19 +124,28 @@ def read_back(
                 return
             mine = rows.filter(pk=row.pk)
             if mine.update(feedback_at=timezone.now()):  # and nobody else asks
-                feedback = _asked(engine, site, row.target)
-                Delivery.objects.filter(pk=row.pk).update(feedback=feedback)
+                _keep(row, _asked(engine, site, row.target))
 
 
 def _asked(engine: Engine, site: Site, target: str) -> dict[str, Any] | None:
     try:
         return engine.read_back(site, target)
     except EngineError as error:
-        return {"error": str(error)}
+        return {"error": words_of(error)}
     except Exception as error:  # noqa: BLE001 - an engine may be the user's code
         words = without_text(error)
         logger.error("%r could not be asked about %s: %s", engine, target, words)
         return {"error": f"it raised {type(error).__name__}"}
+
+
+def _keep(row: Delivery, feedback: dict[str, Any] | None) -> None:
+    rows = Delivery.objects.filter(pk=row.pk)
+    try:
+        with atomic():
+            rows.update(feedback=feedback)
+    except (TypeError, ValueError, RecursionError, DataError, IntegrityError):
+        logger.error("%s: what the engine says of it cannot be kept as JSON", row)
+        rows.update(feedback={"error": "What it says cannot be kept as JSON."})
 
 
 def _may_ask(site: Site, engine: Engine) -> bool:

@@ -53,6 +53,12 @@ class ConsoleEngine(RecordingEngine):
         cls.answer = None
 
 
+class OtherConsole(ConsoleEngine):
+    """Another one that is asked."""
+
+    asked: ClassVar[list[str]] = []
+
+
 class HubEngine(RecordingEngine):
     """Is told of a feed whenever that has changed."""
 
@@ -98,6 +104,7 @@ ENGINES: list[type[RecordingEngine]] = [
     SingleEngine,
     FewEngine,
     ConsoleEngine,
+    OtherConsole,
     HubEngine,
     BrokenHubEngine,
     ActingEngine,

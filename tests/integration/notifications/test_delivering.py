@@ -95,6 +95,24 @@ class TestAnEngineThatIsAway:
         assert sorted(OtherEngine.told()) == urls(2)
         assert report.failures == ["one for example.com: down"]
 
+    @pytest.mark.parametrize("kind", [RetryLater, EngineRefused, BatchRejected])
+    def test_its_words_may_be_any_characters(self, tell, kind):
+        """Not all databases hold each of them; others are told all the same."""
+        tell(one=RecordingEngine, other=OtherEngine)
+        want(*urls(1))
+        with RecordingEngine.failing(kind("a\0b \ud800")):
+            tell_engines()
+        assert OtherEngine.told() == urls(1)
+        assert Delivery.objects.get(engine="one").error == "ab ?"
+
+    def test_it_may_ask_for_what_is_no_time(self, recording, clock):
+        """It is then left alone as any other."""
+        want(*urls(1))
+        with recording.failing(RetryLater("busy", timedelta(days=1))):
+            assert tell_engines().failures == ["recording for example.com: busy"]
+        clock.forward(hours=1)
+        assert tell_engines().sent == 1
+
     def test_one_that_raises_anything_is_told_again(self, recording, clock):
         """It may be the user's own, and its words may hold what is secret."""
         want(*urls(1))

@@ -14,7 +14,7 @@ from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.shop import limited, make_products
 
-from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine
+from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine, OtherConsole
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -176,6 +176,17 @@ class TestAnswers:
         clock.forward(hours=25)
         tell_engines()
         assert Delivery.objects.get().feedback == {"errors": 0}
+
+    @pytest.mark.parametrize(
+        "answer", [{1, 2}, float("nan"), "a\0b", "\ud800"], ids=repr
+    )
+    def test_what_no_json_can_hold_keeps_back_no_other(self, tell, answer):
+        """An engine of the project's own may say anything."""
+        tell(odd=ConsoleEngine, other=OtherConsole)
+        ConsoleEngine.answer = answer
+        tell_engines()
+        assert ConsoleEngine.asked == OtherConsole.asked == [INDEX]
+        assert Delivery.objects.get(engine="other").feedback == {"errors": None}
 
     def test_an_engine_in_a_pause_is_not_asked(self, tell, clock):
         """It is away."""
