@@ -8,17 +8,21 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
+from django.core.handlers.wsgi import WSGIHandler
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused
 from django_sitemaps_plus.notifications import IndexNow
+from django_sitemaps_plus.notifications.telling import tell_engines
 from tests.batches import make_batch
 from tests.servers.engine_rules import MARKER
 from tests.servers.programs import HOST
 
 from .tellers import KEY, URL, make_indexnow
+from .wanted import want
 
 
 class _Quiet(SimpleHTTPRequestHandler):
@@ -34,6 +38,22 @@ def site(tmp_path: Path) -> Iterator[Site]:
         thread = Thread(target=server.serve_forever, args=[0.01])
         thread.start()
         yield Site("default", f"http://{HOST}:{server.server_port}")
+        server.shutdown()
+        thread.join()
+
+
+class _QuietToo(WSGIRequestHandler):
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - as it has it
+        """Print nothing."""
+
+
+@pytest.fixture
+def own_site() -> Iterator[str]:
+    """Serve the project of the tests; give its origin."""
+    with make_server(HOST, 0, WSGIHandler(), handler_class=_QuietToo) as server:
+        thread = Thread(target=server.serve_forever, args=[0.01])
+        thread.start()
+        yield f"http://{HOST}:{server.server_port}"
         server.shutdown()
         thread.join()
 
@@ -73,6 +93,18 @@ class TestKeyFile:
             (tmp_path / name).write_text(text)
         self.send(engine, site)
         assert engine.accepted() == {f"{site.origin}/a": 1}
+
+    @pytest.mark.django_db
+    def test_it_is_fetched_back_from_the_site_itself(self, engine, tell, own_site):
+        """The app serves it for the engines of its settings."""
+        engine.state.site_url = own_site
+        options = {"key": KEY, "endpoint": f"{engine.url}/indexnow"}
+        backend = "django_sitemaps_plus.notifications.IndexNow"
+        configured = {"BACKEND": backend, "OPTIONS": options}
+        tell(indexnow=configured, BASE_URL=own_site)
+        want(f"{own_site}/a/")
+        assert tell_engines().failures == []
+        assert engine.accepted() == {f"{own_site}/a/": 1}
 
     @pytest.mark.parametrize("text", [None, "", "another-key", f"{KEY}\n", f"<{KEY}>"])
     def test_without_the_right_one_the_engine_is_parked(

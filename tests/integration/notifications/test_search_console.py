@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.notifications.configured import get_engines
+from django_sitemaps_plus.notifications.queue import want
+from django_sitemaps_plus.notifications.telling import tell_engines
 from tests.batches import INDEX, SITE, make_batch
 from tests.servers.service_account import make_service_account
 
@@ -66,3 +70,21 @@ class TestSearchConsole:
             "isPending": True,
             "submitted": {"web": 7},
         }
+
+    @pytest.mark.django_db
+    def test_an_index_is_submitted_once_a_day_at_most(self, engine, tell, clock):
+        """However often it is to be told, and whatever holds for other engines."""
+        credentials = make_service_account(engine.state)
+        endpoint = f"{engine.url}/webmasters/v3"
+        backend = "django_sitemaps_plus.notifications.SearchConsole"
+        options = {"credentials": credentials, "endpoint": endpoint}
+        tell(console={"BACKEND": backend, "OPTIONS": options}, NOTIFY_AGAIN_AFTER=0)
+        assert tell_engines().sent == 1
+        for hours, expected in [(0, 0), (23, 0), (2, 1)]:
+            clock.forward(hours=hours)
+            want(
+                get_site(),
+                get_engines()["console"],
+                ["https://example.com/sitemap.xml"],
+            )
+            assert tell_engines().sent == expected
