@@ -80,9 +80,13 @@ test-sqlite: $(STAMP)
 	TEST_DB=sqlite $(PYTEST) -n 2 tests/unit tests/integration tests/acceptance
 	TEST_DB=sqlite $(BIN)/python -m pytest -n 2 tests/reliability # thousands of forks
 
+# The last ones time saves, so nothing runs beside them.
 test-postgresql: $(STAMP)
-	TEST_DB=postgresql $(PYTEST) -n 2 tests/integration \
-	  tests/reliability/test_worker_kills.py tests/reliability/test_deliveries.py
+	TEST_DB=postgresql $(PYTEST) -n 2 tests/integration $(addprefix tests/reliability/, \
+	  test_deliveries.py test_hosts.py test_outage.py test_reconcile.py \
+	  test_recording.py test_save_faults.py test_worker_kills.py)
+	TEST_DB=postgresql $(BIN)/python -m pytest \
+	  tests/reliability/test_save_safety.py tests/reliability/test_secrets.py
 
 ifdef TEST_MYSQL_URL
 test-mysql: $(MYSQL_STAMP)

@@ -134,6 +134,13 @@ DELIVERY_MUTANTS = (
         f"{_FIRST_BUILDS}::TestChanges",
     ),
     Mutant(
+        "an edit that comes while a deploy is built is never told",
+        "building/loop.py",
+        "                take_late_changes(page, self.site)\n",
+        "",
+        f"{_FIRST_BUILDS}::TestChangesDuringABuildOfWhichNobodyIsTold",
+    ),
+    Mutant(
         "a save is taken from a first build that has begun",
         "tracking/changes.py",
         "        if not Section.objects.filter(pk=section.pk, next_number=1).exists()",
