@@ -115,7 +115,10 @@ def merge_small(section: Section, site: Site) -> int:
     Returns:
         How many pages have gone.
     """
-    limit = registry.get(section.name).rows_per_page
+    source = registry.get(section.name)
+    if source.has_own_paging:
+        return 0  # a bound is the number of a page, so no range has two
+    limit = source.rows_per_page
     pages = active_plan(section)
     merged, at = 0, 0
     while at + 1 < len(pages):

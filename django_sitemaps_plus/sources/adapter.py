@@ -115,7 +115,7 @@ class SitemapSource(Source):
         if self.has_own_paging:
             paginator = sitemap.paginator
             pages = range(paginator.num_pages if paginator.count else 0)
-            return map(str, pages[position(key_range.low or "0") :])
+            return positions(pages, 1, key_range)
         items = sitemap.items()
         if pages_by_key(items):
             rows = in_range(on_write_database(items, None), "pk", key_range)

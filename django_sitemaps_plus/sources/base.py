@@ -62,6 +62,11 @@ class Source:
         raise NotImplementedError(f"{type(self).__qualname__} does not say its entries")
 
     @property
+    def has_own_paging(self) -> bool:
+        """Whether its own code says what is on a page; two of its pages never merge."""
+        return False
+
+    @property
     def rows_per_page(self) -> int:
         """Rows that fill a page."""
         return self.limit

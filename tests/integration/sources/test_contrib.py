@@ -14,11 +14,15 @@ from django.db import connection
 from django.test import RequestFactory
 from django.utils import timezone
 
+from django_sitemaps_plus.building.reshape import split_ranges
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.core.compression import DocumentWriter
 from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.models import Page
 from tests.integration.builds import build
 from tests.integration.documents import Listed, read_index, read_urlset
 from tests.integration.rendered import plan_of, queries_of, render
-from tests.integration.shop import START, limited, make_products
+from tests.integration.shop import START, limited, make_products, product_urls
 from tests.integration.sources import contrib_zoo as zoo
 from tests.testapp.models import Product
 
@@ -228,6 +232,34 @@ class TestOwnPagesThatChange:
         make_products(5, first=7)
         build()
         assert [len(entries) for entries in crawl().values()] == [3, 3, 3, 3]
+
+    def test_small_pages_stay_apart(self, sections, crawl):
+        """Nobody but the class can tell what is on a page that takes in two."""
+        sections.register("own", zoo.OwnPaginator)
+        build()
+        Product.objects.get(slug="product-00001").delete()
+        (section,) = build().sections
+        assert section.errors == []
+        assert list(crawl().values()) == [
+            product_urls([0, 2, 3, 4]),
+            product_urls([5, 6]),
+        ]
+
+    def test_a_page_that_is_too_large_is_not_cut(self, sections, monkeypatch):
+        """No way to cut it reaches into its neighbours; the build says so."""
+        sections.register("own", zoo.OwnUrls)
+        build()
+        pages = Page.objects.of("default", "own")
+        before = list(pages.values_list("number", "low", "high"))
+        page = pages.with_section().get(number=2)
+        for ranges in split_ranges(page, get_site()):
+            assert ranges == [KeyRange(page.low, page.high)]
+        largest = page.plain_size
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (largest,))
+        Product.objects.filter(slug="product-00003").update(slug="product-00003-x")
+        (section,) = build().sections
+        assert len(section.errors) == 1
+        assert list(pages.values_list("number", "low", "high")) == before
 
     def test_a_section_that_had_keys_is_planned_afresh(self, sections, crawl):
         """Bounds that are no positions are not taken for some."""
