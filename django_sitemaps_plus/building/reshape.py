@@ -118,12 +118,12 @@ def merge_small(section: Section, site: Site) -> int:
     source = registry.get(section.name)
     if source.has_own_paging:
         return 0  # a bound is the number of a page, so no range has two
-    limit = source.rows_per_page
     pages = active_plan(section)
     merged, at = 0, 0
     while at + 1 < len(pages):
         a, b = pages[at], pages[at + 1]
-        small = a.built and b.built and may_merge(a.entries, b.entries, limit)
+        entries, size = a.entries + b.entries, a.plain_size + b.plain_size
+        small = a.built and b.built and may_merge(entries, size, source.limit)
         if small and _merge(a, b, site):
             merged += 1
             at += 1  # what b was merged into is looked at again the next time

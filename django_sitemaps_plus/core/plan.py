@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from .limits import MAX_ENTRIES
+from .limits import MAX_BYTES, MAX_ENTRIES
 
 _INTEGER = re.compile(r"-?[0-9]{1,19}")
 _BIGGEST = (1 << 63) - 1
@@ -123,6 +123,14 @@ def split_step(rows: int, limit: int, *, is_last: bool) -> int:
     return -(-rows // pieces)
 
 
-def may_merge(entries: int, neighbour: int, limit: int) -> bool:
-    """Return whether two neighbours hold so little that one page will do."""
-    return entries + neighbour < limit // 2
+def may_merge(entries: int, size: int, limit: int) -> bool:
+    """Return whether two neighbours hold so little that one page will do.
+
+    Half of what a page may hold is left for more to come, or it would split again.
+
+    Args:
+        entries: of both together.
+        size: of both together, in uncompressed bytes.
+        limit: entries that a page should hold.
+    """
+    return entries < limit // 2 and size < MAX_BYTES // 2

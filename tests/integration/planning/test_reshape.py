@@ -13,7 +13,8 @@ from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.core.compression import DocumentWriter
 from django_sitemaps_plus.models import Section
 from tests.integration.documents import locs, read_index
-from tests.integration.shop import limited
+from tests.integration.shop import ProductSource, limited
+from tests.integration.sources.contrib_zoo import InLanguages
 from tests.testapp.models import Product, Shop
 
 from .plans import add, dirty, numbers, objects, plan_of, sizes, spread
@@ -97,6 +98,16 @@ class TestSplit:
         monkeypatch.setattr(refreshing.Work, "run", one_batch)
         refresh()
         assert dirty(section) == [2, 4]
+
+
+class OfLargeRows(ProductSource):
+    """Rows whose bytes fill a page long before their number does."""
+
+    limit = 100
+
+    def location(self, item):
+        """Return a path of some 400 characters."""
+        return f"/{item.slug}/{'x' * 400}"
 
 
 def one_batch(work):
@@ -220,6 +231,30 @@ class TestRandomKeys:
 
 
 class TestNoOscillation:
+    def test_pages_that_are_full_by_their_bytes_do_not_merge(
+        self, publish, monkeypatch
+    ):
+        """However few their entries are: the next insert would split them."""
+        full = 4_000  # bytes
+        spread(14)
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (full,))
+        monkeypatch.setattr("django_sitemaps_plus.core.plan.MAX_BYTES", full)
+        section = publish(OfLargeRows)
+        before = numbers(section)
+        assert len(before) > 1
+        Product.objects.get(pk=10).delete()
+        refresh()
+        assert numbers(section) == before
+
+    def test_entries_are_compared_with_entries(self, publish):
+        """A row of a class with languages is an entry a language."""
+        spread(20)
+        section = publish(type("Limited", (InLanguages,), {"limit": 30}))
+        assert sizes(section) == [30, 30]
+        Product.objects.exclude(pk__in=[10, 20, 190, 200]).delete()
+        refresh((), Options(full=True))
+        assert sizes(section) == [12]
+
     @pytest.mark.parametrize("key", [101, 195, 305, 401], ids=str)
     def test_a_row_that_comes_and_goes_does_not_split_and_merge_each_time(
         self, publish, key
