@@ -8,6 +8,7 @@ is rendered after it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import copy
 
 from django.db import transaction
 from django.db.models import F
@@ -88,8 +89,11 @@ def _split_at(
     page: Page, ranges: list[KeyRange], site: Site, lease: Lease
 ) -> list[Result]:
     pieces = [
-        Page(section=page.section, number=page.number, low=r.low, high=r.high)
-        for r in ranges
+        _with_end(page, ranges[0].high),
+        *[
+            Page(section=page.section, number=page.number, low=r.low, high=r.high)
+            for r in ranges[1:]
+        ],
     ]
     with deferred_flush():  # of their own, since they are pointed to before the batch
         built = [build_page(piece, site, lease) for piece in pieces]
@@ -107,6 +111,17 @@ def _split_at(
         publish([(page, [page], built)])
         show_when_committed([page, *others])
     return list(zip([page, *others], built, strict=True))
+
+
+def _with_end(page: Page, high: str | None) -> Page:
+    """Return a page as it would be with another end.
+
+    It is compared with what the page has published: rows that came or went behind the
+    end may have left its bytes as they were.
+    """
+    changed = copy(page)
+    changed.high = high
+    return changed
 
 
 def merge_small(section: Section, site: Site) -> int:
@@ -145,8 +160,7 @@ def _merge(a: Page, b: Page, site: Site) -> bool:
 
 @retried
 def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
-    whole = Page(section=a.section, number=a.number, low=a.low, high=b.high)
-    built = build_page(whole, site, lease_of([a, b]))
+    built = build_page(_with_end(a, b.high), site, lease_of([a, b]))
     now = timezone.now()
     with atomic():
         raise_plan_version(a.section)

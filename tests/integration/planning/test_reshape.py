@@ -34,16 +34,24 @@ def listed(client):
     return sorted(int(loc.rsplit("-", 1)[1].split(".")[0]) for loc in found)
 
 
+def stamps(section):
+    """Return when each page has last changed, for crawlers and for clients."""
+    rows = section.pages.filter(state="active")
+    return {page.number: (page.lastmod, page.published_at) for page in rows}
+
+
 class TestSplit:
     def test_the_last_page_is_cut_at_its_end(self, publish):
         """Keys that grow fill pages to their limit, and older pages stay."""
         spread(20)
         section = publish(limited(10))
         before = objects(section)
+        stamped = stamps(section)
         add(210, 220)
         refresh()
         assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 10, 2])
-        assert {1: before[1]}.items() <= objects(section).items()
+        assert before.items() <= objects(section).items()
+        assert stamped.items() <= stamps(section).items()
 
     def test_another_page_is_halved(self, publish):
         """The new page gets the next number, whatever its place."""
@@ -162,6 +170,19 @@ class TestMerge:
         used = list(section.pages.values_list("number", flat=True))
         assert 3 not in used
         assert len(set(used)) == len(used)
+
+    def test_a_page_that_merges_with_an_empty_one_stays_as_it_was(self, publish):
+        """Its object and its lastmod too: of what it lists nothing has changed."""
+        spread(14)
+        section = publish(limited(10))
+        Product.objects.filter(pk__lte=60).delete()
+        refresh()
+        before, stamped = objects(section), stamps(section)
+        Product.objects.filter(pk__gt=100).delete()
+        refresh((), ALLOW)
+        assert numbers(section) == [1]
+        assert objects(section) == {1: before[1]}
+        assert stamps(section) == {1: stamped[1]}
 
     def test_full_pages_do_not_merge(self, publish):
         """Nor do two that hold half of a page together."""
