@@ -130,20 +130,46 @@ def merge_small(section: Section, site: Site) -> int:
     Returns:
         How many pages have gone.
     """
+    merged: set[int] = set()
+    for pair in _small_neighbours(section):
+        # What one was merged into is looked at again the next time.
+        if merged.isdisjoint(pair) and _merge_pair(section, pair, site):
+            merged.update(pair)
+    return len(merged) // 2
+
+
+def _small_neighbours(section: Section) -> list[tuple[int, int]]:
+    """Return the keys of pages, two by two, for which one page would do.
+
+    Of a section of many pages only the small ones are read, and of them few columns:
+    this is asked whenever a page has shrunk.
+    """
     source = registry.get(section.name)
     if source.has_own_paging:
-        return 0  # a bound is the number of a page, so no range has two
-    pages = active_plan(section)
-    merged, at = 0, 0
-    while at + 1 < len(pages):
-        a, b = pages[at], pages[at + 1]
-        entries, size = a.entries + b.entries, a.plain_size + b.plain_size
-        small = a.built and b.built and may_merge(entries, size, source.limit)
-        if small and _merge(a, b, site):
-            merged += 1
-            at += 1  # what b was merged into is looked at again the next time
-        at += 1
-    return merged
+        return []  # a bound is the number of a page, so no range has two
+    small = section.pages.filter(
+        state=State.ACTIVE, built__gt=0, entries__lt=source.limit // 2
+    )
+    rows = small.values_list("low", "high", "pk", "entries", "plain_size")
+    by_low = {row[0]: row for row in rows.order_by("pk")}
+    found = []
+    for _, high, pk, entries, size in by_low.values():
+        behind = None if high is None else by_low.get(high)
+        if behind is not None:
+            _, _, other, more, more_size = behind
+            if may_merge(entries + more, size + more_size, source.limit):
+                found.append((pk, other))
+    return found
+
+
+def _merge_pair(section: Section, pair: tuple[int, int], site: Site) -> bool:
+    active = section.pages.filter(state=State.ACTIVE).with_section()
+    pages = active.in_bulk(pair)
+    if len(pages) < len(pair):
+        return False
+    a, b = [pages[pk] for pk in pair]
+    # One of them may have been cut since it was looked at.
+    return a.high == b.low and _merge(a, b, site)
 
 
 def _merge(a: Page, b: Page, site: Site) -> bool:
@@ -164,8 +190,10 @@ def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
     now = timezone.now()
     with atomic():
         raise_plan_version(a.section)
-        kept = Page.objects.filter(pk=a.pk, token=a.token, built=a.built)
-        gone = Page.objects.filter(pk=b.pk, token=b.token, built=b.built)
+        # One that has been merged into another meanwhile can be claimed still.
+        active = Page.objects.filter(state=State.ACTIVE)
+        kept = active.filter(pk=a.pk, token=a.token, built=a.built)
+        gone = active.filter(pk=b.pk, token=b.token, built=b.built)
         fields = pointer(a, built, now)
         if kept.update(**fields, high=b.high, wanted=F("wanted") + 1) and gone.update(
             state=State.RETIRED, retired_at=now

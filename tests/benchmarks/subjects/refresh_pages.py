@@ -1,17 +1,20 @@
-"""What the number of pages adds to a refresh after one change."""
+"""What the number of pages adds to a refresh after one edit or one deletion."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.building import build_all, hide, show, unbuild
 from tests.benchmarks.changing import edit, listening, refresh_one
 from tests.benchmarks.harness import Contender, Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource
+from tests.testapp.models import Product
 
 _FEW, _MANY = 100, 10_000
 
@@ -41,12 +44,44 @@ class _Variant:
         self.source.limit = self.size
         registry.register("products", self.source)
 
-    def contender(self, heard: list[str]) -> Contender:
+    @property
+    def key(self) -> int:
+        """Of a row at the end of the few: SQLite reads on to the last row of the
+        section, if there is a bound in its query.
+        """
+        return self.size * _FEW - self.size
+
+    def edits(self, heard: list[str]) -> Contender:
+        """Time what follows an edit, always of the same row: a refresh looks back."""
+
         def before() -> None:
             self.choose()
             show(self.name)
-            edit(self.size * _FEW - self.size)
+            edit(self.key)
 
+        return self._timed(before, heard)
+
+    def deletions(self, heard: list[str]) -> Contender:
+        """Time what follows a deletion; the row is put back after each."""
+        product = Product.objects.get(pk=self.key)
+
+        def before() -> None:
+            self.choose()
+            show(self.name)
+            Product.objects.get(pk=self.key).delete()
+
+        def put_back() -> None:
+            product.save()
+            refresh((), Options(sums=False))
+
+        return self._timed(before, heard, put_back)
+
+    def _timed(
+        self,
+        before: Callable[[], None],
+        heard: list[str],
+        after: Callable[[], None] = bool,
+    ) -> Contender:
         def action() -> None:
             refresh_one(heard)
 
@@ -54,6 +89,7 @@ class _Variant:
 
         def measure() -> float:
             seconds = inner.measure()
+            after()
             hide(self.name)
             return seconds
 
@@ -64,8 +100,6 @@ class _Variant:
 def setting(rows: int) -> Iterator[list[Subject]]:
     """Compare few pages with many; each holds as many entries."""
     size = rows // _MANY
-    # All edit the same row, since a refresh looks back. It is at the end of the few:
-    # SQLite reads on to the last row of the section, if there is a bound in its query.
     some = _FEW * size
     few = _Variant(_FEW, size, DeclaredSource(some), some)
     many = _Variant(_MANY, size, DeclaredSource(), rows)
@@ -74,13 +108,20 @@ def setting(rows: int) -> Iterator[list[Subject]]:
         few.build()
         many.build()
         yield [
-            Subject(
-                title=f"A refresh after one change, pages of {size} entries",
-                note="The index lists all pages, and is rendered and stored as well.",
-                rounds=21,
-                warm_ups=2,
-                contenders=[few.contender(heard), many.contender(heard)],
-                targets=[Target(name=many.name, beside=few.name, plus=0.020)],
-            )
+            # First, while both know of all edits.
+            _subject("deletion", size, [few.deletions(heard), many.deletions(heard)]),
+            _subject("edit", size, [few.edits(heard), many.edits(heard)]),
         ]
         unbuild()
+
+
+def _subject(change: str, size: int, contenders: list[Contender]) -> Subject:
+    few, many = contenders
+    return Subject(
+        title=f"A refresh after one {change}, pages of {size} entries",
+        note="The index lists all pages, and is rendered and stored as well.",
+        rounds=21,
+        warm_ups=2,
+        contenders=contenders,
+        targets=[Target(name=many.name, beside=few.name, plus=0.020)],
+    )

@@ -6,15 +6,19 @@ import uuid
 
 import pytest
 from django.db.models import F
+from django.db.models.signals import post_init
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.reshape import _merge
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.compression import DocumentWriter
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models import Page, Section
 from tests.integration.documents import locs, read_index
 from tests.integration.shop import ProductSource, limited
 from tests.integration.sources.contrib_zoo import InLanguages
+from tests.integration.told import hearing
 from tests.testapp.models import Product, Shop
 
 from .plans import add, dirty, numbers, objects, plan_of, sizes, spread
@@ -183,6 +187,25 @@ class TestMerge:
         assert numbers(section) == [1]
         assert objects(section) == {1: before[1]}
         assert stamps(section) == {1: stamped[1]}
+
+    def test_a_page_that_went_meanwhile_takes_in_nothing(self, section, crawl):
+        """Another worker had read it a moment before."""
+        Product.objects.filter(pk__gt=310, pk__lte=370).delete()
+        refresh((), ALLOW)
+        before = crawl()
+        both = section.pages.with_section().filter(number__in=[3, 4])
+        gone, behind = both.order_by("number")
+        assert not _merge(gone, behind, get_site())
+        assert crawl() == before
+
+    def test_few_of_many_pages_are_read(self, publish):
+        """Those that are full cost nothing when one has shrunk."""
+        spread(400)
+        publish(limited(10))
+        Product.objects.get(pk=100).delete()
+        with hearing(post_init) as made:
+            refresh()
+        assert 0 < sum(isinstance(told["instance"], Page) for told in made) < 20
 
     def test_full_pages_do_not_merge(self, publish):
         """Nor do two that hold half of a page together."""
