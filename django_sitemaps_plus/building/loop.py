@@ -20,10 +20,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.leases import Lease
-from django_sitemaps_plus.models import INDEX, Page
-from django_sitemaps_plus.signals import page_built
-from django_sitemaps_plus.sources import rendering
-from django_sitemaps_plus.sources.route import compile_route
+from django_sitemaps_plus.models import INDEX, Page, State
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.transactions import contained, has_lost, is_outage, is_well
@@ -43,6 +40,7 @@ from .page import BuiltPage, build_page
 from .public import is_behind
 from .publisher import Result, flip
 from .reshape import split
+from .sending import send_page_built
 
 logger = logging.getLogger(__name__)
 
@@ -228,8 +226,8 @@ class Work:
         counts.grew |= built.entries > page.entries
         if self.told is not None:
             self.told(page.section.name)
-        if built.is_new:
-            _send(page, built, self.site)
+        if built.is_new and page.state != State.COMING:
+            send_page_built(page, built.entries, self.site)
 
     def _of(self, page: Page) -> Counts:
         return self.counts.setdefault(page.section.name, Counts())
@@ -239,21 +237,6 @@ def _words(error: BaseException) -> str:
     """Return what failed; nothing where a process was only asked to end."""
     is_failure = isinstance(error, Exception)
     return (str(error) or type(error).__name__) if is_failure else ""
-
-
-def _send(page: Page, built: BuiltPage, site: Site) -> None:
-    if page.section.name == INDEX or not page_built.has_listeners():
-        return
-    with rendering(site):
-        url = compile_route("sitemaps_plus:page", ("section", "number"))
-        path = url((page.section.name, page.number))
-    page_built.send_robust(
-        sender=Page,
-        section=page.section.name,
-        number=page.number,
-        entries=built.entries,
-        url=site.origin + path,
-    )
 
 
 def _dirty(sections: tuple[int, ...]) -> QuerySet[Page, Any]:

@@ -118,5 +118,5 @@ def settle_plan(
         elif reason := plan_reason(section, coming_plan(section)):
             return False, reason
         take_changes_again(section, site)
-        return finish_replan(section), ""
+        return finish_replan(section, site), ""
     return is_stale and begin_replan(section, site, is_broken=True) > 0, ""

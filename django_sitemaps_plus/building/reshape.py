@@ -41,6 +41,7 @@ from .page import build_page
 from .plans import first_plan
 from .public import show_when_committed
 from .publisher import Result, point, pointer, publish, read_announce
+from .sending import send_page_built
 
 
 def split(page: Page, site: Site, lease: Lease) -> list[Result]:
@@ -195,14 +196,17 @@ def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
         kept = active.filter(pk=a.pk, token=a.token, built=a.built)
         gone = active.filter(pk=b.pk, token=b.token, built=b.built)
         fields = pointer(a, built, now)
-        if kept.update(**fields, high=b.high, wanted=F("wanted") + 1) and gone.update(
-            state=State.RETIRED, retired_at=now
-        ):
+        fields |= {"high": b.high, "wanted": F("wanted") + 1}
+        retired = {"state": State.RETIRED, "retired_at": now}
+        is_done = bool(kept.update(**fields) and gone.update(**retired))
+        if is_done:
             publish([(a, [a, b], [built])])
             show_when_committed([a])
-            return True
-        transaction.set_rollback(True, using=own_alias())
-    return False
+        else:
+            transaction.set_rollback(True, using=own_alias())
+    if is_done and built.is_new:
+        send_page_built(a, built.entries, site)
+    return is_done
 
 
 def active_plan(section: Section) -> list[Page]:
@@ -261,7 +265,7 @@ def begin_replan(section: Section, site: Site, *, is_broken: bool = False) -> in
 
 
 @retried
-def finish_replan(section: Section) -> bool:
+def finish_replan(section: Section, site: Site) -> bool:
     """Let a new plan take the place of the old one, once each page of it was built."""
     with atomic():
         raise_plan_version(section)
@@ -284,6 +288,9 @@ def finish_replan(section: Section) -> bool:
         if coming:
             publish([(coming[0], old, coming)])
             show_when_committed(coming)
+    for page in coming:
+        if page.object:
+            send_page_built(page, page.entries, site)
     return True
 
 

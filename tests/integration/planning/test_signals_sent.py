@@ -329,6 +329,30 @@ class TestPageBuilt:
             (4, 6),
         ]
 
+    def test_a_page_that_takes_in_another_is_told(self, section):
+        """After those that had shrunk."""
+        Product.objects.filter(pk__gt=120, pk__lte=200).delete()
+        Product.objects.filter(pk__gt=220).delete()
+        with hearing(page_built) as heard:
+            refresh((), ALLOW)
+        assert numbers(section) == [1, 2]
+        found = [(told["number"], told["entries"]) for told in heard]
+        assert (sorted(found[:2]), found[2:]) == ([(2, 2), (3, 2)], [(2, 4)])
+
+    def test_pages_of_a_new_plan_are_told_once_it_serves(self, section, client):
+        """Whoever fetches what was told gets it."""
+        registry.unregister("products")
+        registry.register("products", limited(6))
+        answers = {}
+
+        def fetch(number, url, **told):
+            answers[number] = client.get(url).status_code
+
+        page_built.connect(fetch)
+        refresh((), Options(replan=True))
+        page_built.disconnect(fetch)
+        assert answers == dict.fromkeys([4, 5, 6, 7, 8], 200)
+
     def test_a_receiver_that_fails_hurts_nobody(self, section):
         """The page is published."""
         with failing(page_built), hearing(page_built) as heard:
