@@ -68,6 +68,9 @@ def _try(page: Page, site: Site) -> Iterator[BuiltPage]:
     try:
         yield build_page(page, site, is_stored=False)
     except LimitExceededError:
-        for bounds in next(split_ranges(page, site)):
+        ways = split_ranges(page, site)
+        # The end of the last page holds a whole page, unless its rows are large.
+        pieces = next(ranges for ranges in ways if len(ranges) > 1)
+        for bounds in pieces:
             piece = Page(section=page.section, low=bounds.low, high=bounds.high)
             yield from _try(piece, site)

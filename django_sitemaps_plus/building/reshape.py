@@ -61,28 +61,33 @@ def split(page: Page, site: Site, lease: Lease) -> list[Result]:
         SourceError: the source failed, or one row alone is too large.
         StoreError: the storage failed.
     """
-    for ranges in split_ranges(page, site):
+    ways = split_ranges(page, site)
+    while True:
         try:
-            return _split_at(page, ranges, site, lease)
+            return _split_at(page, next(ways), site, lease)
         except LimitExceededError:
             pass  # rows came in meanwhile, or they are large: smaller pieces
-    raise SourceError(
-        f"section {page.section.name!r}: one row alone fills more than a page"
-    )
 
 
 def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
-    """Yield ways to cut an overfull page, each into smaller pieces than the last."""
+    """Yield ways to cut an overfull page, each into smaller pieces than the last.
+
+    Raises:
+        SourceError: there is no other way.
+    """
     source = registry.get(page.section.name)
     bounds = KeyRange(page.low, page.high)
     with rendering(site):
         rows = source.count(bounds, site)
-    step = split_step(rows, source.rows_per_page, is_last=page.high is None)
+    step = split_step(max(rows, 1), source.rows_per_page, is_last=page.high is None)
     while step >= 1:
         with rendering(site):
             keys = list(source.first_keys(step, site, bounds))
         yield key_ranges(keys[1:], bounds.low, bounds.high)
         step //= 2
+    raise SourceError(
+        f"section {page.section.name!r}: one row alone fills more than a page"
+    )
 
 
 @retried

@@ -11,10 +11,12 @@ from django.db.models.signals import post_init
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.building.reshape import _merge
+from django_sitemaps_plus.building.reshape import _merge, split_ranges
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.compression import DocumentWriter
+from django_sitemaps_plus.core.plan import KeyRange
 from django_sitemaps_plus.models import Page, Section
+from tests.integration.builds import build
 from tests.integration.documents import locs, read_index
 from tests.integration.shop import ProductSource, limited
 from tests.integration.sources.contrib_zoo import InLanguages
@@ -99,6 +101,22 @@ class TestSplit:
         assert sum(sizes(section)) == 10
         assert len(numbers(section)) > 1
         assert max(page.plain_size for page in plan_of(section)) <= 900
+
+    def test_a_dry_run_cuts_the_last_page_by_its_bytes(self, publish, monkeypatch):
+        """Its end is not where it is cut: its rows are less than its limit."""
+        spread(14)
+        publish(OfLargeRows)
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (4_000,))
+        (section,) = build(dry_run=True).sections
+        assert (section.pages > 1, section.entries) == (True, 14)
+
+    def test_a_page_whose_rows_go_before_it_is_cut_stays_one(self, publish):
+        """It is empty by then."""
+        spread(30)
+        page = plan_of(publish(limited(10)))[1]
+        Product.objects.filter(pk__gt=100, pk__lte=200).delete()
+        ways = split_ranges(page, get_site())
+        assert next(ways) == [KeyRange(page.low, page.high)]
 
     def test_pieces_are_rendered_once_more(self, publish, monkeypatch):
         """A change located a moment before the split is on one of them."""

@@ -18,6 +18,7 @@ from django_sitemaps_plus.building.reshape import split_ranges
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.compression import DocumentWriter
 from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page
 from tests.integration.builds import build
 from tests.integration.documents import Listed, read_index, read_urlset
@@ -252,13 +253,15 @@ class TestOwnPagesThatChange:
         pages = Page.objects.of("default", "own")
         before = list(pages.values_list("number", "low", "high"))
         page = pages.with_section().get(number=2)
-        for ranges in split_ranges(page, get_site()):
-            assert ranges == [KeyRange(page.low, page.high)]
+        ways = split_ranges(page, get_site())
+        assert next(ways) == [KeyRange(page.low, page.high)]
         largest = page.plain_size
         monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (largest,))
         Product.objects.filter(slug="product-00003").update(slug="product-00003-x")
         (section,) = build().sections
         assert len(section.errors) == 1
+        with pytest.raises(SourceError, match="'own'"):
+            build(dry_run=True)
         assert list(pages.values_list("number", "low", "high")) == before
 
     def test_a_section_that_had_keys_is_planned_afresh(self, sections, crawl):
