@@ -18,9 +18,11 @@ from django.db.models import QuerySet
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.plan import may_merge
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import INDEX, Page, State
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.transactions import contained, has_lost, is_outage, is_well
@@ -222,7 +224,7 @@ class Work:
         counts.skipped += built.skipped
         counts.dropped += built.dropped
         counts.problems += built.problems
-        counts.shrank |= built.entries < page.entries
+        counts.shrank |= _has_become_small(page, built)
         counts.grew |= built.entries > page.entries
         if self.told is not None:
             self.told(page.section.name)
@@ -237,6 +239,14 @@ def _words(error: BaseException) -> str:
     """Return what failed; nothing where a process was only asked to end."""
     is_failure = isinstance(error, Exception)
     return (str(error) or type(error).__name__) if is_failure else ""
+
+
+def _has_become_small(page: Page, built: BuiltPage) -> bool:
+    """Return whether it is worth to look for a neighbour to merge with."""
+    if built.entries >= page.entries or page.section.name == INDEX:
+        return False
+    limit = registry.get(page.section.name).limit
+    return may_merge(built.entries, built.plain_size, limit)
 
 
 def _dirty(sections: tuple[int, ...]) -> QuerySet[Page, Any]:
