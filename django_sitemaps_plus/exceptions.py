@@ -61,6 +61,11 @@ class LostObjectError(StoreError):
 class EngineError(SitemapsPlusError):
     """An engine was not told. Its text is for people, and holds no secrets."""
 
+    def __str__(self) -> str:
+        """Return its words, as far as every database, log and terminal takes them."""
+        text = super().__str__().replace("\0", "")
+        return text.encode(errors="replace").decode()
+
 
 class RetryLater(EngineError):
     """An engine cannot take anything now: it is away, busy, or asks for patience.

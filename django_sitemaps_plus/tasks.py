@@ -174,7 +174,7 @@ def _seconds_held(wait: int) -> int:
 
     Whoever begins it cannot tell a process that has a cache of its own.
     """
-    return wait + _EXPECTED_SECONDS if is_shared() else wait
+    return wait + _EXPECTED_SECONDS if is_shared() else max(wait, 1)
 
 
 def _wake_key(section: str) -> str:

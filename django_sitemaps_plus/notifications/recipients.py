@@ -58,9 +58,8 @@ def renew(recipient: Recipient) -> bool:
 
 
 def words_of(error: EngineError) -> str:
-    """Return what an engine said, as far as every database can hold it."""
-    text = str(error).replace("\0", "").encode(errors="replace").decode()
-    return text[:2_000]
+    """Return what an engine said, as far as it is kept."""
+    return str(error)[:2_000]
 
 
 def may_be_told(recipient: Recipient) -> datetime:

@@ -26,11 +26,14 @@ def fail_save(monkeypatch: Any, number: int, error: Exception | None = None) -> 
     monkeypatch.setattr(AtomicFileSystemStorage, "_save", save)
 
 
-def fail_open(monkeypatch: Any) -> None:
-    """Make every object unreadable."""
+def fail_open(monkeypatch: Any, prefix: str = "") -> None:
+    """Make every object unreadable whose name begins so."""
+    real = AtomicFileSystemStorage._open
 
     def refuse(self: Any, name: str, mode: str = "rb") -> Any:
-        raise PermissionError(errno.EACCES, f"{name} was opened")
+        if name.startswith(prefix):
+            raise PermissionError(errno.EACCES, f"{name} was opened")
+        return real(self, name, mode)
 
     monkeypatch.setattr(AtomicFileSystemStorage, "_open", refuse)
 

@@ -52,7 +52,7 @@ class TestNothingIsTold:
         self, recording, publish, monkeypatch
     ):
         """There may be millions of them."""
-        fail_open(monkeypatch)
+        fail_open(monkeypatch, "products/")
         make_products(25)
         publish(limited(10))
         assert not Publication.objects.exists()
