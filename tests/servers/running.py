@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-from kombu import Connection
+from kombu import Connection, Queue
 from kombu.exceptions import ChannelError
 
 from django_sitemaps_plus import Source
@@ -75,7 +75,8 @@ def take(broker: Broker) -> list[Any]:
     """Take all messages that wait, as a worker would get them."""
     found = []
     with Connection(broker.url) as connection, connection.channel() as channel:
-        while message := channel.basic_get(broker.queue, no_ack=True):
+        queue = Queue(broker.queue, channel=channel)
+        while message := queue.get(no_ack=True):
             found.append(message)
     return found
 
