@@ -162,9 +162,11 @@ def _served() -> QuerySet[Page]:
     return Page.objects.exclude(state=State.COMING)
 
 
-def _pointers(pages: QuerySet[Page]) -> dict[int, Pointer]:
-    rows = pages.values_list("pk", *_COLUMNS).iterator()
-    return {pk: Pointer(*columns) for pk, *columns in rows}
+def _pointers(pages: QuerySet[Page], *, are_many: bool = False) -> dict[int, Pointer]:
+    rows = pages.values_list("pk", *_COLUMNS)
+    # A cursor in the server costs several more round trips.
+    found = rows.iterator() if are_many else rows
+    return {pk: Pointer(*columns) for pk, *columns in found}
 
 
 _COLUMNS = (
@@ -242,7 +244,7 @@ def repair(site: Site) -> set[int]:
         return set()
     shown = tree.shown()  # before the rows, so that no name is newer than they are
     pages = _served().filter(section__site=site.name)
-    pointers = _pointers(pages.exclude(object=""))
+    pointers = _pointers(pages.exclude(object=""), are_many=True)
     wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, shown, p)}
     # An index gets its first name here, when all pages have theirs.
     first = [p for p in wrong.values() if p.section == INDEX and not tree.is_of(p.name)]

@@ -39,6 +39,9 @@ logger = logging.getLogger(__name__)
 #: URLs in one call of the signal.
 BATCH_URLS = 1_000
 
+#: Publications that are read at once.
+BATCH_PUBLICATIONS = 50
+
 #: Pages of a publication, old and new, that are compared at once.
 FEW_PAGES = 4
 
@@ -122,14 +125,16 @@ def _claimed(until: float | None) -> Iterator[Publication]:
     rows = free.select_related("section").defer("section__seen")
     rows = rows.order_by(F("claimed_at").asc(nulls_first=True), "id")
     while fetch(_any_publication):
-        batch = [row for row in rows[:50] if row.pk not in seen]
-        for publication in batch:
+        batch = list(rows[:BATCH_PUBLICATIONS])
+        new = [row for row in batch if row.pk not in seen]
+        for publication in new:
             if until is not None and time.monotonic() >= until:
                 return
             seen.add(publication.pk)
             if free.filter(pk=publication.pk).update(claimed_at=Now()):
                 yield publication
-        if not batch:
+        # Who adds more from now on tells them.
+        if len(batch) < BATCH_PUBLICATIONS or not new:
             return
 
 
