@@ -163,7 +163,7 @@ def _tell(publication: Publication, heard: list[datetime]) -> None:
             error,
             extra={"action": "publication_lost"},
         )
-    publication.delete()
+    row._raw_delete(row.db)  # nothing refers to it
 
 
 def _hear(publication: Publication, part: Diff) -> None:

@@ -40,7 +40,8 @@ def flip(results: Sequence[Result]) -> list[Result]:
     results = sorted(results, key=lambda result: result[0].pk)
     held = [result for result in results if hold_reason(*result)]
     with atomic():
-        lock([page.section_id for page, _ in results])
+        # Splits change the ranges of pages; an index has none.
+        lock([page.section_id for page, _ in results if page.section.name != INDEX])
         _hold_sections(held)
         for result in held:
             _hold(*result)

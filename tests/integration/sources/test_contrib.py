@@ -250,7 +250,7 @@ class TestOwnPagesThatChange:
         """No way to cut it reaches into its neighbours; the build says so."""
         sections.register("own", zoo.OwnUrls)
         build()
-        pages = Page.objects.of("default", "own")
+        pages = Page.objects.of("default", "own").order_by("number")
         before = list(pages.values_list("number", "low", "high"))
         page = pages.with_section().get(number=2)
         ways = split_ranges(page, get_site())
