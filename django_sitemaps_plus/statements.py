@@ -1,44 +1,179 @@
-"""Queries that are compiled once, and then only run.
+"""Statements that are compiled once, and then only run.
 
 Django takes many times as long to compile a query as a database takes to find one row.
-That counts where a refresh that finds nothing to do is made of such queries.
+That counts where a refresh of one page, or one that finds nothing to do, is made of
+such queries.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from django.db import connections
-from django.db.models import QuerySet
+from django.core.exceptions import EmptyResultSet
+from django.db import connections, transaction
+from django.db.models import Expression, QuerySet
+from django.db.models.sql import UpdateQuery
 
 from .transactions import own_alias
 
-#: Compiled queries that are kept: a few for each section.
+#: Compiled statements that are kept: a few for each section.
 MAX_KEPT = 1_000
 
+#: Values in a list up to which a statement is kept for each length.
+MAX_LISTED = 100
 
-def fetch(make: Callable[..., QuerySet[Any, Any]], *values: Any) -> list[Any]:
-    """Return the rows of a query on our tables, as tuples of what the database gives.
+Rows = QuerySet[Any, Any]
 
-    Only for numbers and texts: nothing is converted.
+
+class Parameter(Expression):
+    """A value that a statement gets each time it is run.
+
+    Attributes:
+        name: the value's.
+        position: in a list of values; None for one that is no list.
+    """
+
+    def __init__(self, name: str, position: int | None = None) -> None:
+        super().__init__()
+        self.name = name
+        self.position = position
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        """Return a placeholder, and this in place of its value."""
+        return "%s", (self,)
+
+    def value(self, values: dict[str, Any]) -> Any:
+        """Return what a statement is to be run with."""
+        found = values[self.name]
+        return found if self.position is None else found[self.position]
+
+
+def fetch(make: Callable[..., Rows], *shape: Any, **values: Any) -> list[Any]:
+    """Return the rows of a query on our tables, as tuples.
 
     Args:
-        make: a function of a module that returns the query, which depends on nothing
-            but its arguments.
-        values: its arguments, which can be hashed.
+        make: a function of a module that returns the query, of ``values_list()``, which
+            depends on nothing but its arguments.
+        shape: its first arguments, which can be hashed; for each other shape it is
+            compiled anew.
+        values: what stands for its arguments of these names, which it is given as
+            :class:`Parameter`, or as lists of these. Rows in an empty list are none.
+    """
+    connection = connections[own_alias()]
+    compiled = _compiled(_select, make, shape, values)
+    if compiled is None:
+        return []
+    sql, params, columns = compiled
+    with connection.cursor() as cursor:
+        cursor.execute(sql, _bound(connection, params, values))
+        return _converted(connection, columns, cursor.fetchall())
+
+
+def update(
+    make: Callable[..., tuple[Rows, dict[str, Any]]], *shape: Any, **values: Any
+) -> int:
+    """Update rows of ours, and return how many there were.
+
+    Args:
+        make: as for :func:`fetch`, but it returns rows of one table, by the columns of
+            that table, and the values of their fields.
+        shape: as for :func:`fetch`.
+        values: the same.
+
+    Raises:
+        ValueError: it asks for columns of other tables. Some databases would need a
+            query for the rows first, and what that finds must not be kept.
     """
     alias = own_alias()
-    sql, params = _compile(make, alias, values)
-    with connections[alias].cursor() as cursor:
-        cursor.execute(sql, params)
-        return list(cursor.fetchall())
+    connection = connections[alias]
+    compiled = _compiled(_change, make, shape, values)
+    if compiled is None:
+        return 0
+    sql, params, _ = compiled
+    with transaction.mark_for_rollback_on_error(alias), connection.cursor() as cursor:
+        cursor.execute(sql, _bound(connection, params, values))
+        return int(cursor.rowcount)
+
+
+_Compiled = tuple[str, tuple[Any, ...], list[Any]]
+
+
+def _compiled(
+    compiler: Callable[..., _Compiled],
+    make: Callable[..., Any],
+    shape: tuple[Any, ...],
+    values: dict[str, Any],
+) -> _Compiled | None:
+    lengths = {k: len(v) if isinstance(v, list) else None for k, v in values.items()}
+    if max([length or 0 for length in lengths.values()], default=0) > MAX_LISTED:
+        return compiler(make(*shape, **values), own_alias())
+    return _compile(compiler, make, own_alias(), shape, tuple(lengths.items()))
 
 
 @lru_cache(MAX_KEPT)
 def _compile(
-    make: Callable[..., QuerySet[Any, Any]], alias: str, values: tuple[Any, ...]
-) -> tuple[str, tuple[Any, ...]]:
-    sql, params = make(*values).query.get_compiler(alias).as_sql()
-    return sql, tuple(params)
+    compiler: Callable[..., _Compiled],
+    make: Callable[..., Any],
+    alias: str,
+    shape: tuple[Any, ...],
+    lengths: tuple[tuple[str, int | None], ...],
+) -> _Compiled | None:
+    """Return a statement, None for one that needs no database to find no rows."""
+    parameters = {name: _parameter(name, length) for name, length in lengths}
+    try:
+        return compiler(make(*shape, **parameters), alias)
+    except EmptyResultSet:
+        return None
+
+
+def _parameter(name: str, length: int | None) -> Any:
+    if length is None:
+        return Parameter(name)
+    return [Parameter(name, position) for position in range(length)]
+
+
+def _select(rows: Rows, alias: str) -> _Compiled:
+    compiler = rows.query.get_compiler(alias)
+    sql, params = compiler.as_sql()
+    return sql, tuple(params), [column for column, _, _ in compiler.select]
+
+
+def _change(made: tuple[Rows, dict[str, Any]], alias: str) -> _Compiled:
+    rows, fields = made
+    query: Any = rows.query.chain(UpdateQuery)
+    query.add_update_values(fields)
+    query.get_initial_alias()
+    if query.count_active_tables() > 1:
+        raise ValueError(
+            "an update asks for columns of other tables: fetch the keys of rows first"
+        )
+    sql, params = query.get_compiler(alias).as_sql()
+    return sql, tuple(params), []
+
+
+def _bound(
+    connection: Any, params: Iterable[Any], values: dict[str, Any]
+) -> tuple[Any, ...]:
+    adapt = connection.ops.adapt_unknown_value
+    return tuple(
+        [adapt(p.value(values)) if isinstance(p, Parameter) else p for p in params]
+    )
+
+
+def _converted(connection: Any, columns: Sequence[Any], rows: Any) -> list[Any]:
+    """Return rows as Django gives them, where databases give something else."""
+    found = []
+    for position, column in enumerate(columns):
+        own = column.get_db_converters(connection)
+        if converters := connection.ops.get_db_converters(column) + own:
+            found.append((position, column, converters))
+    if not found:
+        return list(rows)
+    lists = [list(row) for row in rows]
+    for position, column, converters in found:
+        for convert in converters:
+            for row in lists:
+                row[position] = convert(row[position], column, connection)
+    return [tuple(row) for row in lists]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -17,8 +17,9 @@ from django.db.models.functions import Greatest, Now
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.leases import Lease
-from django_sitemaps_plus.models import Page, PageQuerySet
-from django_sitemaps_plus.transactions import retried
+from django_sitemaps_plus.models import Page, PageQuerySet, Section
+from django_sitemaps_plus.statements import Rows, fetch, update
+from django_sitemaps_plus.transactions import own_alias, retried
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.
@@ -46,14 +47,14 @@ def claim(
         limit: how many pages at most.
         owner: what the token begins with, for :func:`void`.
     """
-    free = Page.objects.claimable(since).filter(section__in=sections)
+    free = (tuple(sections), get_settings().lease)
+    earlier = {} if since is None else {"since": since}
     token = owner + secrets.token_hex(16 - len(owner) // 2)
-    while pages := _candidates(free, limit):
-        taken = free.filter(pk__in=[page.pk for page in pages]).update(
-            token=token, claimed_at=Now(), attempts=F("attempts") + 1
-        )
+    while pages := _candidates(fetch(_free, *free, limit, **earlier)):
+        keys = [page.pk for page in pages]
+        taken = update(_take, *free, pages=keys, token=token, **earlier)
         if taken < len(pages):
-            pages = list(Page.objects.filter(token=token).with_section().order_by("id"))
+            pages = [_page(row) for row in fetch(_taken, token=token)]
         if pages:
             for page in pages:
                 page.token = token
@@ -61,9 +62,50 @@ def claim(
     return []
 
 
-def _candidates(free: PageQuerySet, limit: int) -> list[Page]:
-    pages = list(free.with_section().order_by("attempts", "id")[:limit])
+def _candidates(rows: list[Any]) -> list[Page]:
+    pages = [_page(row) for row in rows]
     return [page for page in pages if not page.attempts] or pages[:1]
+
+
+def _free(
+    sections: tuple[int, ...], lease: timedelta, limit: int, since: Any = None
+) -> Rows:
+    free = Page.objects.claimable(since, lease).filter(section__in=sections)
+    return _with_section(free.order_by("attempts", "id"))[:limit]
+
+
+def _take(
+    sections: tuple[int, ...],
+    lease: timedelta,
+    pages: Any,
+    token: Any,
+    since: Any = None,
+) -> tuple[Rows, dict[str, Any]]:
+    free = Page.objects.claimable(since, lease).filter(section__in=sections)
+    values = {"token": token, "claimed_at": Now(), "attempts": F("attempts") + 1}
+    return free.filter(pk__in=pages), values
+
+
+def _taken(token: Any) -> Rows:
+    return _with_section(Page.objects.filter(token=token).order_by("id"))
+
+
+def _with_section(pages: PageQuerySet) -> Rows:
+    names = [f"section__{name}" for name in _names(Section)]
+    return pages.values_list(*_names(Page), *names)
+
+
+def _page(row: tuple[Any, ...]) -> Page:
+    names, of_section = _names(Page), _names(Section)
+    page = Page.from_db(own_alias(), names, row[: len(names)])
+    page.section = Section.from_db(own_alias(), of_section, row[len(names) :])
+    return page
+
+
+def _names(model: type[Page | Section]) -> list[str]:
+    """Return the columns of a row, but for what only a look-back reads."""
+    names = [field.attname for field in model._meta.concrete_fields]
+    return [name for name in names if name != "seen"]
 
 
 @retried

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from collections.abc import Callable
+from datetime import timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
 from django.db import Error
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
-from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.compression import Document, write_document
-from django_sitemaps_plus.core.dates import w3c
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.renderers import page_lines, render_index
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, rendering
-from django_sitemaps_plus.sources.dates import W3CText, has_utc_text
 from django_sitemaps_plus.sources.route import compile_route
 from django_sitemaps_plus.statements import fetch
-from django_sitemaps_plus.transactions import is_outage, own_alias
+from django_sitemaps_plus.transactions import is_outage
 
 from .page import BuiltPage, store_page
 from .plans import live_plan
@@ -32,7 +30,7 @@ from .plans import live_plan
 #: deploy is rolled out, some processes do not know a section that others do.
 MISSING_GRACE = timedelta(hours=24)
 
-_Listed = tuple[int, str | None]
+_Listed = tuple[int, str]  # number and lastmod of a page
 
 # A number that stands for any other in the URL of a page.
 _SAMPLE = 123_456_789
@@ -49,7 +47,12 @@ def build_index_page(page: Page, site: Site) -> BuiltPage:
 
 
 def render_site_index(
-    site: Site, number: int = 0, *, live: bool, has_rows: bool = True
+    site: Site,
+    number: int = 0,
+    *,
+    live: bool,
+    has_rows: bool = True,
+    alive: Callable[[], object] = bool,
 ) -> tuple[Document | None, int]:
     """Render an index of a site from its page rows.
 
@@ -60,6 +63,7 @@ def render_site_index(
             that they are served by.
         has_rows: False where our own tables may not exist: then every section is
             listed as one without a plan.
+        alive: called for each chunk of rows that is rendered to make a plan.
 
     Returns:
         The document, None without any page; and the number of pages in it.
@@ -77,7 +81,7 @@ def render_site_index(
     if live and not number:
         for name in registry:
             if name not in listed and name not in planned:
-                listed[name] = _unplanned(site, name)
+                listed[name] = _unplanned(site, name, alive)
     lines = _lines(site, listed)
     if not lines:
         return None, 0
@@ -100,21 +104,19 @@ def _with_plan(site: Site) -> set[str]:
 
     To be asked before :func:`_listed`, so that one planned in between is found by it.
     """
-    rows = Section.objects.filter(site=site.name, next_number__gt=1)
-    return set(rows.values_list("name", flat=True))
+    return {name for (name,) in fetch(_planned, site.name)}
+
+
+def _planned(site: str) -> QuerySet[Section, Any]:
+    return Section.objects.filter(site=site, next_number__gt=1).values_list("name")
 
 
 def _listed(site: Site, number: int) -> dict[str, list[_Listed]]:
     """Return number and lastmod of the pages that an index lists, by section."""
     first = max(number - 1, 0) * MAX_ENTRIES
     asked = (site.name, first, first + MAX_ENTRIES, tuple(registry))
-    if has_utc_text(own_alias()):
-        rows = fetch(_rows_with_text, *asked)
-    else:
-        dated = _rows(*asked).values_list("section__name", "number", "lastmod")
-        rows = [(section, page, _text(moment)) for section, page, moment in dated]
-    # They come about in this order, so to sort them here is faster than there. No two
-    # have the same section and number, so no date is compared.
+    rows = fetch(_rows, *asked)
+    # They come about in this order, so to sort them here is faster than there.
     rows.sort()
     return {
         section: [(page, lastmod) for _, page, lastmod in pages]
@@ -122,14 +124,9 @@ def _listed(site: Site, number: int) -> dict[str, list[_Listed]]:
     }
 
 
-def _rows_with_text(*asked: Any) -> QuerySet[Page, Any]:
-    lastmod = W3CText(F("lastmod"))
-    return _rows(*asked).values_list("section__name", "number", lastmod)
-
-
 def _rows(
     site: str, first: int, end: int, registered: tuple[str, ...]
-) -> QuerySet[Page]:
+) -> QuerySet[Page, Any]:
     recent = Q(section__missing_since__gt=Now() - MISSING_GRACE)
     known = Q(section__name__in=registered) | recent | Q(section__missing_since=None)
     return (
@@ -137,19 +134,14 @@ def _rows(
         .filter(known, section__site=site)
         .filter(place__gte=first, place__lt=end)
         .exclude(section__name=INDEX)
+        .values_list("section__name", "number", "lastmod")
     )
 
 
-def _text(moment: datetime | None) -> str | None:
-    if moment is not None and timezone.is_naive(moment):  # USE_TZ = False
-        moment = timezone.make_aware(moment, timezone.get_default_timezone())
-    return None if moment is None else w3c(moment)
-
-
-def _unplanned(site: Site, section: str) -> list[_Listed]:
-    plan = live_plan(section, site)
+def _unplanned(site: Site, section: str, alive: Callable[[], object]) -> list[_Listed]:
+    plan = live_plan(section, site, alive)
     total = 0 if plan is None or plan.is_empty else len(plan.ranges)
-    return [(number, None) for number in range(1, total + 1)]
+    return [(number, "") for number in range(1, total + 1)]
 
 
 def may_publish_index(site: Site) -> bool:

@@ -25,6 +25,7 @@ from django_sitemaps_plus.models import INDEX, Page, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
+from django_sitemaps_plus.tracking.fingerprint import is_of_other_code
 from django_sitemaps_plus.transactions import contained, has_lost, is_outage, is_well
 
 from .claims import (
@@ -82,7 +83,8 @@ class Work:
 
     Attributes:
         site: the site.
-        sections: primary keys of the sections to work for.
+        sections: primary keys of the sections to work for; one that is marked for
+            other code is left out from then on.
         since: claims made before this time are taken over.
         told: called after each page with the name of its section.
         owner: what the tokens of its claims begin with.
@@ -91,6 +93,8 @@ class Work:
         until: by the monotonic clock, when no more pages are begun.
         was_behind: whether public names may have been wrong before the first page was
             built; None until then.
+        fingerprints: of the sources of this process, by the key of their section; those
+            that are missing are found when they are asked for.
     """
 
     site: Site
@@ -102,6 +106,7 @@ class Work:
     waits: bool = True
     until: float | None = None
     was_behind: bool | None = None
+    fingerprints: dict[int, str] = field(default_factory=dict, repr=False)
     counts: dict[str, Counts] = field(default_factory=dict)
 
     def run(self) -> dict[str, Counts]:
@@ -147,6 +152,7 @@ class Work:
         time.sleep(POLL_SECONDS)
 
     def _build(self, pages: list[Page]) -> None:
+        pages = self._leave_to_others(pages)
         results: list[Result] = []
         lease = lease_of(pages)
         with deferred_flush():
@@ -163,6 +169,28 @@ class Work:
         # Somebody else was faster with these; they may be dirty still.
         lost = [page for page, built in results if (page, built) not in flipped]
         release(lost)
+
+    def _leave_to_others(self, pages: list[Page]) -> list[Page]:
+        """Give up pages, and their sections, that are marked for other code.
+
+        Built by this process they would be clean, and nobody would build them anew.
+
+        Returns:
+            The other pages.
+        """
+        left = [
+            page
+            for page in pages
+            if is_of_other_code(page.section, self.site, self.fingerprints)
+        ]
+        if not left:
+            return pages
+        release(left)
+        for name in sorted({page.section.name for page in left}):
+            logger.warning("Section %s is left to builders with other code", name)
+        gone = {page.section_id for page in left}
+        self.sections = [pk for pk in self.sections if pk not in gone]
+        return [page for page in pages if page.section_id not in gone]
 
     def _flip(self, results: list[Result]) -> list[Result]:
         try:
@@ -250,7 +278,5 @@ def _has_become_small(page: Page, built: BuiltPage) -> bool:
 
 
 def _dirty(sections: tuple[int, ...]) -> QuerySet[Page, Any]:
-    """Return one dirty page of the sections, or none; of no sections too."""
-    return (
-        Page.objects.dirty().filter(section__in=sections or [0]).values_list("pk")[:1]
-    )
+    """Return one dirty page of the sections, or none."""
+    return Page.objects.dirty().filter(section__in=sections).values_list("pk")[:1]

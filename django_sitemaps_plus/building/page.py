@@ -32,7 +32,12 @@ class RenderedPage:
 
 
 def render_page(
-    section: str, key_range: KeyRange, site: Site, alive: Callable[[], object] = bool
+    section: str,
+    key_range: KeyRange,
+    site: Site,
+    alive: Callable[[], object] = bool,
+    *,
+    is_roomy: bool = False,
 ) -> RenderedPage:
     """Render the rows of a key range.
 
@@ -41,6 +46,7 @@ def render_page(
         key_range: of its rows.
         site: the site.
         alive: called for each chunk of rows.
+        is_roomy: whether it may be as full as any sitemap, above the section's limit.
 
     Raises:
         NotRegistered: there is no such section.
@@ -48,6 +54,7 @@ def render_page(
         SourceError: the source failed as a whole.
     """
     source = registry.get(section)
+    source = source.roomy() if is_roomy else source
     tally = Tally(section)
     try:
         with rendering(site):

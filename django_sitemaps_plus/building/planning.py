@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.db.models import CharField, Exists, F, OuterRef, TextField
+from django.db.models import CharField, Exists, F, OuterRef, TextField, UUIDField
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import Site
@@ -92,7 +92,8 @@ def may_break(section: Section, *, was_deployed: bool) -> bool:
     space = registry.get(section.name).key_space()
     if space is None:
         return False
-    return was_deployed or isinstance(space.field, CharField | TextField)
+    # Of all others the order is that of every database.
+    return was_deployed or isinstance(space.field, CharField | TextField | UUIDField)
 
 
 def settle_plan(

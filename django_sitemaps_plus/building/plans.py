@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
@@ -99,26 +99,41 @@ def smaller_plan(section: str, site: Site, plan: Plan) -> Plan:
     return first_plan(section, site, step)
 
 
-def render_live(section: str, number: int, site: Site) -> RenderedPage | None:
+def render_live(
+    section: str, number: int, site: Site, alive: Callable[[], object] = bool
+) -> RenderedPage | None:
     """Render a page of a section that is not built; None where it has no such page.
+
+    Args:
+        section: its name.
+        number: of the page.
+        site: the site.
+        alive: called for each chunk of rows.
 
     Raises:
         SourceError: the source could not be read.
     """
-    plan = live_plan(section, site)
+    plan = live_plan(section, site, alive)
     while plan is not None and not plan.is_empty and number <= len(plan.ranges):
         try:
-            return render_page(section, plan.ranges[number - 1], site)
+            return render_page(section, plan.ranges[number - 1], site, alive)
         except (LimitExceededError, StalePlanError):
             plan = smaller_plan(section, site, plan)
             _remember(section, site, plan)
     return None
 
 
-def live_plan(section: str, site: Site) -> Plan | None:
+def live_plan(
+    section: str, site: Site, alive: Callable[[], object] = bool
+) -> Plan | None:
     """Return the plan by which a section is served while it is not built.
 
     None for a section of more than LIVE_MAX_ROWS rows: it is absent until it is built.
+
+    Args:
+        section: its name.
+        site: the site.
+        alive: called for each chunk of rows that is rendered.
 
     Raises:
         SourceError: the source could not be read.
@@ -129,7 +144,7 @@ def live_plan(section: str, site: Site) -> Plan | None:
     limit = get_settings().live_max_rows
     plan = _bounded_plan(section, site, limit)
     if plan is not None:
-        if not _lists_nothing(section, site, plan):
+        if not _lists_nothing(section, site, plan, alive):
             _remember(section, site, plan)
             return plan
         # Not kept: the first entry is to be seen at once.
@@ -146,12 +161,14 @@ def live_plan(section: str, site: Site) -> Plan | None:
     return None
 
 
-def _lists_nothing(section: str, site: Site, plan: Plan) -> bool:
+def _lists_nothing(
+    section: str, site: Site, plan: Plan, alive: Callable[[], object]
+) -> bool:
     """Return whether there are no rows, or one page of rows none of which is listed."""
     if plan.is_empty or len(plan.ranges) > 1:
         return plan.is_empty
     try:
-        return render_page(section, plan.ranges[0], site).document is None
+        return render_page(section, plan.ranges[0], site, alive).document is None
     except LimitExceededError:
         return False
 

@@ -79,7 +79,7 @@ def show(pages: Collection[int]) -> None:
     tree = public_tree()
     if tree is None or not pages:
         return
-    pointers = _pointers(_served().filter(pk__in=pages))
+    pointers = _pointers_of(pages)
     indexes = {pk: p for pk, p in pointers.items() if p.section == INDEX}
     new = {pk for pk, p in indexes.items() if not tree.is_of(p.name)}
     _settle(tree, {pk: p for pk, p in pointers.items() if pk not in new})
@@ -109,7 +109,7 @@ def _settle(
             for pk, pointer in found.items():
                 is_shown = _show(tree, pointer, hides=hides, reads=reads)
                 (lost.discard if is_shown else lost.add)(pk)
-        now = _pointers(_served().filter(pk__in=found))
+        now = _pointers_of(found)
         found = {pk: p for pk, p in now.items() if p != found[pk]}
     return lost
 
@@ -145,7 +145,7 @@ def _show(tree: PublicTree, pointer: Pointer, *, hides: bool, reads: bool) -> bo
 def _hide_empty(tree: PublicTree) -> None:
     """Take away the names of pages without entries; no index lists them any more."""
     if empty := [pk for (pk,) in fetch(_empty)]:
-        pointers = _pointers(_served().filter(pk__in=empty))
+        pointers = _pointers_of(empty)
         shown = tree.shown([pointer.name for pointer in pointers.values()])
         names = {name.partition(".")[0] for name in shown}
         _settle(
@@ -162,11 +162,16 @@ def _served() -> QuerySet[Page]:
     return Page.objects.exclude(state=State.COMING)
 
 
-def _pointers(pages: QuerySet[Page], *, are_many: bool = False) -> dict[int, Pointer]:
-    rows = pages.values_list("pk", *_COLUMNS)
-    # A cursor in the server costs several more round trips.
-    found = rows.iterator() if are_many else rows
-    return {pk: Pointer(*columns) for pk, *columns in found}
+def _pointers_of(pages: Iterable[int]) -> dict[int, Pointer]:
+    return _pointers(fetch(_rows, pages=list(pages)))
+
+
+def _rows(pages: Any) -> QuerySet[Page, Any]:
+    return _served().filter(pk__in=pages).values_list("pk", *_COLUMNS)
+
+
+def _pointers(rows: Iterable[Any]) -> dict[int, Pointer]:
+    return {pk: Pointer(*columns) for pk, *columns in rows}
 
 
 _COLUMNS = (
@@ -244,7 +249,8 @@ def repair(site: Site) -> set[int]:
         return set()
     shown = tree.shown()  # before the rows, so that no name is newer than they are
     pages = _served().filter(section__site=site.name)
-    pointers = _pointers(pages.exclude(object=""), are_many=True)
+    rows = pages.exclude(object="").values_list("pk", *_COLUMNS)
+    pointers = _pointers(rows.iterator())
     wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, shown, p)}
     # An index gets its first name here, when all pages have theirs.
     first = [p for p in wrong.values() if p.section == INDEX and not tree.is_of(p.name)]

@@ -84,7 +84,7 @@ def tell(until: float | None = None) -> list[str]:
         until: by the monotonic clock, when no more publications are begun.
 
     Returns:
-        What could not be told, in words; it is told after a lease.
+        What could not be told, in words; the next call tries it again.
 
     Raises:
         DatabaseError: a hearer could not note what it heard; it hears of it again
@@ -97,9 +97,9 @@ def tell(until: float | None = None) -> list[str]:
         try:
             _tell(publication, heard)
         except SourceError as error:
-            failures.append(_later(error))
+            failures.append(_later(publication, error))
         except (ConfigurationError, StoreError) as error:  # of all others as well
-            failures.append(_later(error))
+            failures.append(_later(publication, error))
             break
     if heard:
         for hearer in hearers:
@@ -107,10 +107,21 @@ def tell(until: float | None = None) -> list[str]:
     return failures
 
 
-def _later(error: Exception) -> str:
-    words = f"What changed is told after a lease: {error}"
+def _later(publication: Publication, error: Exception) -> str:
+    # The next call finds it, so that nothing says meanwhile that all has been told.
+    _give_back(publication)
+    words = f"What changed is told by the next call: {error}"
     logger.warning("%s", words)
     return words
+
+
+def _give_back(publication: Publication) -> None:
+    """Let others claim it, after all that wait longer, or were never tried.
+
+    Its claim is one whose lease has just ended: without any it would come first again.
+    """
+    rows = Publication.objects.filter(pk=publication.pk)
+    rows.update(claimed_at=Now() - get_settings().lease)
 
 
 def _claimed(until: float | None) -> Iterator[Publication]:
@@ -120,7 +131,7 @@ def _claimed(until: float | None) -> Iterator[Publication]:
     """
     lease, seen = get_settings().lease, set[int]()
     free = Publication.objects.filter(
-        Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
+        Q(claimed_at=None) | Q(claimed_at__lte=Now() - lease)
     )
     rows = free.select_related("section").defer("section__seen")
     rows = rows.order_by(F("claimed_at").asc(nulls_first=True), "id")

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
-from django.conf import settings
 from django.db.models import Case, F, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.core.dates import parse_w3c, w3c
 from django_sitemaps_plus.models import INDEX, Hold, Page, Publication, Section, State
+from django_sitemaps_plus.statements import Rows, fetch, update
+from django_sitemaps_plus.tracking.marking import raise_wanted
 from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .guard import WAITING, hold_reason
@@ -42,9 +43,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
     with atomic():
         # Splits change the ranges of pages; an index has none.
         lock([page.section_id for page, _ in results if page.section.name != INDEX])
-        _hold_sections(held)
-        for result in held:
-            _hold(*result)
+        hold(held)
         free = [result for result in results if result not in held]
         read_announce([page for page, _ in free])
         done = [result for result in free if point(*result, now)]
@@ -57,7 +56,14 @@ def flip(results: Sequence[Result]) -> list[Result]:
     return done
 
 
-def point(page: Page, built: BuiltPage, now: datetime, **others: object) -> bool:
+def point(
+    page: Page,
+    built: BuiltPage,
+    now: datetime,
+    *,
+    is_again: bool = False,
+    **others: object,
+) -> bool:
     """Set the pointer of one page, inside a transaction of the caller's.
 
     The token is the fence: whoever lost the claim changes nothing.
@@ -66,16 +72,45 @@ def point(page: Page, built: BuiltPage, now: datetime, **others: object) -> bool
         page: as it was claimed.
         built: what was built for it.
         now: the present time.
-        others: fields that get another value than a flip gives them.
+        is_again: whether it is to be built once more.
+        others: fields that get another value than a flip gives them; plain ones.
 
     Returns:
         Whether it was set.
     """
-    mine = Page.objects.filter(pk=page.pk, token=page.token, built__lt=page.wanted)
-    mine = mine.filter(low=page.low, high=page.high)
-    fields = {
-        **pointer(page, built, now),
-        "built": page.wanted,
+    # Whoever marks it next may say otherwise. A new plan is told as a whole.
+    fields = {**pointer(page, built, now), "announce": page.state != State.COMING}
+    pointed = update(
+        _point,
+        page.low is None,
+        page.high is None,
+        is_again,
+        page=page.pk,
+        token=page.token,
+        version=page.wanted,
+        first=page.low,
+        end=page.high,
+        **{**fields, **others},
+    )
+    return bool(pointed)
+
+
+def _point(
+    is_first: bool,
+    is_last: bool,
+    is_again: bool,
+    *,
+    page: Any,
+    token: Any,
+    version: Any,
+    first: Any,
+    end: Any,
+    **fields: Any,
+) -> tuple[Rows, dict[str, Any]]:
+    mine = Page.objects.filter(pk=page, token=token, built__lt=version)
+    mine = mine.filter(low=None if is_first else first, high=None if is_last else end)
+    fixed = {
+        "built": version,
         "token": "",
         "claimed_at": None,
         "attempts": 0,
@@ -83,11 +118,11 @@ def point(page: Page, built: BuiltPage, now: datetime, **others: object) -> bool
         "hold": Hold.NONE,
         "checked_at": Now(),
         # One that came in meanwhile is not told yet.
-        "changed_at": Case(When(wanted__gt=page.wanted, then=F("changed_at"))),
-        # Whoever marks it next may say otherwise. A new plan is told as a whole.
-        "announce": page.state != State.COMING,
+        "changed_at": Case(When(wanted__gt=version, then=F("changed_at"))),
     }
-    return bool(mine.update(**{**fields, **others}))
+    if is_again:
+        fixed["wanted"] = F("wanted") + 1
+    return mine, {**fixed, **fields}
 
 
 def read_announce(pages: Sequence[Page]) -> None:
@@ -96,11 +131,16 @@ def read_announce(pages: Sequence[Page]) -> None:
     Nobody is told what an index lists, so theirs are not read.
     """
     keys = [page.pk for page in pages if page.section.name != INDEX]
-    rows = Page.objects.filter(pk__in=keys)
-    told = {row.pk: row for row in rows.only("announce", "changed_at")}
+    rows = fetch(_told, pages=keys)
+    told = {pk: (announce, changed_at) for pk, announce, changed_at in rows}
     for page in pages:
-        now = told.get(page.pk, page)
-        page.announce, page.changed_at = now.announce, now.changed_at
+        if page.pk in told:
+            page.announce, page.changed_at = told[page.pk]
+
+
+def _told(pages: Any) -> Rows:
+    rows = Page.objects.filter(pk__in=pages)
+    return rows.values_list("pk", "announce", "changed_at")
 
 
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:
@@ -177,7 +217,23 @@ def publish(flips: Iterable[Flip]) -> None:
     site = flips[0][0].section.site
     # Last, since every builder waits here for every other.
     if any(page.section.name != INDEX for page, _, _ in flips):
-        Page.objects.of(site, INDEX).update(wanted=F("wanted") + 1)
+        indexes = [pk for (pk,) in fetch(_indexes, site=site)]
+        raise_wanted(indexes)
+
+
+def _indexes(site: Any) -> Rows:
+    return Page.objects.of(site, INDEX).values_list("pk")
+
+
+def hold(held: Sequence[Result]) -> None:
+    """Let pages wait for the rest of their sections, which the caller has locked.
+
+    Args:
+        held: pages as they were claimed, with what was built for them.
+    """
+    _hold_sections(held)
+    for result in held:
+        _hold(*result)
 
 
 def _hold_sections(held: Sequence[Result]) -> None:
@@ -201,22 +257,21 @@ def _hold(page: Page, built: BuiltPage) -> None:
     )
 
 
-def _lastmod(row: Page, newest: str, now: datetime) -> datetime | None:
+def _lastmod(row: Page, newest: str, now: datetime) -> str:
     """Return what the index says of a page whose bytes have changed.
 
     It is the newest lastmod of the entries where that rose, else the time at which
     the change was noticed. The first time nobody knows when a page without dates
-    changed, so nothing is said. It never falls, and is never in the future.
+    changed, so nothing is said. It never falls, and of other bytes it is another: of
+    two versions within a second, or by a clock that is behind, the second is a second
+    later.
     """
-    moment = min(_as_stored(parse_w3c(newest)), now) if newest else None
-    if row.lastmod is None and not row.plain_hash:
+    if timezone.is_naive(now):  # USE_TZ = False
+        now = timezone.make_aware(now, timezone.get_default_timezone())
+    present = w3c(now)
+    # As text of one form, in UTC: it comes in the order of time.
+    moment = min(w3c(parse_w3c(newest)), present) if newest else ""
+    if moment > row.lastmod or not (row.lastmod or row.plain_hash):
         return moment
-    if moment is not None and (row.lastmod is None or moment > row.lastmod):
-        return moment
-    return now
-
-
-def _as_stored(moment: datetime) -> datetime:
-    if settings.USE_TZ:
-        return moment
-    return timezone.make_naive(moment, timezone.get_default_timezone())
+    next_second = parse_w3c(row.lastmod) + timedelta(seconds=1) if row.lastmod else now
+    return max(present, w3c(next_second))

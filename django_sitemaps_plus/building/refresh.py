@@ -16,14 +16,17 @@ from django.db import Error
 from django.db.models import F
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site
-from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.executors.local import share
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.storage import get_storage
-from django_sitemaps_plus.tracking.fingerprint import check_fingerprint
+from django_sitemaps_plus.tracking.fingerprint import (
+    check_fingerprint,
+    is_of_other_code,
+)
 from django_sitemaps_plus.tracking.noticing import notice
 from django_sitemaps_plus.transactions import (
     as_django_errors,
@@ -33,9 +36,9 @@ from django_sitemaps_plus.transactions import (
 )
 
 from . import public, publications
-from .audit import mark_unchecked
+from .audit import mark_old, mark_unchecked
 from .claims import BATCH_PAGES, is_anybody_busy
-from .guard import has_held_pages, is_peak_old, judge, look_again, note_peak
+from .guard import has_held_pages, judge, look_again
 from .index import may_publish_index
 from .loop import Counts, Work, merge_counts
 from .lost import mark_lost
@@ -44,7 +47,7 @@ from .options import Options, Told
 from .planning import is_broken, may_break, plan_section, settle_plan
 from .report import BuildReport, SectionReport, section_report
 from .reshape import begin_replan, has_coming, merge_small
-from .status import index_problems
+from .status import index_problems, note_failure
 
 logger = logging.getLogger(__name__)
 
@@ -71,9 +74,13 @@ def refresh(names: Iterable[str] = (), options: Options | None = None) -> BuildR
     for name in names:
         registry.get(name)
     get_storage()
+    site = get_site()
     try:
         with as_django_errors():
-            report = _Refresh(get_site(), names, options or Options()).run()
+            report = _Refresh(site, names, options or Options()).run()
+    except StoreError as error:
+        note_failure(site, error)
+        raise
     except Error as error:  # InterfaceError is no DatabaseError
         raise BuildError(
             f"the database failed: {type(error).__name__}: {error}"
@@ -99,6 +106,7 @@ class _Refresh:
     counts: dict[str, Counts] = field(default_factory=dict)
     replanned: set[int] = field(default_factory=set)  # by a build before this one
     was_behind: bool | None = None  # as in Work
+    fingerprints: dict[int, str] = field(default_factory=dict)  # the same
     began: float = field(default_factory=time.monotonic)
 
     @property
@@ -126,13 +134,14 @@ class _Refresh:
             self._build(sections)
             indexes = self._index(missing)
             public.repair(self.site)  # an index that was hidden has its name again
-        publications.tell(self.until)
+        untold = publications.tell(self.until)
         return BuildReport(
             sections=self._reports(sections),
             index_pages=None if indexes is None else sum([i.entries for i in indexes]),
             index_errors=index_problems(indexes or ()),
             missing=missing,
             unfinished=self._unfinished(sections),
+            untold=untold,
             seconds=time.monotonic() - self.began,
         )
 
@@ -182,6 +191,7 @@ class _Refresh:
         source = registry.get(section.name)
         with rendering(self.site):
             was_deployed = check_fingerprint(section, source, self.site)
+            self.fingerprints[section.pk] = section.fingerprint
             asks = may_break(section, was_deployed=was_deployed)
         if asks and is_broken(section):
             if not has_coming(section):  # else one that is being built
@@ -224,8 +234,11 @@ class _Refresh:
             waits=self.options.waits,
             until=self.until,
             was_behind=self.was_behind,
+            fingerprints=self.fingerprints,
         )
-        elsewhere = Work(self.site, ids, self.since, owner=owner)
+        elsewhere = Work(
+            self.site, ids, self.since, owner=owner, fingerprints=self.fingerprints
+        )
         workers = self.options.workers
         results = share(Work.run, here, elsewhere, workers, on_death=died.set)
         self.was_behind = here.was_behind
@@ -236,6 +249,8 @@ class _Refresh:
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
         section.refresh_from_db()
+        if is_of_other_code(section, self.site, self.fingerprints):
+            return False  # whoever builds its last page decides
         counts = self.counts.get(section.name, Counts())
         again = False
         if counts.shrank and not has_coming(section):
@@ -276,6 +291,8 @@ class _Refresh:
             forget_missing(self.site)
         rows = Page.objects.of(self.site.name, INDEX)
         pages = list(rows.all())
+        if self.options.audits and mark_old(pages):
+            pages = list(rows.all())
         if any([page.wanted > page.built for page in pages]):
             if self.was_behind is None:  # somebody else has built pages
                 self.was_behind = True
@@ -283,29 +300,27 @@ class _Refresh:
             if not is_published and not may_publish_index(self.site):
                 return None
             waits = self.options.waits
-            Work(self.site, [pages[0].section_id], self.since, waits=waits).run()
+            Work(
+                self.site,
+                [pages[0].section_id],
+                self.since,
+                waits=waits,
+                was_behind=self.was_behind,
+            ).run()
             pages = list(rows.all())
         return pages
 
-    def _sums(self, section: Section, counts: Counts) -> bool:
-        """Return whether anybody asks for sums over all pages, which may be many."""
-        asked = self.options.sums or build_finished.has_listeners()
-        return asked or counts.grew or is_peak_old(section)
-
     def _reports(self, sections: list[Section]) -> list[SectionReport]:
-        reports = {}
-        for section in sections:
-            counts = self.counts.get(section.name, Counts())
-            sums = self._sums(section, counts)
-            report = section_report(section, counts, sums=sums)
-            reports[section.name] = report
-            if sums:
-                note_peak(section, report.entries)
-        unplanned = [name for name in self.names if name not in reports]
-        return [
-            *reports.values(),
-            *[
-                SectionReport(section=name, errors=self.counts[name].errors)
-                for name in unplanned
-            ],
+        sums = self.options.sums or build_finished.has_listeners()
+        planned = {
+            section.name: section_report(
+                section, self.counts.get(section.name, Counts()), sums=sums
+            )
+            for section in sections
+        }
+        unplanned = [
+            SectionReport(section=name, errors=self.counts[name].errors)
+            for name in self.names
+            if name not in planned
         ]
+        return [*planned.values(), *unplanned]

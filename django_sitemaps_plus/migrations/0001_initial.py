@@ -232,7 +232,7 @@ class Migration(migrations.Migration):
                 ("gzip_size", models.PositiveBigIntegerField(default=0)),
                 ("plain_hash", models.CharField(blank=True, max_length=64)),
                 ("gzip_hash", models.CharField(blank=True, max_length=64)),
-                ("lastmod", models.DateTimeField(null=True)),
+                ("lastmod", models.CharField(blank=True, max_length=25)),
                 ("published_at", models.DateTimeField(null=True)),
                 (
                     "section",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import models
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.core.dates import W3C_LENGTH
 
 from .rows import Row, RowQuerySet
 
@@ -119,15 +120,19 @@ class PageQuerySet(RowQuerySet["Page"]):
         """Return the pages whose source has changed since they were rendered."""
         return self.planned().filter(is_dirty=1)
 
-    def claimable(self, since: datetime | None = None) -> PageQuerySet:
+    def claimable(
+        self, since: datetime | None = None, lease: timedelta | None = None
+    ) -> PageQuerySet:
         """Return the dirty pages that nobody is at work on.
 
         Args:
             since: when the build began, by the database's clock. Claims from before
                 count as given up, and pages that failed after it are left alone.
                 Without it both hold for the time of the lease.
+            lease: after which a claim counts as given up; LEASE_SECONDS unless told.
         """
-        given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - get_settings().lease)
+        lease = lease or get_settings().lease
+        given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
         if since is not None:
             has_failed = Q(token="", claimed_at__gte=since)
             given_up = (given_up | Q(claimed_at__lt=since)) & ~has_failed
@@ -187,7 +192,8 @@ class Page(Row):
     gzip_size = models.PositiveBigIntegerField(default=0)  # bytes
     plain_hash = models.CharField(max_length=64, blank=True)  # SHA-256, hexadecimal
     gzip_hash = models.CharField(max_length=64, blank=True)  # the same of the object
-    lastmod = models.DateTimeField(null=True)  # what the index says; it never falls
+    #: What the index says, as W3C text in UTC; "" for nothing. It never falls.
+    lastmod = models.CharField(max_length=W3C_LENGTH, blank=True)
     published_at = models.DateTimeField(null=True)  # when the pointer was set
 
     objects = PageQuerySet.as_manager()

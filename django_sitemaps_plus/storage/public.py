@@ -118,7 +118,9 @@ class PublicTree:
         with _store_errors(name):
             for suffix in _SUFFIXES:
                 with suppress(FileNotFoundError):
-                    (self.root / f"{name}{suffix}").unlink()
+                    path = self.root / f"{name}{suffix}"
+                    _remove_directory(path)
+                    path.unlink()
                     flush_directory(self.root)
 
     def is_of(self, name: str, published_at: datetime | None = None) -> bool:
@@ -176,6 +178,7 @@ class PublicTree:
         temporary = self.root / f"{TEMPORARY}{secrets.token_hex(8)}"
         target = self.root / name
         is_known = target.exists()
+        _remove_directory(target)
         try:
             yield temporary
             replace(temporary, target)
@@ -191,6 +194,12 @@ def public_tree() -> PublicTree | None:
     """Return the tree; None where objects are not in a file system."""
     storage = get_storage()
     return PublicTree(storage) if isinstance(storage, FileSystemStorage) else None
+
+
+def _remove_directory(path: Path) -> None:
+    """Remove what a container makes of a name when it finds no file."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
 
 
 def _link(source: Path, target: Path) -> None:

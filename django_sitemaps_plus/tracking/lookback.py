@@ -16,6 +16,7 @@ from django.utils import timezone
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.declarations import find_field, is_indexed
+from django_sitemaps_plus.statements import Rows, update
 from django_sitemaps_plus.transactions import update_pages
 
 from .marking import mark_all, mark_keys
@@ -212,8 +213,11 @@ def _remember(section: Section, table: _Rows, rows: list[Any], known: _Known) ->
     watermark, seen = _as_naive(_as_aware(newest)), _Known(words, until, count).text()
     if (watermark, seen) != (section.watermark, section.seen):
         section.watermark, section.seen = watermark, seen
-        rows_of = Section.objects.filter(pk=section.pk)
-        rows_of.update(watermark=watermark, seen=seen)
+        update(_seen, section=section.pk, watermark=watermark, seen=seen)
+
+
+def _seen(section: Any, **fields: Any) -> tuple[Rows, dict[str, Any]]:
+    return Section.objects.filter(pk=section), fields
 
 
 def _words(key: Any, moment: Any) -> str:

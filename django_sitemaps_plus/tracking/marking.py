@@ -9,14 +9,20 @@ from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from django.db.models import F, IntegerField, QuerySet
+from django.db.models import Case, F, IntegerField, When
+from django.db.models.functions import Coalesce
 
 from django_sitemaps_plus.conf import tells_engines
-from django_sitemaps_plus.core.plan import chain, in_plan_order, locate_integers
+from django_sitemaps_plus.core.plan import (
+    as_number,
+    chain,
+    in_plan_order,
+    locate_integers,
+)
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Change, Page, PageQuerySet, Section, State
+from django_sitemaps_plus.models import Change, Page, Section, State
 from django_sitemaps_plus.sources.keyset import KeySpace
-from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.statements import Rows, fetch, update
 from django_sitemaps_plus.transactions import atomic, lock, own_alias, retried
 
 from .databases import attempt
@@ -73,7 +79,7 @@ def locate(
         keys: values of the key, in any order.
         ranges: first and last key of ranges, both included.
     """
-    [(version,)] = fetch(_plan_version, section.pk)
+    [(version,)] = fetch(_plan_version, section=section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
     if not ranges and len(keys) <= FEW_KEYS and isinstance(space.field, IntegerField):
         few = _owners_of_few(section, keys)
@@ -93,30 +99,37 @@ def _owners_of_few(section: Section, keys: Sequence[Any]) -> frozenset[int] | No
 
     None where a plan is to come, or where the bounds are no integers.
     """
-    if fetch(coming_pages, section.pk):
+    if fetch(coming_pages, section=section.pk):
         return None
-    pages = section.pages.filter(state=State.ACTIVE)
-    found = {_owner(pages, int(key)) for key in keys}
+    if any([as_number(str(key)) is None for key in keys]):
+        return None
+    found = {_owner(section, int(key)) for key in keys}
     return None if None in found else frozenset(pk for pk in found if pk is not None)
 
 
-def coming_pages(section: int) -> QuerySet[Page, Any]:
+def coming_pages(section: Any) -> Rows:
     """Return one page of the plan of a section that is to come, for :func:`fetch`."""
     rows = Page.objects.filter(section=section, state=State.COMING)
     return rows.values_list("pk")[:1]
 
 
-def _plan_version(section: int) -> QuerySet[Section, Any]:
+def _plan_version(section: Any) -> Rows:
     return Section.objects.filter(pk=section).values_list("plan_version")
 
 
-def _owner(pages: PageQuerySet, key: int) -> int | None:
+def _owner(section: Section, key: int) -> int | None:
+    found = fetch(_below, section=section.pk, key=key)
+    if not found:
+        pages = section.pages.filter(state=State.ACTIVE)
+        if not pages.filter(low_number=None).exclude(low=None).exists():
+            found = list(pages.filter(low=None).values_list("pk"))
+    return found[0][0] if found else None
+
+
+def _below(section: Any, key: Any) -> Rows:
+    pages = Page.objects.filter(section=section, state=State.ACTIVE)
     below = pages.filter(low_number__lte=key).order_by("-low_number")
-    first = pages.filter(low=None)
-    pk = below.values_list("pk", flat=True).first()
-    if pk is None and not pages.filter(low_number=None).exclude(low=None).exists():
-        pk = first.values_list("pk", flat=True).first()
-    return pk
+    return below.values_list("pk")[:1]
 
 
 def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
@@ -202,14 +215,42 @@ def mark(
         rows = Section.objects.filter(pk=section.pk, plan_version=version)
         if not rows.update(plan_version=version):
             return False
-        pages = Page.objects.filter(pk__in=located.pages)
-        pages.update(wanted=F("wanted") + 1)
-        if announce:  # of a first build nobody is told
-            pages.filter(built__gt=0).update(announce=True)
-        if (since := _first_moment(changes)) is not None:
-            pages.filter(changed_at=None).update(changed_at=since)
-    delete_changes(changes)
+        since = _first_moment(changes)
+        raise_wanted(located.pages, announce=announce, since=since)
+        own = own_alias()
+        delete_changes([change for change in changes if _database(change) == own])
+    delete_changes([change for change in changes if _database(change) != own])
     return True
+
+
+def raise_wanted(
+    pages: Iterable[int], *, announce: bool = False, since: datetime | None = None
+) -> None:
+    """Make pages dirty.
+
+    Args:
+        pages: primary keys.
+        announce: whether what changes in those that were built is to be told.
+        since: when the first change was committed, as far as anybody asks.
+    """
+    noticed = {} if since is None else {"since": since}
+    update(_wanted, announce, pages=list(pages), **noticed)
+
+
+def _wanted(
+    announce: bool, pages: Any, since: Any = None
+) -> tuple[Rows, dict[str, Any]]:
+    fields: dict[str, Any] = _announced() if announce else {"wanted": F("wanted") + 1}
+    if since is not None:
+        fields["changed_at"] = Coalesce(F("changed_at"), since)
+    return Page.objects.filter(pk__in=pages), fields
+
+
+def _announced() -> dict[str, Any]:
+    """Return the fields of pages whose next change is to be told."""
+    # Of a first build nobody is told.
+    announce = Case(When(built__gt=0, then=True), default=F("announce"))
+    return {"wanted": F("wanted") + 1, "announce": announce}
 
 
 def _first_moment(changes: Iterable[Change]) -> datetime | None:
@@ -228,20 +269,25 @@ def mark_all(section: Section, *, announce: bool = True) -> None:
     with atomic():
         lock([section.pk])
         if announce:
-            pages.update(wanted=F("wanted") + 1)
-            pages.filter(built__gt=0).update(announce=True)
+            pages.update(**_announced())
             return
         pages.filter(wanted=F("built")).update(announce=False)
         pages.update(wanted=F("wanted") + 1)
 
 
 def delete_changes(changes: Iterable[Change]) -> None:
-    """Delete changes whose pages are marked; by id, since others came in meanwhile."""
-    # Marked first: a crash in between marks twice. The other way round it would lose
-    # a change of another database.
+    """Delete changes whose pages are marked; by id, since others came in meanwhile.
+
+    Marked first: a crash in between marks twice. The other way round it would lose a
+    change of another database.
+    """
     by_database: dict[str, list[int]] = {}
     for change in changes:
-        by_database.setdefault(change._state.db or own_alias(), []).append(change.pk)
+        by_database.setdefault(_database(change), []).append(change.pk)
     for alias, ids in by_database.items():
         rows = Change.objects.using(alias).filter(pk__in=ids)
         attempt(alias, partial(rows._raw_delete, alias))
+
+
+def _database(change: Change) -> str:
+    return change._state.db or own_alias()

@@ -210,7 +210,7 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
     total = 0
     for name, source in registry.items():
         space = source.key_space()
-        if space is None or concrete(space.model) is not concrete(queryset.model):
+        if space is None or not issubclass(queryset.model, concrete(space.model)):
             continue
         rows = list(_change_rows(name, space.key, queryset))
         insert(queryset.db, rows)

@@ -24,7 +24,8 @@ def note_saves(
 ) -> None:
     """Note the keys of rows that were saved, for engines to be told of their URLs.
 
-    Which URLs they have, and whether they are listed, is found out when it is told.
+    Which URLs they have, and whether they are listed, is found out when they are queued
+    for engines.
 
     Args:
         section: whose rows they are.

@@ -1,16 +1,17 @@
-"""Queries that are compiled once."""
+"""Statements that are compiled once."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db.models import QuerySet, Sum
+from django.db.models import F, QuerySet, Sum
 from django.db.models.sql.compiler import SQLCompiler
 
 from django_sitemaps_plus import statements
 from django_sitemaps_plus.models import Page, Section
-from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.statements import fetch, update
 
 pytestmark = pytest.mark.django_db
 
@@ -49,3 +50,79 @@ def test_a_query_is_compiled_once(pages, monkeypatch):
         assert fetch(entries_of, "here", 3) == [(3, 30)]
     Page.objects.filter(number=3).update(entries=31)
     assert fetch(entries_of, "here", 3) == [(3, 31)]
+
+
+def numbered(numbers: list[Any], before: Any) -> QuerySet[Page, Any]:
+    pages = Page.objects.filter(number__in=numbers, published_at__lt=before)
+    return pages.order_by("number").values_list("number", "published_at", "announce")
+
+
+def published(
+    is_first: bool, *, number: Any, low: Any, **fields: Any
+) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
+    pages = Page.objects.filter(number=number, low=None if is_first else low)
+    return pages, {"wanted": F("wanted") + 1, **fields}
+
+
+def test_values_are_given_when_it_is_run(pages):
+    """Lists of them too, and rows are as Django gives them."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    Page.objects.filter(number__lt=3).update(published_at=noon, announce=False)
+    later = noon + timedelta(seconds=1)
+    found = fetch(numbered, numbers=[1, 3], before=later)
+    assert found == [(1, noon, False)]
+    assert found == list(numbered([1, 3], later))
+    assert fetch(numbered, numbers=[2, 3], before=later) == [(2, noon, False)]
+    assert fetch(numbered, numbers=[1, 2, 3], before=noon) == []
+
+
+def test_other_values_compile_nothing(pages):
+    """Only another number of them does, and those of many are not kept."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    fetch(numbered, numbers=[1, 3], before=noon)
+    update(published, True, number=1, low=None, entries=7)
+    kept = statements._compile.cache_info().currsize
+    fetch(numbered, numbers=[4, 5], before=noon)
+    update(published, True, number=2, low=None, entries=8)
+    many = list(range(9, statements.MAX_LISTED + 10))
+    assert fetch(numbered, numbers=many, before=noon) == []
+    assert statements._compile.cache_info().currsize == kept
+    fetch(numbered, numbers=[4], before=noon)
+    update(published, False, number=2, low="a", entries=9)
+    assert statements._compile.cache_info().currsize == kept + 2
+
+
+def test_rows_are_updated(pages):
+    """With values, with nulls, and with what the database works out."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    values = {"object": "100% 'of' \"it\"", "published_at": noon, "announce": False}
+    assert update(published, True, number=2, low=None, **values) == 1
+    page = Page.objects.get(number=2)
+    assert (page.wanted, page.is_dirty) == (2, True)
+    assert {name: getattr(page, name) for name in values} == values
+    assert update(published, True, number=2, low=None, published_at=None) == 1
+    assert Page.objects.get(number=2).published_at is None
+    assert update(published, False, number=2, low="a", entries=9) == 0
+    assert set(Page.objects.values_list("wanted", flat=True)) == {1, 3}
+
+
+def test_an_empty_list_asks_nothing(pages, django_assert_num_queries):
+    """There is no row in it."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    with django_assert_num_queries(0):
+        assert fetch(numbered, numbers=[], before=noon) == []
+        assert update(listed, numbers=[]) == 0
+
+
+def listed(numbers: Any) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
+    return Page.objects.filter(number__in=numbers), {"entries": 0}
+
+
+def test_an_update_by_another_table_is_refused(pages):
+    """MySQL finds its rows first, and what it found would be updated ever after."""
+    with pytest.raises(ValueError, match="fetch the keys of rows first"):
+        update(of_site, site="here")
+
+
+def of_site(site: Any) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
+    return Page.objects.filter(section__site=site), {"entries": 0}

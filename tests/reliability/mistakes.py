@@ -35,16 +35,15 @@ MUTANTS = (
     Mutant(
         "boolean dirty flag: a flip clears every change",
         "building/publisher.py",
-        '        "built": page.wanted,\n',
+        '        "built": version,\n',
         '        "built": F("wanted"),\n',
         f"{_DURING}[stored]",
     ),
     Mutant(
         "boolean dirty flag: a dirty page is not marked again",
         "tracking/marking.py",
-        "        pages = Page.objects.filter(pk__in=located.pages)\n",
-        "        pages = Page.objects.filter(pk__in=located.pages, wanted=F('built')"
-        ")\n",
+        "    return Page.objects.filter(pk__in=pages), fields\n",
+        "    return Page.objects.filter(pk__in=pages, wanted=F('built')), fields\n",
         f"{_DURING}[stored]",
     ),
     Mutant(
@@ -59,9 +58,8 @@ MUTANTS = (
     Mutant(
         "lock without fence: a flip asks for no token",
         "building/publisher.py",
-        "    mine = Page.objects.filter(pk=page.pk, token=page.token, "
-        "built__lt=page.wanted)\n",
-        "    mine = Page.objects.filter(pk=page.pk, built__lt=page.wanted)\n",
+        "    mine = Page.objects.filter(pk=page, token=token, built__lt=version)\n",
+        "    mine = Page.objects.filter(pk=page, built__lt=version)\n",
         f"{_FENCING}::test_a_stopped_builder_publishes_nothing[stored]",
     ),
     Mutant(
@@ -74,15 +72,15 @@ MUTANTS = (
     Mutant(
         "a flip does not compare versions",
         "building/publisher.py",
-        "token=page.token, built__lt=page.wanted)\n",
-        "token=page.token)\n",
+        "token=token, built__lt=version)\n",
+        "token=token)\n",
         f"{_FENCING}::test_a_version_that_is_built_is_not_built_over",
     ),
     Mutant(
         "a page is claimed though another has it",
         "building/claims.py",
-        "        taken = free.filter(",
-        "        taken = Page.objects.filter(",
+        "    return free.filter(pk__in=pages), values\n",
+        "    return Page.objects.filter(pk__in=pages), values\n",
         f"{_FENCING}::test_two_builders_never_take_the_same_page",
     ),
     Mutant(
@@ -150,8 +148,8 @@ MUTANTS = (
     Mutant(
         "a split leaves its pieces clean",
         "building/reshape.py",
-        '        again = {"wanted": F("wanted") + 1, "announce": page.announce}\n',
-        '        again = {"announce": page.announce}\n',
+        "        again = partial(point, is_again=True, announce=page.announce)\n",
+        "        again = partial(point, announce=page.announce)\n",
         f"{_DURING}[inside split]",
     ),
     Mutant(
@@ -171,7 +169,7 @@ MUTANTS = (
     Mutant(
         "a hold that nobody remembers",
         "building/publisher.py",
-        "        _hold_sections(held)\n",
+        "    _hold_sections(held)\n",
         "",
         f"{_SWEEP}[deletions_and_merges-options2]",
     ),

@@ -18,15 +18,13 @@ _TAIL = b"</sitemapindex>\n"
 _CHUNK_LINES = 500
 
 
-def page_lines(
-    sample: str, number: int, pages: Iterable[tuple[int, str | None]]
-) -> list[str]:
+def page_lines(sample: str, number: int, pages: Iterable[tuple[int, str]]) -> list[str]:
     """Return lines of pages whose URLs differ in their number alone.
 
     Args:
         sample: the absolute URL of one of them.
         number: its number; the last place where the URL has it is the one to change.
-        pages: number and lastmod, as W3C text, of each page.
+        pages: number and lastmod, as W3C text or "", of each page.
 
     Raises:
         ValueError: the sample is no absolute http(s) URL.
@@ -36,9 +34,9 @@ def page_lines(
     undated, end = f"{after}</loc></sitemap>\n", "</lastmod></sitemap>\n"
     # One expression a line, without a call: an index may have 50,000.
     return [
-        f"{before}{page}{undated}"
-        if lastmod is None
-        else f"{before}{page}{dated}{lastmod}{end}"
+        f"{before}{page}{dated}{lastmod}{end}"
+        if lastmod
+        else f"{before}{page}{undated}"
         for page, lastmod in pages
     ]
 

@@ -9,7 +9,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building import adding, index
+from django_sitemaps_plus.building import adding, index, publisher
 from tests.integration.builds import build
 from tests.integration.documents import read_index
 from tests.integration.shop import START, limited, make_products
@@ -64,9 +64,21 @@ class TestLastmod:
         make_products(5)
         rebuilt()
         Product.objects.filter(slug="product-00004").delete()
-        assert is_now(rebuilt())
+        first = rebuilt()
+        assert is_now(first)
         Product.objects.update(updated_at=F("updated_at") - timedelta(days=1))
-        assert is_now(rebuilt())
+        assert rebuilt() > first
+
+    def test_it_rises_though_the_clock_is_behind(self, rebuilt, monkeypatch):
+        """Clocks are set back, and that of another worker may be slow."""
+        make_products(5)
+        rebuilt()
+        Product.objects.filter(slug="product-00001").update(slug="renamed")
+        before = rebuilt()
+        earlier = timezone.now() - timedelta(hours=1)
+        monkeypatch.setattr(publisher.timezone, "now", lambda: earlier)
+        Product.objects.filter(slug="renamed").update(slug="renamed-again")
+        assert rebuilt() == before + timedelta(seconds=1)
 
     def test_unchanged_bytes_never_move_it(self, rebuilt):
         """Whatever else is built."""

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.cache import cache
+from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus.building import public as showing
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
 from tests.integration.building.overtaking import rename
 from tests.integration.builds import build
@@ -59,6 +62,13 @@ def link_to_nothing(public: Path) -> None:
     (public / PAGE).symlink_to("nowhere")
 
 
+def make_directories(public: Path) -> None:
+    """Put directories in the place of one, and where no name should be."""
+    (public / PAGE).unlink()
+    for name in (PAGE, "sitemap-products-99.xml.gz"):
+        (public / name / "inside").mkdir(parents=True)
+
+
 def cut_off(public: Path) -> None:
     """Cut off what the name shows, which is the object itself."""
     with (public / PAGE).open("r+b") as file:
@@ -84,7 +94,15 @@ def look_is_due() -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [replace, link_to_nothing, cut_off, empty_all, change_in_place]
+    "damage",
+    [
+        replace,
+        link_to_nothing,
+        make_directories,
+        cut_off,
+        empty_all,
+        change_in_place,
+    ],
 )
 def test_a_wrong_file_is_seen_in_time(products, public, damage, client, monkeypatch):
     """And one refresh puts it right: also the object, where it was damaged too."""
@@ -175,3 +193,23 @@ def test_other_files_stay(products, public):
     refresh()
     for name in others:
         assert (public / name).read_bytes() == b"mine"
+
+
+def test_a_name_that_cannot_be_changed_is_told_of(products, public, monkeypatch):
+    """Its page is published, and only status can say that web servers show less."""
+
+    def refuse(*args: Any) -> None:
+        raise OSError("no inodes")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "link", refuse)
+        patch.setattr(shutil, "copy2", refuse)
+        rename("a")
+        for _ in range(2):
+            with pytest.raises(StoreError, match="no inodes"):
+                build()
+            with pytest.raises(CommandError, match="no inodes"):
+                call_command("sitemap_status", stdout=StringIO())
+    refresh()
+    call_command("sitemap_status", stdout=StringIO())
+    assert wrong_names(public) == []
