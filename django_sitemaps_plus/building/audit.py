@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import timedelta
 from typing import Any
 
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.tracking.marking import raise_wanted
 from django_sitemaps_plus.transactions import update_pages
 
 #: Pages that an audit marks at once, before it looks at the clock.
@@ -24,14 +26,26 @@ def mark_unchecked(sections: Collection[int]) -> bool:
     Returns:
         Whether there were any.
     """
-    if not sections:
-        return False
     age = get_settings().audit_every
     pages = dict(fetch(_unchecked, tuple(sections), age, AUDIT_PAGES))
     if pages:
         rows = Page.objects.filter(pk__in=pages)
         update_pages(rows, pages.values(), wanted=F("wanted") + 1)
     return bool(pages)
+
+
+def mark_old(indexes: Iterable[Page]) -> bool:
+    """Make indexes dirty that were not compared for longer than AUDIT_EVERY.
+
+    Their objects may be lost, where nobody has told this process of it.
+
+    Returns:
+        Whether there were any.
+    """
+    since = timezone.now() - timedelta(seconds=get_settings().audit_every)
+    old = [i.pk for i in indexes if i.checked_at is not None and i.checked_at < since]
+    raise_wanted(old)
+    return bool(old)
 
 
 def _unchecked(

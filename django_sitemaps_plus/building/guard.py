@@ -52,8 +52,7 @@ def hold_reason(page: Page, built: BuiltPage) -> str:
 
 
 def _is_bad(entries: int, skipped: int) -> bool:
-    share = get_settings().max_bad_rows
-    return entries + skipped >= MIN_ENTRIES and skipped > share * (entries + skipped)
+    return skipped > get_settings().max_bad_rows * (entries + skipped)
 
 
 def judge(section: Section, *, allow_shrink: bool = False, of_plan: str = "") -> str:
@@ -111,7 +110,7 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
             f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
             f"run build_sitemaps {section.name} --allow-shrink"
         )
-    if _is_bad(entries, skipped):
+    if entries + skipped >= MIN_ENTRIES and _is_bad(entries, skipped):
         return (
             f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Mend them, "
             f"or run build_sitemaps {section.name} --allow-shrink"
@@ -157,9 +156,9 @@ def look_again(section: Section, *, at_once: bool) -> None:
 
 def has_held_pages(section: Section) -> bool:
     """Return whether pages of a section wait for its others."""
-    return bool(fetch(_held_pages, section.pk))
+    return bool(fetch(_held_pages, section=section.pk))
 
 
-def _held_pages(section: int) -> QuerySet[Page, Any]:
+def _held_pages(section: Any) -> QuerySet[Page, Any]:
     rows = Page.objects.filter(section=section, state=State.ACTIVE, hold=Hold.HELD)
     return rows.values_list("pk")[:1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
+from functools import partial
 
 from django.db import transaction
 from django.db.models import F
@@ -32,15 +33,16 @@ from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.marking import coming_pages
-from django_sitemaps_plus.transactions import atomic, own_alias, retried
+from django_sitemaps_plus.transactions import atomic, lock, own_alias, retried
 
 from .adding import add_pages, add_plan
 from .claims import claim_page, give_back, lease_of
+from .guard import hold_reason
 from .late import take_late_changes
-from .page import build_page
+from .page import BuiltPage, build_page
 from .plans import first_plan
 from .public import show_when_committed
-from .publisher import Result, point, pointer, publish, read_announce
+from .publisher import Result, hold, point, pointer, publish, read_announce
 from .sending import send_page_built
 
 
@@ -55,7 +57,8 @@ def split(page: Page, site: Site, lease: Lease) -> list[Result]:
         lease: of its claim.
 
     Returns:
-        The pages of the pieces; none where the claim was lost.
+        The pages of the pieces; none where the claim was lost, or where the guard
+            holds the page.
 
     Raises:
         SourceError: the source failed, or one row alone is too large.
@@ -94,6 +97,28 @@ def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
 def _split_at(
     page: Page, ranges: list[KeyRange], site: Site, lease: Lease
 ) -> list[Result]:
+    built = _build_pieces(page, ranges, site, lease)
+    if _must_wait(page, built):
+        return []
+    take_late_changes(page, site)
+    now = timezone.now()
+    with atomic():
+        raise_plan_version(page.section)
+        read_announce([page])
+        again = partial(point, is_again=True, announce=page.announce)
+        if not again(page, built[0], now, high=ranges[0].high):
+            return []
+        others = add_pages(page.section, ranges[1:], state=page.state)
+        for other, piece in zip(others, built[1:], strict=True):
+            again(other, piece, now)
+        publish([(page, [page], built)])
+        show_when_committed([page, *others])
+    return list(zip([page, *others], built, strict=True))
+
+
+def _build_pieces(
+    page: Page, ranges: list[KeyRange], site: Site, lease: Lease
+) -> list[BuiltPage]:
     pieces = [
         _with_end(page, ranges[0].high),
         *[
@@ -102,21 +127,24 @@ def _split_at(
         ],
     ]
     with deferred_flush():  # of their own, since they are pointed to before the batch
-        built = [build_page(piece, site, lease) for piece in pieces]
-    take_late_changes(page, site)
-    now = timezone.now()
+        return [build_page(piece, site, lease) for piece in pieces]
+
+
+def _must_wait(page: Page, pieces: list[BuiltPage]) -> bool:
+    """Return whether the guard holds the page, which then stays as it is.
+
+    Each piece has fewer entries than the page had; what counts is their sum.
+    """
+    whole = BuiltPage(
+        entries=sum([piece.entries for piece in pieces]),
+        skipped=sum([piece.skipped for piece in pieces]),
+    )
+    if not hold_reason(page, whole):
+        return False
     with atomic():
-        raise_plan_version(page.section)
-        read_announce([page])
-        again = {"wanted": F("wanted") + 1, "announce": page.announce}
-        if not point(page, built[0], now, high=ranges[0].high, **again):
-            return []
-        others = add_pages(page.section, ranges[1:], state=page.state)
-        for other, piece in zip(others, built[1:], strict=True):
-            point(other, piece, now, **again)
-        publish([(page, [page], built)])
-        show_when_committed([page, *others])
-    return list(zip([page, *others], built, strict=True))
+        lock([page.section_id])
+        hold([(page, whole)])
+    return True
 
 
 def _with_end(page: Page, high: str | None) -> Page:
@@ -222,7 +250,7 @@ def active_plan(section: Section) -> list[Page]:
 
 def has_coming(section: Section) -> bool:
     """Return whether a plan is to come."""
-    return bool(fetch(coming_pages, section.pk))
+    return bool(fetch(coming_pages, section=section.pk))
 
 
 def coming_plan(section: Section) -> list[Page]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import (
@@ -39,6 +40,7 @@ from django_sitemaps_plus.sources.declarations import (
 )
 from django_sitemaps_plus.sources.keyset import key_field
 from django_sitemaps_plus.sources.rows import FIELDS
+from django_sitemaps_plus.tracking.watching import path_model, related_paths
 
 from .messages import error, warning
 
@@ -168,6 +170,29 @@ def _query(source: ModelSource) -> Iterator[CheckMessage]:
             f"it cannot be queried: {type(fault).__name__}: {fault}",
             "Try its queryset and the expressions it declares in a shell.",
         )
+        return
+    if names := ", ".join(sorted(_unheard(source))):
+        yield warning(
+            9,
+            f"its queryset depends on rows of {names}, whose saves it does not hear.",
+            "Name the model in watch, with the path that leads from it to these rows.",
+        )
+
+
+def _unheard(source: ModelSource) -> Iterator[str]:
+    """Yield the labels of models that only the queryset's joins name."""
+    heard = {*source.watch, source.model, *source.model._meta.all_parents}
+    heard |= {path_model(source.model, path) for path in related_paths(source)}
+    tables = {model._meta.db_table for model in heard}
+    query = source.queryset().query
+    joins = [
+        join for name, join in query.alias_map.items() if query.alias_refcount[name]
+    ]
+    joined = {join.table_name for join in joins if join.join_type} - tables
+    # Not those that link many to many: who watches the models at their ends hears them.
+    for model in apps.get_models():
+        if model._meta.db_table in joined:
+            yield model._meta.label
 
 
 def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from copy import copy
 from itertools import chain, islice
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Self
 
 from django.db.models import Model
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entries import Entry
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.renderers import entry_line
@@ -50,6 +52,8 @@ class Source:
     max_age: int | None = 3_600
     using: str | None = None
 
+    _is_roomy = False
+
     #: Kinds of extension element that entries may have; see ``NAMESPACES``.
     extensions: ClassVar[Collection[str]] = tuple(NAMESPACES)
 
@@ -85,7 +89,13 @@ class Source:
     @property
     def max_entries(self) -> int:
         """Entries above which a page is too full; growth up to it needs no new plan."""
-        return most_entries(self.limit)
+        return MAX_ENTRIES if self._is_roomy else most_entries(self.limit)
+
+    def roomy(self) -> Self:
+        """Return a source of the same entries that fills pages as far as allowed."""
+        other = copy(self)
+        other._is_roomy = True
+        return other
 
     @property
     def tracked_model(self) -> type[Model] | None:

@@ -11,13 +11,16 @@ from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import EmptyResultSet
+from django.db import connections
 from django.db.models import Model, QuerySet
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.renderers import RENDERER_VERSION
 from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, rendering
 from django_sitemaps_plus.sources.route import Route
+from django_sitemaps_plus.transactions import atomic, contained, retried
 
 from .marking import mark_all
 
@@ -42,13 +45,44 @@ def check_fingerprint(section: Section, source: Source, site: Site) -> bool:
     current = fingerprint(source, site)
     if current == section.fingerprint:
         return False
-    if section.fingerprint:
-        mark_all(section, announce=False)
-        # What made pages fail too often may be mended now.
-        section.pages.planned().update(attempts=0, error="")
+    _note_deploy(section, current)
     section.fingerprint = current
-    Section.objects.filter(pk=section.pk).update(fingerprint=current)
     return True
+
+
+@retried
+def _note_deploy(section: Section, current: str) -> None:
+    # In one transaction: builders with the old code tell by the fingerprint that pages
+    # are not marked for them, and one that is stored already marks nothing again.
+    with atomic():
+        if section.fingerprint:
+            mark_all(section, announce=False)
+            # What made pages fail too often may be mended now.
+            section.pages.planned().update(attempts=0, error="")
+        Section.objects.filter(pk=section.pk).update(fingerprint=current)
+
+
+def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
+    """Return whether pages of a section are marked for builders with other code.
+
+    While a deploy goes on, processes with the old code are at work beside those with
+    the new. Whoever noticed last has marked the pages, to be built by its own source.
+
+    Args:
+        section: its row, as it was read together with its pages.
+        site: the site.
+        own: fingerprints of the sources of this process, by the key of the section.
+            One that is not among them is added.
+    """
+    if not section.fingerprint or section.name not in registry:
+        return False  # never noticed, or an index, which has no source
+    if section.pk not in own:
+        try:
+            with contained(), rendering(site):
+                own[section.pk] = fingerprint(registry.get(section.name), site)
+        except Exception:  # noqa: BLE001 - whoever renders its pages says what is wrong
+            return False
+    return own[section.pk] != section.fingerprint
 
 
 def fingerprint(source: Source, site: Site) -> str:
@@ -75,6 +109,9 @@ def _parts(source: Source, site: Site) -> Iterator[str]:
             yield from _members(vars(ancestor))
     if not isinstance(given, type):
         yield from _members(getattr(given, "__dict__", {}))
+    if (space := source.key_space()) is not None:
+        # Other keys come in another order.
+        yield f"{space.field.db_type(connections[space.alias])}"
     if isinstance(source, ModelSource):
         yield _query_words(source.queryset())
         if source.location is None:

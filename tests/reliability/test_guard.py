@@ -296,3 +296,62 @@ class TestBadRows:
         refresh((), Options(allow_shrink=True))
         assert len(published_urls()) == GOOD - 40
         assert Page.objects.dirty().count() == 0
+
+
+class TestSplits:
+    """A page that grows too full is held before it is cut, as any other would be."""
+
+    @pytest.fixture
+    def page(self, sections: Any) -> Page:
+        """Publish one page of 100 products, and add 20 more than it may hold."""
+        add_quietly(range(0, 100 * STEP, STEP))
+        sections.register("products", type("Source", (PlainSource,), {"limit": 100}))
+        refresh()
+        add_quietly(range(100 * STEP, 120 * STEP, STEP))
+        return Page.objects.get(section__name="products")
+
+    def spoil(self, first: int) -> None:
+        """Give the rows from one on a slug that no URL can have."""
+        for row in Product.objects.filter(pk__gte=first * STEP):
+            Product.objects.filter(pk=row.pk).update(slug=f"bad slug {row.pk}")
+        notify_changed(Product.objects.all())
+
+    def is_as_it_was(self, page: Page) -> bool:
+        """Return whether the page is the only one, and serves what it did."""
+        kept = page.section.pages.values_list("number", "object", "entries", "hold")
+        return list(kept) == [(page.number, page.object, 100, "held")]
+
+    def test_pieces_of_few_entries_are_held(self, page):
+        """Of 120 rows 12 can be listed: nothing is cut, and all URLs stay."""
+        self.spoil(12)
+        with pytest.raises(CommandError, match="from 100 entries to 12"):
+            call_command("build_sitemaps", verbosity=0)
+        assert Section.objects.get(name="products").held != ""
+        assert len(published_urls()) == 100
+        assert self.is_as_it_was(page)
+
+    def test_pieces_of_many_bad_rows_are_held(self, page):
+        """Most entries stay, but more than a tenth of the rows is bad."""
+        self.spoil(100)
+        with pytest.raises(CommandError, match="20 of 120 rows cannot be listed"):
+            call_command("build_sitemaps", verbosity=0)
+        assert self.is_as_it_was(page)
+
+    def test_they_may_be_allowed(self, page):
+        """The page is cut then, and lists what can be listed."""
+        self.spoil(12)
+        assert refresh().problems != []
+        call_command("build_sitemaps", "products", allow_shrink=True, verbosity=0)
+        assert len(published_urls()) == 12
+        assert Section.objects.get(name="products").held == ""
+        assert unfinished() == []
+
+    def test_rows_that_are_well_again_are_published(self, page):
+        """The hold ends, and the page is cut into those that its rows need."""
+        self.spoil(12)
+        assert refresh().problems != []
+        for row in Product.objects.all():
+            Product.objects.filter(pk=row.pk).update(slug=f"p-{row.pk}")
+        assert refresh().problems == []
+        assert published_urls() == table()
+        assert page.section.pages.filter(state="active").count() == 2

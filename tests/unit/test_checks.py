@@ -18,7 +18,7 @@ from django_sitemaps_plus.checks import (
 )
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
-from tests.testapp.models import Author, Product
+from tests.testapp.models import Author, Book, Cafe, Product
 
 BASE = {"BASE_URL": "https://example.com"}
 SHARED = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache"}}
@@ -208,6 +208,35 @@ class TestSources:
     def test_a_source_that_cannot_work_is_named(self, attributes, expected):
         """One message a fault; none without."""
         assert ids_of(**attributes) == expected
+
+    @pytest.mark.parametrize(
+        ("filters", "attributes", "expected"),
+        [
+            ({"author__name": "x"}, {}, ["W009"]),
+            ({"tags__name": "x"}, {}, ["W009"]),
+            ({"author": 5}, {}, []),
+            ({"author__name": "x"}, {"watch": {Author: "book"}}, []),
+            ({"author__name": "x"}, {"lastmod": "author__updated_at"}, ["W003"]),
+        ],
+    )
+    def test_a_model_that_only_a_filter_names_is_not_heard(
+        self, filters, attributes, expected
+    ):
+        """Watched, or at the end of a declared path, it is."""
+        found = ids_of(
+            model=Book,
+            location=Route("book-detail", slug="slug"),
+            get_queryset=lambda self: Book.objects.filter(**filters),
+            **attributes,
+        )
+        assert found == expected
+
+    def test_a_child_is_heard_with_its_parent(self):
+        """They share the row."""
+        slug = {"slug__startswith": "a"}
+        assert (
+            ids_of(model=Cafe, get_queryset=lambda _: Cafe.objects.filter(**slug)) == []
+        )
 
     def test_a_key_of_several_columns_is_refused(self):
         """Pages are ranges of one."""

@@ -60,3 +60,16 @@ def test_a_command_looks_at_held_pages_at_once(lost):
     """Somebody has mended the source, and wants to see it."""
     Product.objects.bulk_create(lost)
     assert refresh().sections[0].held == ""
+
+
+@pytest.mark.parametrize("limit", [50, 200])
+def test_bad_rows_all_over_a_section_hold_it(publish, limit):
+    """However small its pages are, and though each keeps most of its entries."""
+    make_products(200)
+    publish(limited(limit))
+    for number in range(0, 200, 5):
+        row = Product.objects.filter(slug=f"product-{number:05}")
+        row.update(slug=f"bad slug {number}")
+    (section,) = refresh((), Options(full=True)).sections
+    assert "40 of 200 rows cannot be listed" in section.held
+    assert section.entries == 200

@@ -11,7 +11,7 @@ from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
 from tests.integration.shop import limited, make_products
-from tests.testapp.models import Book, Country, Post, Product
+from tests.testapp.models import Author, Book, Country, Post, Product
 
 from .rows import BookSource, keys, make_product, page_of, recorded
 
@@ -244,3 +244,19 @@ def test_a_change_that_is_on_no_page_leaves_the_page_as_it_was(publish, client):
 def served(section):
     page = page_of(section, 1)
     return page.object, page.gzip_hash, page.lastmod, page.published_at
+
+
+def test_where_the_queryset_joins_every_column_counts(planned):
+    """The one that points to the other row decides whether its own is listed."""
+    author = Author.objects.create(name="x")
+    book = Book.objects.create(author=author, slug="one")
+    planned(
+        {
+            "model": Book,
+            "location": Route("book-detail", slug="slug"),
+            "lastmod": None,
+            "get_queryset": lambda self: Book.objects.filter(author__name="x"),
+        }
+    )
+    book.save(update_fields=["author"])
+    assert recorded() == [("key", str(book.pk), "")]

@@ -13,15 +13,19 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.building.claims import claim, release
+from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.building.claims import BATCH_PAGES, claim, release
+from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.testing import temporary_source
+from django_sitemaps_plus.tracking import fingerprint as noting
 from django_sitemaps_plus.tracking.fingerprint import check_fingerprint, fingerprint
-from tests.integration.shop import limited, make_products
+from django_sitemaps_plus.tracking.marking import mark_all
+from tests.integration.shop import ProductSource, limited, make_products
 from tests.testapp.models import Label, Product
 
 from .rows import dirty
@@ -312,3 +316,134 @@ class TestDeploys:
         refresh()
         assert dirty(Section.objects.get(name="products")) == []
         assert Label.objects.count() == 0
+
+
+def test_another_column_under_the_name_of_the_key_is_noticed(monkeypatch):
+    """Text becomes a number, say: the same bounds come in another order."""
+    before = words({"key": "slug"})
+    slug = Product._meta.get_field("slug")
+    monkeypatch.setattr(slug, "db_type", lambda connection: "another")
+    assert words({"key": "slug"}) != before
+
+
+class TestRollingDeploys:
+    """Processes with the old code are at work beside those with the new."""
+
+    OLD, NEW = limited(3), limited(3, changefreq="daily")
+
+    @pytest.fixture
+    def section(self, publish):
+        make_products(60)
+        return publish(self.OLD)
+
+    def become(self, source):
+        """Be a process with other code from here on."""
+        registry.unregister("products")
+        registry.register("products", source)
+
+    def be_noticed(self):
+        """Let another process with the new code notice it, and mark all pages."""
+        self.become(self.NEW)
+        section = Section.objects.get(name="products")
+        assert check_fingerprint(section, registry.get("products"), get_site())
+        self.become(self.OLD)
+
+    def old_pages(self, client, section):
+        """Return the numbers of the pages that are as the old code has them."""
+        numbers = section.pages.order_by("number").values_list("number", flat=True)
+        paths = {number: f"/sitemap-products-{number}.xml" for number in numbers}
+        return [n for n in paths if b"daily" not in client.get(paths[n]).content]
+
+    def build_with_the_new_code(self):
+        """Build what is marked, as a worker that has nothing to notice."""
+        self.become(self.NEW)
+        refresh((), Options(notices=False))
+
+    def test_an_old_builder_ends_where_a_deploy_has_marked(
+        self, section, client, monkeypatch
+    ):
+        """What it would build is clean then, and as it was before the deploy."""
+        real, built = loop.build_page, []
+
+        def build_page(page, *others):
+            built.append(page.number)
+            if len(built) == 3:
+                self.be_noticed()
+            return real(page, *others)
+
+        monkeypatch.setattr(loop, "build_page", build_page)
+        report = refresh((), Options(full=True))
+        assert report.problems == [
+            "products: 20 pages are still to be built; see sitemap_status"
+        ]
+        assert len(built) == BATCH_PAGES
+        self.build_with_the_new_code()
+        assert self.old_pages(client, section) == []
+        assert dirty(section) == []
+
+    @pytest.mark.parametrize("waits", [True, False])
+    def test_an_old_helper_leaves_the_pages_and_builds_others(
+        self, section, sections, client, waits
+    ):
+        """It notices nothing by itself, so it must see what was noticed."""
+        sections.register("others", limited(50))
+        refresh(["others"])
+        others = Section.objects.get(name="others")
+        others.pages.update(wanted=F("wanted") + 1)
+        self.be_noticed()
+        report = refresh((), Options(notices=False, waits=waits))
+        rendered = {found.section: found.rendered for found in report.sections}
+        assert rendered == {"products": 0, "others": 2}
+        claimed = section.pages.exclude(token="", claimed_at=None, attempts=0)
+        assert (len(dirty(section)), claimed.count()) == (20, 0)
+        self.build_with_the_new_code()
+        assert self.old_pages(client, section) == []
+
+    def test_it_is_stored_with_the_marks_or_not_at_all(self, section, monkeypatch):
+        """A builder that came in between would take the marks for its own."""
+
+        def mark_and_die(*arguments, **others):
+            mark_all(*arguments, **others)
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(noting, "mark_all", mark_and_die)
+        with pytest.raises(KeyboardInterrupt):
+            self.be_noticed()
+        assert dirty(section) == []
+        monkeypatch.undo()
+        self.become(self.OLD)
+        self.be_noticed()
+        assert len(dirty(section)) == 20
+
+    def test_a_source_without_a_fingerprint_fails_as_it_would_without(self, section):
+        """Its pages say what is wrong; to leave them would hide it."""
+
+        def broken(self):
+            raise ValueError("no such shop")
+
+        section.pages.filter(number=1).update(wanted=F("wanted") + 1)
+        self.become(limited(3, get_queryset=broken))
+        report = refresh((), Options(notices=False)).sections[0]
+        assert "no such shop" in report.errors[0]
+
+    def test_a_source_that_changes_while_it_is_read_is_built_to_the_end(self, section):
+        """What it said when it was looked at counts for the whole refresh."""
+        self.become(CountingSource)
+        refresh()
+        few = [product.pk for product in Product.objects.order_by("pk")[:4]]
+        Product.objects.filter(pk__in=few).delete()
+        refresh()
+        assert section.pages.filter(state="retired").exists(), "two were merged"
+        assert dirty(section) == []
+
+
+class CountingSource(ProductSource):
+    """Keeps a number on itself, which its fingerprint tells."""
+
+    limit = 8
+    asked = 0
+
+    def priority(self, item):
+        """Count, and say the same of each row."""
+        type(self).asked += 1
+        return 0.5

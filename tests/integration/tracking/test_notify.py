@@ -5,17 +5,17 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from django.db import connection, connections
+from django.db import OperationalError, connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import changes, recording
+from django_sitemaps_plus.tracking import changes, marking, recording
 from django_sitemaps_plus.tracking.changes import take_changes
 from tests.integration.shop import ProductSource, limited, make_products
-from tests.testapp.models import Label, PlaceProxy, Product, Shop
+from tests.testapp.models import Cafe, Label, PlaceProxy, Product, Shop
 
 from .rows import PlaceSource, dirty, keys, recorded
 
@@ -82,6 +82,14 @@ class TestNotifyChanged:
             counts.append(len(queries))
         assert counts[0] == counts[1]
         assert recorded() == []
+
+    def test_rows_of_a_child_are_rows_of_its_parent(self, publish):
+        """update() writes to both tables of a multi-table child, and tells nobody."""
+        cafes = [Cafe.objects.create(slug=f"cafe-{n}") for n in range(3)]
+        publish(PlaceSource)
+        cafes_2 = Cafe.objects.filter(slug="cafe-2")
+        assert notify_changed(cafes_2) == 1
+        assert recorded() == [("key", str(cafes[2].pk), "")]
 
     def test_no_rows_record_nothing(self, publish):
         """An empty queryset tells of nothing."""
@@ -251,3 +259,32 @@ class TestAnotherDatabase:
         product = Product.objects.bulk_create([Product(name="one", slug="one")])[0]
         assert notify_changed(Product.objects.all()) == 1
         assert recorded(both) == keys(product)
+
+
+class TestMarking:
+    def test_pages_are_marked_and_changes_go_in_one_step(self, publish, monkeypatch):
+        """Where changes stay, so does what their pages were."""
+        made = make_products(6)
+        section = publish(limited(3))
+        notify_changed(Product.objects.filter(pk=made[1].pk))
+
+        def refuse(found):
+            assert dirty(section) == [1]
+            raise OperationalError("the database is gone")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(marking, "delete_changes", refuse)
+            with pytest.raises(OperationalError):
+                take(section)
+        assert dirty(section) == []
+        assert take(section) == [1]
+        assert recorded() == []
+
+    def test_a_key_that_no_database_holds_is_found_all_the_same(self, publish):
+        """One that was recorded while the key was text, say."""
+        make_products(6)
+        section = publish(limited(3))
+        Change.objects.create(section="products", kind="key", low="9" * 20)
+        assert take(section) == [2]
+        Change.objects.create(section="products", kind="key", low="-" + "9" * 20)
+        assert take(section) == [1, 2]
