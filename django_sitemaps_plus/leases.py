@@ -14,9 +14,18 @@ class Lease:
     A builder that has stopped does not call it, however long it stays connected.
     """
 
-    def __init__(self, renew: Callable[[], object]) -> None:
+    def __init__(
+        self, renew: Callable[[], object], seconds: float | None = None
+    ) -> None:
+        """Take what renews it.
+
+        Args:
+            renew: begins it anew.
+            seconds: that it lasts; LEASE_SECONDS unless told.
+        """
         self._renew = renew
-        self._seconds = get_settings().lease_seconds / 6
+        lasts = get_settings().lease_seconds if seconds is None else seconds
+        self._seconds = lasts / 6
         self._renewed = time.monotonic()
 
     def __call__(self) -> None:

@@ -63,6 +63,11 @@ def first_to(key: str, seconds: int) -> bool:
     return _ask("add", key, b"", seconds) is not False
 
 
+def still(key: str, seconds: int) -> None:
+    """Let what was kept, or what :func:`first_to` has said, last so long from now."""
+    _ask("touch", key, seconds)
+
+
 def _ask(verb: str, key: str, *args: Any) -> Any:
     """Return what the cache answers; None if it failed, now or a moment ago.
 

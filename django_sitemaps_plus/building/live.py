@@ -8,14 +8,16 @@ import os
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from typing import TypeAlias
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.compression import Document
+from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import INDEX
 from django_sitemaps_plus.registry import registry
 
-from .cached import first_to, forget, recall, remember
+from .cached import first_to, forget, recall, remember, still
 
 #: Gzipped bytes of a page above which it is not kept.
 MAX_BYTES = 1_000_000
@@ -23,12 +25,15 @@ MAX_BYTES = 1_000_000
 #: Seconds for which others wait for who renders a page; then they render it too.
 MAX_WAIT = 2.0
 
-#: Seconds after which a second process may render a page too: the first may be dead.
+#: Seconds without a sign of life from who renders a page, after which a second process
+#: may render it too.
 BUSY_SECONDS = 1
 
 _POLL = 0.02
 
-Render = Callable[[], Document | None]
+#: What a render is to call for each chunk of rows.
+Alive = Callable[[], object]
+Render = Callable[[Alive], Document | None]
 Flight: TypeAlias = "Future[Document | None]"
 
 #: What threads of this process render now, by key.
@@ -50,12 +55,12 @@ def shared(
         section: its name.
         number: of the page.
         site: the site.
-        render: what renders it; None is not kept.
+        render: what renders it, and tells that it is at work; None is not kept.
         version: what it is rendered from; what was kept of another is not taken.
     """
     seconds = get_settings().live_ttl
     if not seconds:
-        return render()
+        return render(bool)
     key = _key(section, number, site, version)
     document = _parse(recall(key))
     if document is not None:
@@ -79,24 +84,26 @@ def _land(flight: Flight, render: Render) -> Document | None:
     try:
         return flight.result(MAX_WAIT)
     except TimeoutError:
-        return render()
+        return render(bool)
 
 
 def _lead(key: str, render: Render, seconds: int) -> Document | None:
     """Render a page, unless another process is faster."""
-    is_mine = first_to(f"{key}:busy", BUSY_SECONDS)
+    busy = f"{key}:busy"
+    is_mine = first_to(busy, BUSY_SECONDS)
     if not is_mine:
         document, is_mine = _wait(key)
         if document is not None:
             return document
     try:
-        document = render()
+        lease = Lease(partial(still, busy, BUSY_SECONDS), BUSY_SECONDS)
+        document = render(lease if is_mine else bool)
         if document is not None and len(document.gzip) < MAX_BYTES:
             remember(key, _format(document), seconds)
         return document
     finally:
         if is_mine:
-            forget(f"{key}:busy")
+            forget(busy)
 
 
 def _wait(key: str) -> tuple[Document | None, bool]:

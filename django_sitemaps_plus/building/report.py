@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet, Sum
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.statements import fetch
 
+from .guard import is_peak_old, note_peak
 from .loop import Counts
 
 
@@ -45,6 +46,7 @@ class BuildReport:
         index_errors: why the index is not as the pages are.
         missing: sections with pages whose source is no longer registered.
         unfinished: sections for whose last pages no time was left.
+        untold: why nobody was told of something that is published, in words.
         seconds: from begin to end.
         is_dry_run: whether everything was rendered and nothing stored.
     """
@@ -54,6 +56,7 @@ class BuildReport:
     index_errors: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
+    untold: list[str] = field(default_factory=list)
     seconds: float = 0.0
     is_dry_run: bool = False
 
@@ -74,7 +77,7 @@ class BuildReport:
                     f"{section.section}: {section.dirty} pages are still to be built; "
                     "see sitemap_status"
                 )
-        return found + self.index_errors
+        return found + self.index_errors + self.untold
 
 
 def section_report(
@@ -82,11 +85,23 @@ def section_report(
 ) -> SectionReport:
     """Return the state of a section, and what was done to it.
 
-    Without sums, what is counted over all its pages is 0.
+    Args:
+        section: its row.
+        counts: what was done.
+        sums: whether anybody asks for sums over its pages, which may be many. Without,
+            they are 0, unless the shrink guard needs to know its entries.
     """
+    sums = sums or counts.grew or is_peak_old(section)
+    report = _report(section, counts, sums=sums)
+    if sums:
+        note_peak(section, report.entries)
+    return report
+
+
+def _report(section: Section, counts: Counts, *, sums: bool) -> SectionReport:
     totals = {
         state: [int(number) for number in numbers]  # some databases sum to decimals
-        for state, *numbers in (fetch(_totals, section.pk) if sums else ())
+        for state, *numbers in (fetch(_totals, section=section.pk) if sums else ())
     }
     nothing = [0] * 8
     *active, _ = totals.get(State.ACTIVE, nothing)
@@ -110,7 +125,7 @@ def section_report(
     )
 
 
-def _totals(section: int) -> QuerySet[Page, Any]:
+def _totals(section: Any) -> QuerySet[Page, Any]:
     return (
         Page.objects.planned()
         .filter(section=section)

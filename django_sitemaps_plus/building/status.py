@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, Sum
+from django.db import Error
+from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, Sum
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
@@ -88,6 +90,17 @@ def index_problems(pages: Iterable[Page]) -> list[str]:
         for page in pages
         if page.wanted > page.built and (page.error or page.attempts >= MAX_ATTEMPTS)
     ]
+
+
+def note_failure(site: Site, error: Exception) -> None:
+    """Note why a refresh has failed, until the indexes are built again.
+
+    What could not be shown under its public name has been flipped, so that no page
+    says that anything is wrong.
+    """
+    with suppress(Error):
+        indexes = Page.objects.of(site.name, INDEX)
+        indexes.update(error=str(error)[:2_000], wanted=F("wanted") + 1)
 
 
 _IN_VAIN = (

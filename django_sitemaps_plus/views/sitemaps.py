@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.building.index import render_site_index
-from django_sitemaps_plus.building.live import shared
+from django_sitemaps_plus.building.live import Alive, shared
 from django_sitemaps_plus.building.lost import note_lost
 from django_sitemaps_plus.building.page import render_page
 from django_sitemaps_plus.building.plans import render_live
@@ -71,9 +71,11 @@ def index(
     if row is None and number != "0":
         raise Http404("No such index")
 
-    def render() -> Document | None:
+    def render(alive: Alive = bool) -> Document | None:
         has_rows = row is not None
-        return render_site_index(site, int(number), live=True, has_rows=has_rows)[0]
+        return render_site_index(
+            site, int(number), live=True, has_rows=has_rows, alive=alive
+        )[0]
 
     def live() -> Document | None:
         if row is None:
@@ -102,12 +104,12 @@ def page(
             return gone()
         raise Http404(f"No section {section!r}")
 
-    def render() -> Document | None:
+    def render(alive: Alive) -> Document | None:
         if row is not None:
-            return _rendered(section, row, site)
+            return _rendered(section, row, site, alive)
         highest = _highest_number(site, section)
         if highest is None:
-            rendered = render_live(section, int(number), site)
+            rendered = render_live(section, int(number), site, alive)
             return rendered.document if rendered else None
         raise _Gone if int(number) <= highest else Http404("No such page")
 
@@ -133,10 +135,12 @@ def _highest_number(site: Site, section: str) -> int | None:
     return None if found is None else found - 1
 
 
-def _rendered(section: str, row: Page, site: Site) -> Document | None:
-    """Render the rows of a published page whose object is lost."""
+def _rendered(section: str, row: Page, site: Site, alive: Alive) -> Document | None:
+    """Render the rows of a planned page that is not built, or whose object is lost."""
+    bounds = KeyRange(row.low, row.high)
     try:
-        return render_page(section, KeyRange(row.low, row.high), site).document
+        # Rows may have come in since it was planned, and only a build splits it.
+        return render_page(section, bounds, site, alive, is_roomy=True).document
     except (LimitExceededError, StalePlanError) as error:
         raise BuildError(f"section {section!r} awaits a build: {error}") from error
 

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 from io import StringIO
+from types import SimpleNamespace
 
 import pytest
 from django.core.cache import cache
+from django.core.cache.backends import base, locmem
 from django.core.management import CommandError, call_command
+from django.db.models.functions import Now
 
+from django_sitemaps_plus import ModelSource, leases
+from django_sitemaps_plus.building import live
+from django_sitemaps_plus.building.cached import first_to
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.building.status import status
 from django_sitemaps_plus.conf import get_site
@@ -16,6 +23,7 @@ from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from tests.integration.builds import build
 from tests.integration.published import page_row, path_of
 from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
@@ -126,6 +134,17 @@ class TestLostObjects:
         away.rename(path)
         assert refresh().sections[0].stored == 0
 
+    def test_the_audit_finds_an_index_that_is_lost(self, products):
+        """As it does pages, though no view has told this process of it."""
+        refresh()
+        index = page_row("", 0)
+        path_of(index).unlink()
+        refresh()
+        assert not path_of(page_row("", 0)).exists()
+        Page.objects.filter(pk=index.pk).update(checked_at=Now() - timedelta(days=2))
+        refresh()
+        assert path_of(page_row("", 0)).exists()
+
 
 class TestSharedLivePages:
     def test_a_page_is_kept_for_a_while(self, sections, settings, client):
@@ -145,8 +164,6 @@ class TestSharedLivePages:
         self, sections, settings, client, monkeypatch
     ):
         """At most two seconds; here nearly none."""
-        from django_sitemaps_plus.building import live
-
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
         monkeypatch.setattr(live, "MAX_WAIT", 0.1)
         make_products(3)
@@ -156,3 +173,28 @@ class TestSharedLivePages:
         response = client.get("/sitemap-products-1.xml")
         assert response.status_code == 200
         assert cache.get(f"sitemaps_plus:{key}:busy") == b""
+
+    def test_who_takes_long_stays_at_work(
+        self, sections, settings, client, monkeypatch
+    ):
+        """Each chunk of rows is a sign of life, so nobody else begins."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+        clock = SimpleNamespace(now=1_000.0)
+        for module in (base, locmem, leases):
+            ticking = SimpleNamespace(
+                time=lambda: clock.now, monotonic=lambda: clock.now
+            )
+            monkeypatch.setattr(module, "time", ticking)
+        others: list[bool] = []
+
+        def location(self: ModelSource, product: Product) -> str:
+            clock.now += live.BUSY_SECONDS / 800  # so a chunk takes 0.6 of it
+            if product.slug.endswith("00"):
+                others.append(first_to(f"{key}:busy", live.BUSY_SECONDS))
+            return f"/{product.slug}/"
+
+        make_products(1_500)
+        sections.register("products", limited(2_000, location=location))
+        key = live._key("products", 1, get_site(), 0)
+        assert client.get("/sitemap-products-1.xml").status_code == 200
+        assert set(others) == {False}

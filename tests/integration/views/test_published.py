@@ -158,6 +158,14 @@ class TestLostObjects:
         assert after["ETag"] != before["ETag"]
         assert "Last-Modified" not in after
 
+    def test_rows_that_came_in_meanwhile_are_all_there(self, client, damage):
+        """However many: only a build splits a page, and none may be possible now."""
+        damage(page_row("products", 2))
+        make_products(20, first=15)
+        answer = client.get(PAGE)
+        assert answer.status_code == 200
+        assert locs(answer.content) == product_urls(range(10, 35))
+
 
 class TestDatabaseFaults:
     def test_a_page_is_served_live_while_our_tables_are_missing(self, client, messages):
@@ -201,3 +209,10 @@ class TestDatabaseFaults:
         delete(page_row("products", 2))
         with fail_queries(lambda sql: "testapp_product" in sql):
             assert client.get(PAGE).status_code == 503
+
+
+def test_a_planned_page_that_outgrew_its_limit_is_there_before_its_build(client):
+    """A first build takes a while, and rows come in."""
+    Page.objects.of("default", "products").update(built=0, object="")
+    make_products(20, first=15)
+    assert locs(client.get(PAGE).content) == product_urls(range(10, 35))
