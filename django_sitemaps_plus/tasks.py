@@ -93,16 +93,25 @@ def notify(was_asked_for: str = "") -> None:
         ConfigurationError: an engine cannot be made.
         DatabaseError: the database failed; what has not been told waits.
     """
-    if was_asked_for in (_NEWS, _REST):
+    if was_asked_for.startswith((_NEWS, _REST)):
         forget(was_asked_for)
     report = telling.tell_engines(seconds=get_settings().task_seconds)
     if report.next_at is not None:
-        seconds = (report.next_at - timezone.now()).total_seconds()
-        _ask_to_notify(_REST, max(seconds, 1.0))
+        now = timezone.now()
+        due = max(report.next_at, now + timedelta(seconds=1))
+        _ask_to_notify(_rest_key(due), (due - now).total_seconds())
 
 
 # What has just changed must not wait for a call that is far away.
 _NEWS, _REST = "wake-engines", "wake-engines-again"
+
+#: Seconds within which two follow-up calls are one.
+_STEP_SECONDS = 5
+
+
+def _rest_key(due: datetime) -> str:
+    """Return the key of a follow-up call: a far one must not keep back a near one."""
+    return f"{_REST}:{int(due.timestamp()) // _STEP_SECONDS}"
 
 
 def _ask_to_notify(key: str, seconds: float) -> None:

@@ -72,6 +72,7 @@ class Migration(migrations.Migration):
                 ("sending", models.PositiveBigIntegerField(default=0)),
                 ("attempts", models.PositiveIntegerField(default=0)),
                 ("error", models.TextField(blank=True)),
+                ("rejections", models.PositiveIntegerField(default=0)),
                 ("dead_since", models.DateTimeField(null=True)),
                 ("sent_at", models.DateTimeField(null=True)),
                 ("feedback", models.JSONField(null=True)),

@@ -68,13 +68,15 @@ class Delivery(Row):
     )
     #: When what is to be told was committed; of several changes the first.
     changed_at = models.DateTimeField(db_default=Now())
-    #: When it may be told; changes until then join it. Once told, when the next may be.
+    #: When it may be told; changes until then join it. Once told or rejected, when the
+    #: next may be.
     not_before = models.DateTimeField(db_default=Now())
     #: Who is telling it, and which version.
     token = models.CharField(max_length=32, blank=True)
     sending = models.PositiveBigIntegerField(default=0)
     attempts = models.PositiveIntegerField(default=0)  # since it was last told
     error = models.TextField(blank=True)
+    rejections = models.PositiveIntegerField(default=0)  # since it was last told
     dead_since = models.DateTimeField(null=True)
     sent_at = models.DateTimeField(null=True)
     #: What the engine itself says of it, and when it was asked.
@@ -118,7 +120,8 @@ class Recipient(Row):
     not_before = models.DateTimeField(db_default=Now())
     #: Targets in the next request, fewer after a rejection; 0 for as many as it takes.
     batch = models.PositiveIntegerField(default=0)
-    rejections = models.PositiveIntegerField(default=0)  # single ones in a row
+    #: Of single targets in a row that were not rejected before.
+    rejections = models.PositiveIntegerField(default=0)
     parked = models.TextField(blank=True)  # why it is told nothing, for people
     error = models.TextField(blank=True)  # of the last request
     sent_at = models.DateTimeField(null=True)

@@ -209,6 +209,7 @@ class _Telling:
             token="",
             attempts=0,
             error="",
+            rejections=0,
             dead_since=None,
             sent_at=now,
             changed_at=now,
@@ -242,18 +243,38 @@ class _Telling:
             self._release(rows, error)
             recipients.note(recipient, batch=len(rows) // 2)
             return True
-        # What has changed meanwhile may be right by now.
-        is_same = When(wanted=F("sending"), then=Value(timezone.now(), DateTimeField()))
-        words = recipients.words_of(error)
-        self._update(rows, token="", error=words, dead_since=Case(is_same))
+        self._reject(recipient, rows[0], error)
+        # One that changes again and again says nothing of the engine.
+        is_first = not rows[0].rejections
+        return self._has_patience(recipient, error) if is_first else True
+
+    def _reject(
+        self, recipient: Recipient, row: Delivery, error: BatchRejected
+    ) -> None:
+        """Note that a row is dead, unless it has changed meanwhile."""
+        now = timezone.now()
+        again = now + self._again_after()
+        # What has changed may be right by now; it is told after a while.
+        is_same = When(wanted=F("sending"), then=Value(now, DateTimeField()))
+        self._update(
+            [row],
+            token="",
+            error=recipients.words_of(error),
+            rejections=F("rejections") + 1,
+            dead_since=Case(is_same),
+            not_before=again,
+        )
         self.report.rejected += 1
         logger.error(
             "%s will not have %s: %s",
             recipient,
-            rows[0].target,
+            row.target,
             error,
             extra={"action": "target_rejected"},
         )
+
+    def _has_patience(self, recipient: Recipient, error: BatchRejected) -> bool:
+        """Count a rejection; return whether the engine is told on."""
         rejections = recipient.rejections + 1
         recipients.note(recipient, rejections=rejections)
         if rejections >= recipients.MAX_REJECTIONS:

@@ -121,17 +121,18 @@ def want(
     """Raise ``wanted`` of an engine's targets, at most 1,000, in one transaction.
 
     What waits already keeps its time, so that changes which come without end are told
-    as well. What was rejected once may be right by now.
+    as well. What was rejected may be right by now; it is told again no sooner than what
+    was accepted.
     """
     now = timezone.now()
     at = min(at or now, now)
     not_before = at + timedelta(seconds=get_settings().notify_after)
     hashed = {hash_target(target): target for target in targets}
     rows = _rows(site, engine, hashed)
-    told = rows.filter(wanted=F("sent"))
+    answered = rows.filter(state__in=(Delivery.State.TOLD, Delivery.State.DEAD))
     later = Greatest("not_before", Value(not_before, models.DateTimeField()))
     with atomic():
-        told.update(changed_at=at, not_before=later)
+        answered.update(changed_at=at, not_before=later)
         if rows.update(wanted=F("wanted") + 1, dead_since=None) < len(hashed):
             known = set(rows.values_list("target_hash", flat=True))
             new = [key for key in sorted(hashed) if key not in known]

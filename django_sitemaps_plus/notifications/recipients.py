@@ -24,7 +24,8 @@ logger = logging.getLogger(__name__)
 #: double up to it, 48 hours of failures are fewer than 60 requests.
 LONGEST_PAUSE = timedelta(hours=1)
 
-#: Single targets in a row that an engine may reject before it is parked.
+#: Single targets in a row, none of them rejected before, that an engine may reject
+#: before it is parked.
 MAX_REJECTIONS = 20
 
 

@@ -174,4 +174,5 @@ def revive(names: Iterable[str] = ()) -> tuple[int, int]:
     )
     # Whoever asks for it does not want to wait for the end of a pause.
     recipients.update(not_before=now, failures=0)
-    return parked, dead.update(dead_since=None, not_before=now, error="")
+    fresh = {"dead_since": None, "rejections": 0, "error": ""}
+    return parked, dead.update(not_before=now, **fresh)

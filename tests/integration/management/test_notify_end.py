@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 import pytest
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, Publication, Recipient
+from django_sitemaps_plus.models import Delivery, Recipient
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.faults import fail_open
 from tests.integration.shop import ProductSource, limited, product_urls
@@ -95,10 +95,21 @@ class TestEnd:
             fail_open(patch)
             Product.objects.get(slug="product-00000").delete()
             refresh()
-            Publication.objects.update(claimed_at=None)
-            with pytest.raises(CommandError, match=r"told after a lease: .*was opened"):
-                run()
-        Publication.objects.update(claimed_at=None)
+            for _ in range(2):  # it does not say in between that all is well
+                with pytest.raises(CommandError, match=r"is told by .*was opened"):
+                    run()
+        run()
+        assert told() == product_urls([0])
+
+    def test_a_build_of_which_nobody_can_be_told_ends_with_an_error(self, monkeypatch):
+        """Once the storage is back the next one tells it."""
+        Product.objects.get(slug="product-00000").delete()
+        with monkeypatch.context() as patch:
+            fail_open(patch)
+            for _ in range(2):
+                with pytest.raises(CommandError, match=r"is told by .*was opened"):
+                    call_command("build_sitemaps", verbosity=0)
+        call_command("build_sitemaps", verbosity=0)
         run()
         assert told() == product_urls([0])
 

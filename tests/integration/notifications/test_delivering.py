@@ -180,6 +180,34 @@ class TestABadUrl:
         revive()
         assert tell_engines().sent == recipients.MAX_REJECTIONS + 5
 
+    def test_one_that_is_rejected_again_and_again_parks_nobody(self, recording):
+        """It says nothing of the engine."""
+        with recording.failing(BatchRejected("no")):
+            for _ in range(recipients.MAX_REJECTIONS + 1):
+                want(*urls(1))
+                assert tell_engines().rejected == 1
+        recipient = Recipient.objects.get()
+        assert (recipient.parked, recipient.rejections) == ("", 1)
+
+    def test_those_that_were_tried_again_by_hand_count_once_more(self, tell):
+        """An engine that still rejects everything is parked as before."""
+        tell(single=SingleEngine)
+        want(*urls(recipients.MAX_REJECTIONS + 5))
+        with SingleEngine.failing(BatchRejected("no")):
+            tell_engines()
+            revive()
+            assert tell_engines().requests == recipients.MAX_REJECTIONS
+
+    def test_one_that_was_accepted_meanwhile_counts_again(self, recording):
+        """It was right."""
+        for _ in range(2):
+            want(*urls(1))
+            with recording.failing(BatchRejected("no")):
+                tell_engines()
+            assert Recipient.objects.get().rejections == 1
+            want(*urls(1))
+            assert tell_engines().sent == 1
+
 
 class TestBatches:
     def test_each_is_of_one_host_and_not_too_large(self, tell):

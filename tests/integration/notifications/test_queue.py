@@ -75,6 +75,36 @@ class TestTimes:
         assert report.sent == 0
         assert report.next_at > timezone.now() + timedelta(seconds=50)
 
+    def test_what_was_rejected_is_told_again_only_after_a_while(self, tell, clock):
+        """However often it changes; with the times that sites have by default."""
+        tell(recording=RecordingEngine, NOTIFY_AFTER=5, NOTIFY_AGAIN_AFTER=600)
+        changed()
+        clock.forward(seconds=6)
+        with RecordingEngine.failing(BatchRejected("bad")):
+            assert tell_engines().rejected == 1
+            for _ in range(9):
+                clock.forward(seconds=60)
+                changed()
+                assert tell_engines().requests == 0
+        waited = timezone.now() - Delivery.objects.get().changed_at
+        assert timedelta(minutes=8) <= waited < timedelta(minutes=9)
+        clock.forward(seconds=61)
+        assert tell_engines().sent == 1
+
+    def test_a_change_during_a_rejection_is_told_after_a_while(self, tell, clock):
+        """The engine was asked about that URL a moment ago."""
+        tell(acting=ActingEngine, NOTIFY_AGAIN_AFTER=600)
+
+        def reject():
+            changed()
+            raise BatchRejected("bad")
+
+        ActingEngine.act = reject
+        changed()
+        assert tell_engines().requests == 1
+        clock.forward(seconds=601)
+        assert tell_engines().sent == 1
+
     def test_a_time_in_the_future_is_now(self, recording):
         """Clocks differ."""
         changed(at=timezone.now() + timedelta(days=1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -15,7 +15,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Change, Delivery
 from django_sitemaps_plus.notifications.configured import get_engines
-from django_sitemaps_plus.notifications.delivering import deliver
+from django_sitemaps_plus.notifications.delivering import DeliveryReport, deliver
 from django_sitemaps_plus.notifications.queue import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.shop import limited, make_products
@@ -122,6 +122,32 @@ class TestCelery:
         tasks.notify()
         assert RecordingEngine.told() == ["https://example.com/a/"]
         assert 0 < sent[0] <= 15
+
+    def test_a_call_that_is_far_away_keeps_back_no_near_one(self, tell, sent):
+        """Else what may be told soon would wait for the schedule."""
+        for seconds in (50, 10):
+            tell(recording=RecordingEngine, NOTIFY_AFTER=seconds)
+            want_urls(get_site(), [f"https://example.com/{seconds}/"])
+            tasks.notify()
+        far, near = sent
+        assert (40 < far <= 50, 0 < near <= 10) == (True, True)
+        tasks.notify()
+        assert len(sent) == 2
+
+    def test_calls_for_about_the_same_time_are_one(self, recording, monkeypatch):
+        """Until its message comes: then another may be asked for."""
+        step = int(timezone.now().timestamp()) // 5 + 5
+        begin = datetime.fromtimestamp(step * 5, UTC)
+        times = [begin + timedelta(seconds=seconds) for seconds in (3.5, 0.5, 4.5)]
+        reports = iter([DeliveryReport(next_at=at) for at in times])
+        keys: list[str] = []
+        monkeypatch.setattr(tasks.telling, "tell_engines", lambda **_: next(reports))
+        monkeypatch.setattr(tasks, "_send", lambda task, given, _: keys.extend(given))
+        tasks.notify()
+        tasks.notify()
+        assert len(keys) == 1
+        tasks.notify(keys[0])
+        assert keys == [keys[0]] * 2
 
 
 def test_the_next_time_is_when_one_target_may_be_told(tell, clock):

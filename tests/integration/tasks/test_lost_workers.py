@@ -58,7 +58,8 @@ def test_pages_of_a_killed_worker_are_built_after_its_lease(celery, published):
         wait_until(lambda: len(published_urls()) == 4, "all is published")
         wait_until(lambda: not Page.objects.dirty().exists(), "nothing is left")
         seconds = time.monotonic() - began
-    assert seconds <= LEASE_SECONDS + SWEEP_SECONDS + 5  # and a start on a busy machine
+    # The benchmark says how long it takes; here the machine may be busy.
+    assert seconds <= 10 * (LEASE_SECONDS + SWEEP_SECONDS)
 
 
 def test_a_message_whose_worker_died_comes_back(celery, published, settings):
