@@ -88,14 +88,12 @@ def _land(flight: Flight, render: Render) -> Document | None:
 
 
 def _lead(key: str, render: Render, seconds: int) -> Document | None:
-    """Render a page, unless another process is faster."""
+    """Render a page, unless another is faster."""
     busy = f"{key}:busy"
-    is_mine = first_to(busy, BUSY_SECONDS)
-    if not is_mine:
-        document, is_mine = _wait(key)
+    document, is_mine = _turn(key, busy)
+    try:
         if document is not None:
             return document
-    try:
         lease = Lease(partial(still, busy, BUSY_SECONDS), BUSY_SECONDS)
         document = render(lease if is_mine else bool)
         if document is not None and len(document.gzip) < MAX_BYTES:
@@ -106,17 +104,17 @@ def _lead(key: str, render: Render, seconds: int) -> Document | None:
             forget(busy)
 
 
-def _wait(key: str) -> tuple[Document | None, bool]:
-    """Return what another has rendered, and whether it is our turn to do so."""
+def _turn(key: str, busy: str) -> tuple[Document | None, bool]:
+    """Return what another has rendered, and whether it is for us to say we are done."""
     end = time.monotonic() + MAX_WAIT
-    while time.monotonic() < end:
-        document = _parse(recall(key))
-        if document is not None:
-            return document, False
-        if first_to(f"{key}:busy", BUSY_SECONDS):
-            return None, True  # it has given up, died, or takes long
+    is_mine = first_to(busy, BUSY_SECONDS)
+    # Asked only then: whoever rendered it has kept it before it let others try.
+    document = _parse(recall(key))
+    while document is None and not is_mine and time.monotonic() < end:
         time.sleep(_POLL)
-    return None, False
+        is_mine = first_to(busy, BUSY_SECONDS)  # it has given up, died, or takes long
+        document = _parse(recall(key))
+    return document, is_mine
 
 
 def _key(section: str, number: int, site: Site, version: int) -> str:

@@ -51,12 +51,12 @@ def use_cache(backend: str, **options: Any) -> AbstractContextManager[Any]:
     return override_settings(CACHES={"default": {"BACKEND": backend, **options}})
 
 
-def redis_cache(port: int) -> AbstractContextManager[Any]:
-    """Use a server as the cache, with the limits that the docs recommend."""
+def redis_cache(port: int, seconds: float = 0.25) -> AbstractContextManager[Any]:
+    """Use a server as the cache, with the time limit that the docs recommend."""
     return use_cache(
         "django.core.cache.backends.redis.RedisCache",
         LOCATION=f"redis://{HOST}:{port}/1",
-        OPTIONS={"socket_timeout": 0.25, "socket_connect_timeout": 0.25},
+        OPTIONS={"socket_timeout": seconds, "socket_connect_timeout": seconds},
     )
 
 

@@ -177,7 +177,7 @@ def test_one_render_for_a_shared_cache(notes, valkey, told):
     crowds = []
     for _ in range(ROUNDS):
         valkey.restart()
-        with redis_cache(valkey.port):
+        with redis_cache(valkey.port, HANG):
             crowds.append(crowd(notes))
     told("shared cache", crowds)
     assert [sum(found.renders.values()) for found in crowds] == [1] * ROUNDS
@@ -189,7 +189,7 @@ def test_a_second_render_where_the_first_dies(notes, valkey, told):
     crowds = []
     for _ in range(ROUNDS):
         valkey.restart()
-        with redis_cache(valkey.port):
+        with redis_cache(valkey.port, HANG):
             crowds.append(crowd(notes))
     told("leader killed", crowds, kills=ROUNDS)
     assert [sum(found.renders.values()) for found in crowds] == [2] * ROUNDS

@@ -14,8 +14,7 @@ from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 
 from django_sitemaps_plus import ModelSource, leases
-from django_sitemaps_plus.building import live
-from django_sitemaps_plus.building.cached import first_to
+from django_sitemaps_plus.building import cached, live
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.building.status import status
 from django_sitemaps_plus.conf import get_site
@@ -174,6 +173,26 @@ class TestSharedLivePages:
         assert response.status_code == 200
         assert cache.get(f"sitemaps_plus:{key}:busy") == b""
 
+    def test_who_begins_as_another_ends_takes_what_that_one_kept(
+        self, sections, settings, client, monkeypatch
+    ):
+        """It found nothing, and was slow to say that it would render."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+        make_products(3)
+        sections.register("products", limited(10))
+        first = client.get("/sitemap-products-1.xml")
+        sections.get("products").chunks = None  # whoever renders now fails
+        missed: list[str] = []
+
+        def recall_late(key: str) -> bytes | None:
+            missed.append(key)
+            return cached.recall(key) if len(missed) > 1 else None
+
+        monkeypatch.setattr(live, "recall", recall_late)
+        second = client.get("/sitemap-products-1.xml")
+        assert (second.status_code, second.content) == (200, first.content)
+        assert cached.first_to(f"{missed[0]}:busy", 1)  # it lets others try
+
     def test_who_takes_long_stays_at_work(
         self, sections, settings, client, monkeypatch
     ):
@@ -190,7 +209,7 @@ class TestSharedLivePages:
         def location(self: ModelSource, product: Product) -> str:
             clock.now += live.BUSY_SECONDS / 800  # so a chunk takes 0.6 of it
             if product.slug.endswith("00"):
-                others.append(first_to(f"{key}:busy", live.BUSY_SECONDS))
+                others.append(cached.first_to(f"{key}:busy", live.BUSY_SECONDS))
             return f"/{product.slug}/"
 
         make_products(1_500)
