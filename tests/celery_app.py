@@ -9,5 +9,7 @@ from celery import Celery
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.worker_settings")
 
 app = Celery("tests", set_as_current=True)
+# Of all threads, though a test before has asked for the app when there was none.
+app.set_default()
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
