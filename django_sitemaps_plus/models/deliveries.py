@@ -74,7 +74,7 @@ class Delivery(Row):
     #: Who is telling it, and which version.
     token = models.CharField(max_length=32, blank=True)
     sending = models.PositiveBigIntegerField(default=0)
-    attempts = models.PositiveIntegerField(default=0)  # since it was last told
+    attempts = models.PositiveIntegerField(default=0)  # failed since it was last told
     error = models.TextField(blank=True)
     rejections = models.PositiveIntegerField(default=0)  # since it was last told
     dead_since = models.DateTimeField(null=True)
@@ -118,7 +118,8 @@ class Recipient(Row):
     claimed_at = models.DateTimeField(null=True)
     failures = models.PositiveIntegerField(default=0)  # in a row
     not_before = models.DateTimeField(db_default=Now())
-    #: Targets in the next request, fewer after a rejection; 0 for as many as it takes.
+    #: Targets in the next request, fewer after one that was not accepted; 0 for as many
+    #: as it takes.
     batch = models.PositiveIntegerField(default=0)
     #: Of single targets in a row that were not rejected before.
     rejections = models.PositiveIntegerField(default=0)

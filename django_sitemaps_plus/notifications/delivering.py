@@ -33,8 +33,9 @@ logger = logging.getLogger(__name__)
 #: Requests that one call makes of one engine about one host.
 MAX_REQUESTS = 200
 
-#: Targets of the request that finds out whether an engine which failed is well again.
-FEW_TARGETS = 100
+#: Targets of the first request that finds out whether an engine which failed is well
+#: again. Half as many after each further failure: one of them may be what it fails at.
+FEW_TARGETS = 128
 
 
 @dataclass(slots=True)
@@ -155,9 +156,7 @@ class _Telling:
 
     def _tell_some(self, recipient: Recipient) -> bool:
         """Make one request; return whether there may be another."""
-        few = FEW_TARGETS if recipient.failures else 0
-        most = self.engine.max_batch
-        rows = self._claim(min(recipient.batch or most, few or most, most))
+        rows = self._claim(recipient)
         if not rows:
             return False
         batch = Batch(
@@ -187,18 +186,28 @@ class _Telling:
         return self._acknowledge(recipient, rows)
 
     @retried
-    def _claim(self, limit: int) -> list[Delivery]:
+    def _claim(self, recipient: Recipient) -> list[Delivery]:
         """Take the next rows; nobody else tells this engine of this host."""
         token = secrets.token_hex(16)
         due = _rows(self.site, self.engine).filter(host=self.host).due(timezone.now())
-        rows = list(due.order_by("not_before", "id")[:limit])
-        taken = {"sending": F("wanted"), "attempts": F("attempts") + 1}
+        most = self._most(recipient)
+        # Of a whole queue only where there is need: no index has them in this order.
+        doubts = ["attempts"] if recipient.failures or recipient.batch else []
+        rows = list(due.order_by(*doubts, "not_before", "id")[:most])
         with atomic():
             for part in _parts(rows):
-                part.update(token=token, **taken)
+                part.update(token=token, sending=F("wanted"))
         for row in rows:
             row.token = token
         return rows
+
+    def _most(self, recipient: Recipient) -> int:
+        """Return how many targets the next request may have."""
+        most = self.engine.max_batch
+        most = min(recipient.batch or most, most)
+        if not recipient.failures:
+            return most
+        return min(most, max(FEW_TARGETS >> recipient.failures - 1, 1))
 
     def _acknowledge(self, recipient: Recipient, rows: list[Delivery]) -> bool:
         """Note that rows are told, as far as they are still ours to tell."""
@@ -230,8 +239,11 @@ class _Telling:
     def _stop(
         self, recipient: Recipient, rows: list[Delivery], error: RetryLater
     ) -> bool:
-        self._release(rows, error)
-        recipients.pause(recipient, error)
+        """End for now; what failed is tried again behind what did not."""
+        self._release(rows, error, attempts=F("attempts") + 1)
+        # One that asks for patience is busy, whatever it is told.
+        fewer = 0 if error.after else len(rows) // 2
+        recipients.pause(recipient, error, fewer)
         self.report.failures.append(f"{recipient}: {error}")
         return False
 
@@ -284,8 +296,10 @@ class _Telling:
             return False
         return True
 
-    def _release(self, rows: list[Delivery], error: EngineError) -> None:
-        self._update(rows, token="", error=recipients.words_of(error))
+    def _release(
+        self, rows: list[Delivery], error: EngineError, **fields: object
+    ) -> None:
+        self._update(rows, token="", error=recipients.words_of(error), **fields)
 
     @retried
     def _update(self, rows: list[Delivery], **fields: object) -> None:

@@ -85,19 +85,34 @@ def note(recipient: Recipient, **fields: object) -> None:
 
 def is_well(recipient: Recipient, sent_at: datetime, most: int) -> None:
     """Note that a request was accepted; twice as much may be told next, up to most."""
-    wider = 2 * recipient.batch
+    # One after failures had fewer targets, which says nothing of more.
+    wider = recipient.batch if recipient.failures else 2 * recipient.batch
     batch = wider if wider < most else 0
     note(recipient, failures=0, rejections=0, error="", sent_at=sent_at, batch=batch)
 
 
-def pause(recipient: Recipient, error: RetryLater) -> None:
-    """Let a recipient rest, longer after each failure, or for as long as it asks."""
+def pause(recipient: Recipient, error: RetryLater, fewer: int) -> None:
+    """Let a recipient rest, longer after each failure, or for as long as it asks.
+
+    Args:
+        recipient: the one that failed.
+        error: how.
+        fewer: targets that are told at once from then on, if it was well before; 0 for
+            as many as now.
+    """
     failures = recipient.failures + 1
     # An engine of the project's own may ask for any time.
     asked = error.after if isinstance(error.after, int | float) else 0.0
     seconds = max(_pause_seconds(failures), min(asked, MAX_RETRY_AFTER))
     until = timezone.now() + timedelta(seconds=seconds)
-    note(recipient, failures=failures, not_before=until, error=words_of(error))
+    batch = recipient.batch if recipient.failures else fewer or recipient.batch
+    note(
+        recipient,
+        failures=failures,
+        not_before=until,
+        batch=batch,
+        error=words_of(error),
+    )
     logger.warning(
         "%s is told again in %.0f s: %s",
         recipient,

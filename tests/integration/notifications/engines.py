@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.notifications import Batch, Takes
 from django_sitemaps_plus.testing import RecordingEngine
 
@@ -27,6 +28,18 @@ class FewEngine(RecordingEngine):
     """Is told eight targets at a time."""
 
     max_batch = 8
+
+
+class FragileEngine(RecordingEngine):
+    """Fails whenever it is told of one target, as a server with a bug does."""
+
+    poison = "https://example.com/poison/"
+
+    def send(self, batch: Batch) -> None:
+        """Remember a batch without the poison."""
+        if self.poison in batch.targets:
+            raise RetryLater("It answered 500")
+        super().send(batch)
 
 
 class ConsoleEngine(RecordingEngine):
@@ -103,6 +116,7 @@ ENGINES: list[type[RecordingEngine]] = [
     OtherEngine,
     SingleEngine,
     FewEngine,
+    FragileEngine,
     ConsoleEngine,
     OtherConsole,
     HubEngine,

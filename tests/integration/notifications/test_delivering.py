@@ -20,7 +20,14 @@ from django_sitemaps_plus.testing import RecordingEngine
 from tests.servers.engine_faults import status
 from tests.servers.engine_rules import MARKER
 
-from .engines import ActingEngine, FewEngine, OtherEngine, SingleEngine
+from .conftest import Clock
+from .engines import (
+    ActingEngine,
+    FewEngine,
+    FragileEngine,
+    OtherEngine,
+    SingleEngine,
+)
 from .tellers import KEY
 from .wanted import urls, want
 
@@ -209,6 +216,39 @@ class TestABadUrl:
             assert tell_engines().sent == 1
 
 
+class TestAUrlThatAnEngineFailsAt:
+    def test_all_others_are_told(self, tell, clock):
+        """After a few failures, though it has waited longest; and so are later ones."""
+        tell(fragile=FragileEngine)
+        want(FragileEngine.poison, *urls(1_500))
+        failures = tell_until(urls(1_500), clock)
+        assert len(failures) <= 16  # twice the halvings of a probe, and some
+        want(*urls(50, first=1_500))
+        assert len(tell_until(urls(1_550), clock)) <= 3
+        (waiting,) = Delivery.objects.waiting()
+        assert waiting.target == FragileEngine.poison
+        assert waiting.attempts > 1
+
+    def test_who_asks_for_patience_is_not_told_less(self, recording, clock):
+        """It is busy, whatever it is told."""
+        want(*urls(1_000))
+        with recording.failing(RetryLater("busy", 60)):
+            tell_engines()
+        clock.forward(hours=1)
+        tell_engines()
+        sizes = [len(batch.targets) for batch in recording.batches]
+        assert sizes == [delivering.FEW_TARGETS, 1_000 - delivering.FEW_TARGETS]
+
+
+def tell_until(told: list[str], clock: Clock) -> list[str]:
+    """Tell a fragile engine until it has been told all; return what failed."""
+    failures: list[str] = []
+    while sorted(FragileEngine.told()) != told and len(failures) < 100:
+        failures += tell_engines().failures
+        clock.forward(hours=2)
+    return failures
+
+
 class TestBatches:
     def test_each_is_of_one_host_and_not_too_large(self, tell):
         """As engines ask for."""
@@ -249,14 +289,14 @@ class TestBatches:
         ]
 
     def test_the_first_after_a_failure_is_small(self, recording, clock):
-        """It finds out whether the engine is well again; then all are told."""
+        """It finds out whether the engine is well again; the next are larger."""
         want(*urls(300))
         with recording.failing(RetryLater("down")):
             tell_engines()
         clock.forward(hours=1)
         tell_engines()
         sizes = [len(batch.targets) for batch in recording.batches]
-        assert sizes == [delivering.FEW_TARGETS, 300 - delivering.FEW_TARGETS]
+        assert sizes == [delivering.FEW_TARGETS, 150, 22]
 
     def test_what_waits_longest_is_told_first(self, tell, clock):
         """Also where its URL is new and others were told before."""
