@@ -14,6 +14,7 @@ from typing import Any
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, transaction
 from django.db.models import Expression, QuerySet
+from django.db.models.query import ModelIterable
 from django.db.models.sql import UpdateQuery
 
 from .transactions import own_alias
@@ -51,11 +52,11 @@ class Parameter(Expression):
 
 
 def fetch(make: Callable[..., Rows], *shape: Any, **values: Any) -> list[Any]:
-    """Return the rows of a query on our tables, as tuples.
+    """Return the rows of a query on our tables: objects, or tuples.
 
     Args:
-        make: a function of a module that returns the query, of ``values_list()``, which
-            depends on nothing but its arguments.
+        make: a function of a module that returns the query, with ``values_list()`` for
+            tuples. It depends on nothing but its arguments.
         shape: its first arguments, which can be hashed; for each other shape it is
             compiled anew.
         values: what stands for its arguments of these names, which it is given as
@@ -65,10 +66,11 @@ def fetch(make: Callable[..., Rows], *shape: Any, **values: Any) -> list[Any]:
     compiled = _compiled(_select, make, shape, values)
     if compiled is None:
         return []
-    sql, params, columns = compiled
+    sql, params, columns, made = compiled
     with connection.cursor() as cursor:
         cursor.execute(sql, _bound(connection, params, values))
-        return _converted(connection, columns, cursor.fetchall())
+        rows = _converted(connection, columns, cursor.fetchall())
+    return rows if made is None else [made(row) for row in rows]
 
 
 def update(
@@ -91,13 +93,16 @@ def update(
     compiled = _compiled(_change, make, shape, values)
     if compiled is None:
         return 0
-    sql, params, _ = compiled
+    sql, params, *_ = compiled
     with transaction.mark_for_rollback_on_error(alias), connection.cursor() as cursor:
         cursor.execute(sql, _bound(connection, params, values))
         return int(cursor.rowcount)
 
 
-_Compiled = tuple[str, tuple[Any, ...], list[Any]]
+# What makes an object of a row, where one is wanted.
+_Maker = Callable[[tuple[Any, ...]], Any]
+
+_Compiled = tuple[str, tuple[Any, ...], list[Any], _Maker | None]
 
 
 def _compiled(
@@ -137,7 +142,38 @@ def _parameter(name: str, length: int | None) -> Any:
 def _select(rows: Rows, alias: str) -> _Compiled:
     compiler = rows.query.get_compiler(alias)
     sql, params = compiler.as_sql()
-    return sql, tuple(params), [column for column, _, _ in compiler.select]
+    columns = [column for column, _, _ in compiler.select]
+    if rows._iterable_class is not ModelIterable:
+        return sql, tuple(params), columns, None
+    return sql, tuple(params), columns, _maker(compiler, alias)
+
+
+def _maker(compiler: Any, alias: str) -> _Maker:
+    """Return what makes objects, with those that ``select_related()`` names."""
+    info = compiler.klass_info
+    make_own = _maker_of(info, compiler.select, alias)
+    related = [
+        (_maker_of(other, compiler.select, alias), other["local_setter"])
+        for other in info.get("related_klass_infos", ())
+    ]
+    annotations = list(compiler.annotation_col_map.items())
+
+    def make(row: tuple[Any, ...]) -> Any:
+        made = make_own(row)
+        for make_other, let_know in related:
+            let_know(made, make_other(row))
+        for name, position in annotations:
+            setattr(made, name, row[position])
+        return made
+
+    return make
+
+
+def _maker_of(info: dict[str, Any], select: Sequence[Any], alias: str) -> _Maker:
+    places = info["select_fields"]
+    names = [select[place][0].target.attname for place in places]
+    model = info["model"]
+    return lambda row: model.from_db(alias, names, [row[place] for place in places])
 
 
 def _change(made: tuple[Rows, dict[str, Any]], alias: str) -> _Compiled:
@@ -150,7 +186,7 @@ def _change(made: tuple[Rows, dict[str, Any]], alias: str) -> _Compiled:
             "an update asks for columns of other tables: fetch the keys of rows first"
         )
     sql, params = query.get_compiler(alias).as_sql()
-    return sql, tuple(params), []
+    return sql, tuple(params), [], None
 
 
 def _bound(

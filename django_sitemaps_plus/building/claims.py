@@ -17,9 +17,9 @@ from django.db.models.functions import Greatest, Now
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.leases import Lease
-from django_sitemaps_plus.models import Page, PageQuerySet, Section
+from django_sitemaps_plus.models import Page, PageQuerySet
 from django_sitemaps_plus.statements import Rows, fetch, update
-from django_sitemaps_plus.transactions import own_alias, retried
+from django_sitemaps_plus.transactions import retried
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.
@@ -54,7 +54,7 @@ def claim(
         keys = [page.pk for page in pages]
         taken = update(_take, *free, pages=keys, token=token, **earlier)
         if taken < len(pages):
-            pages = [_page(row) for row in fetch(_taken, token=token)]
+            pages = fetch(_taken, token=token)
         if pages:
             for page in pages:
                 page.token = token
@@ -62,8 +62,7 @@ def claim(
     return []
 
 
-def _candidates(rows: list[Any]) -> list[Page]:
-    pages = [_page(row) for row in rows]
+def _candidates(pages: list[Page]) -> list[Page]:
     return [page for page in pages if not page.attempts] or pages[:1]
 
 
@@ -71,7 +70,7 @@ def _free(
     sections: tuple[int, ...], lease: timedelta, limit: int, since: Any = None
 ) -> Rows:
     free = Page.objects.claimable(since, lease).filter(section__in=sections)
-    return _with_section(free.order_by("attempts", "id"))[:limit]
+    return free.with_section().order_by("attempts", "id")[:limit]
 
 
 def _take(
@@ -87,25 +86,7 @@ def _take(
 
 
 def _taken(token: Any) -> Rows:
-    return _with_section(Page.objects.filter(token=token).order_by("id"))
-
-
-def _with_section(pages: PageQuerySet) -> Rows:
-    names = [f"section__{name}" for name in _names(Section)]
-    return pages.values_list(*_names(Page), *names)
-
-
-def _page(row: tuple[Any, ...]) -> Page:
-    names, of_section = _names(Page), _names(Section)
-    page = Page.from_db(own_alias(), names, row[: len(names)])
-    page.section = Section.from_db(own_alias(), of_section, row[len(names) :])
-    return page
-
-
-def _names(model: type[Page | Section]) -> list[str]:
-    """Return the columns of a row, but for what only a look-back reads."""
-    names = [field.attname for field in model._meta.concrete_fields]
-    return [name for name in names if name != "seen"]
+    return Page.objects.filter(token=token).with_section().order_by("id")
 
 
 @retried

@@ -30,7 +30,7 @@ from .plans import live_plan
 #: deploy is rolled out, some processes do not know a section that others do.
 MISSING_GRACE = timedelta(hours=24)
 
-_Listed = tuple[int, str]  # number and lastmod of a page
+_Listed = tuple[Any, int, str]  # section, number and lastmod of a page
 
 # A number that stands for any other in the URL of a page.
 _SAMPLE = 123_456_789
@@ -73,7 +73,7 @@ def render_site_index(
         DatabaseError: the page rows could not be read.
     """
     try:
-        planned, listed = _with_plan(site), _listed(site, number)
+        planned, listed = _listed(site, number)
     except Error as error:
         if has_rows or is_outage(error):
             raise
@@ -99,49 +99,40 @@ def _lines(site: Site, listed: dict[str, list[_Listed]]) -> list[str]:
     return lines[:MAX_ENTRIES]
 
 
-def _with_plan(site: Site) -> set[str]:
-    """Return the sections that have a plan, whether or not this index lists them.
+def _listed(site: Site, number: int) -> tuple[set[str], dict[str, list[_Listed]]]:
+    """Return the sections that have a plan, and the pages that an index lists of each.
 
-    To be asked before :func:`_listed`, so that one planned in between is found by it.
+    Sections are asked for first: one that is planned meanwhile counts as one without,
+    and is listed all the same.
     """
-    return {name for (name,) in fetch(_planned, site.name)}
-
-
-def _planned(site: str) -> QuerySet[Section, Any]:
-    return Section.objects.filter(site=site, next_number__gt=1).values_list("name")
-
-
-def _listed(site: Site, number: int) -> dict[str, list[_Listed]]:
-    """Return number and lastmod of the pages that an index lists, by section."""
+    sections = fetch(_sections, site.name, tuple(registry))
+    names = {pk: name for pk, name, _ in sections}
     first = max(number - 1, 0) * MAX_ENTRIES
-    asked = (site.name, first, first + MAX_ENTRIES, tuple(registry))
-    rows = fetch(_rows, *asked)
+    rows = fetch(_pages, tuple(names), first, first + MAX_ENTRIES)
     # They come about in this order, so to sort them here is faster than there.
     rows.sort()
-    return {
-        section: [(page, lastmod) for _, page, lastmod in pages]
-        for section, pages in groupby(rows, itemgetter(0))
-    }
+    by_section = groupby(rows, itemgetter(0))
+    listed = {names[pk]: list(pages) for pk, pages in by_section}
+    return {name for _, name, next_number in sections if next_number > 1}, listed
 
 
-def _rows(
-    site: str, first: int, end: int, registered: tuple[str, ...]
-) -> QuerySet[Page, Any]:
-    recent = Q(section__missing_since__gt=Now() - MISSING_GRACE)
-    known = Q(section__name__in=registered) | recent | Q(section__missing_since=None)
-    return (
-        Page.objects.listed()
-        .filter(known, section__site=site)
-        .filter(place__gte=first, place__lt=end)
-        .exclude(section__name=INDEX)
-        .values_list("section__name", "number", "lastmod")
-    )
+def _sections(site: str, registered: tuple[str, ...]) -> QuerySet[Section, Any]:
+    recent = Q(missing_since__gt=Now() - MISSING_GRACE) | Q(missing_since=None)
+    known = Section.objects.filter(Q(name__in=registered) | recent, site=site)
+    return known.exclude(name=INDEX).values_list("pk", "name", "next_number")
+
+
+def _pages(sections: tuple[int, ...], first: int, end: int) -> QuerySet[Page, Any]:
+    # Without the name of its section, which is the same in thousands of rows.
+    pages = Page.objects.listed().filter(section__in=sections)
+    pages = pages.filter(place__gte=first, place__lt=end)
+    return pages.values_list("section_id", "number", "lastmod")
 
 
 def _unplanned(site: Site, section: str, alive: Callable[[], object]) -> list[_Listed]:
     plan = live_plan(section, site, alive)
     total = 0 if plan is None or plan.is_empty else len(plan.ranges)
-    return [(number, "") for number in range(1, total + 1)]
+    return [(section, number, "") for number in range(1, total + 1)]
 
 
 def may_publish_index(site: Site) -> bool:

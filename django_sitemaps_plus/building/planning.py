@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 from django.db.models import CharField, Exists, F, OuterRef, TextField, UUIDField
 from django.db.models.functions import Now
@@ -12,6 +13,7 @@ from django_sitemaps_plus.core.plan import KeyRange, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.statements import Rows, fetch
 from django_sitemaps_plus.transactions import atomic, retried
 
 from .adding import add_plan
@@ -37,17 +39,21 @@ def plan_section(name: str, site: Site) -> tuple[Section, datetime, bool]:
     Raises:
         SourceError: the source could not be read.
     """
-    coming = Page.objects.filter(section=OuterRef("pk"), state=State.COMING)
-    rows = Section.objects.filter(site=site.name, name=name)
-    rows = rows.annotate(now=Now(), is_replanned=Exists(coming))
-    section = rows.first()
-    if section is None or not _has_plan(section):
+    found = fetch(_section, site=site.name, name=name)
+    if not found or not _has_plan(found[0]):
         _make_plan(name, site)
-        section = rows.get()
+        found = fetch(_section, site=site.name, name=name)
+    section = found[0]
     if section.missing_since is not None:
         Section.objects.filter(pk=section.pk).update(missing_since=None)
         Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
     return section, section.now, section.is_replanned
+
+
+def _section(site: Any, name: Any) -> Rows:
+    coming = Page.objects.filter(section=OuterRef("pk"), state=State.COMING)
+    rows = Section.objects.filter(site=site, name=name)
+    return rows.annotate(now=Now(), is_replanned=Exists(coming))
 
 
 def _has_plan(section: Section) -> bool:

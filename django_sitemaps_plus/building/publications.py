@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain, islice
 from typing import Any
@@ -29,7 +29,7 @@ from django_sitemaps_plus.models import Publication, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources import Tally, rendering
-from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.statements import Rows, fetch, update
 from django_sitemaps_plus.storage import open_object
 from django_sitemaps_plus.tracking.changes import take_saves
 from django_sitemaps_plus.transactions import contained, is_well
@@ -130,27 +130,32 @@ def _claimed(until: float | None) -> Iterator[Publication]:
     Those that could not be told come last, so that they keep back no others for ever.
     """
     lease, seen = get_settings().lease, set[int]()
-    free = Publication.objects.filter(
-        Q(claimed_at=None) | Q(claimed_at__lte=Now() - lease)
-    )
-    rows = free.select_related("section").defer("section__seen")
-    rows = rows.order_by(F("claimed_at").asc(nulls_first=True), "id")
-    while fetch(_any_publication):
-        batch = list(rows[:BATCH_PUBLICATIONS])
+    while batch := fetch(_waiting, lease):
         new = [row for row in batch if row.pk not in seen]
         for publication in new:
             if until is not None and time.monotonic() >= until:
                 return
             seen.add(publication.pk)
-            if free.filter(pk=publication.pk).update(claimed_at=Now()):
+            if update(_take, lease, publication=publication.pk):
                 yield publication
         # Who adds more from now on tells them.
         if len(batch) < BATCH_PUBLICATIONS or not new:
             return
 
 
-def _any_publication() -> QuerySet[Publication, Any]:
-    return Publication.objects.values_list("pk")[:1]
+def _waiting(lease: timedelta) -> Rows:
+    rows = _free(lease).select_related("section").defer("section__seen")
+    order = F("claimed_at").asc(nulls_first=True)
+    return rows.order_by(order, "id")[:BATCH_PUBLICATIONS]
+
+
+def _take(lease: timedelta, publication: Any) -> tuple[Rows, dict[str, Any]]:
+    return _free(lease).filter(pk=publication), {"claimed_at": Now()}
+
+
+def _free(lease: timedelta) -> QuerySet[Publication]:
+    given_up = Q(claimed_at__lte=Now() - lease)
+    return Publication.objects.filter(Q(claimed_at=None) | given_up)
 
 
 def _tell(publication: Publication, heard: list[datetime]) -> None:

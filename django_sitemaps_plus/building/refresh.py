@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from django.db import Error
 from django.db.models import F
@@ -22,6 +22,7 @@ from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.statements import Rows, fetch
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking.fingerprint import (
     check_fingerprint,
@@ -289,10 +290,9 @@ class _Refresh:
         """Publish the indexes; return their rows, None where it is too early."""
         if missing:
             forget_missing(self.site)
-        rows = Page.objects.of(self.site.name, INDEX)
-        pages = list(rows.all())
+        pages: list[Page] = fetch(_indexes, site=self.site.name)
         if self.options.audits and mark_old(pages):
-            pages = list(rows.all())
+            pages = fetch(_indexes, site=self.site.name)
         if any([page.wanted > page.built for page in pages]):
             if self.was_behind is None:  # somebody else has built pages
                 self.was_behind = True
@@ -307,7 +307,7 @@ class _Refresh:
                 waits=waits,
                 was_behind=self.was_behind,
             ).run()
-            pages = list(rows.all())
+            pages = fetch(_indexes, site=self.site.name)
         return pages
 
     def _reports(self, sections: list[Section]) -> list[SectionReport]:
@@ -324,3 +324,7 @@ class _Refresh:
             if name not in planned
         ]
         return [*planned.values(), *unplanned]
+
+
+def _indexes(site: Any) -> Rows:
+    return Page.objects.of(site, INDEX)

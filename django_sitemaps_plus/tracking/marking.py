@@ -212,8 +212,7 @@ def mark(
     version = located.plan_version
     with atomic():
         # The update locks the row: a split that is about to commit comes after it.
-        rows = Section.objects.filter(pk=section.pk, plan_version=version)
-        if not rows.update(plan_version=version):
+        if not update(_same_plan, section=section.pk, version=version):
             return False
         since = _first_moment(changes)
         raise_wanted(located.pages, announce=announce, since=since)
@@ -221,6 +220,11 @@ def mark(
         delete_changes([change for change in changes if _database(change) == own])
     delete_changes([change for change in changes if _database(change) != own])
     return True
+
+
+def _same_plan(section: Any, version: Any) -> tuple[Rows, dict[str, Any]]:
+    rows = Section.objects.filter(pk=section, plan_version=version)
+    return rows, {"plan_version": version}
 
 
 def raise_wanted(

@@ -76,6 +76,26 @@ def test_values_are_given_when_it_is_run(pages):
     assert fetch(numbered, numbers=[1, 2, 3], before=noon) == []
 
 
+def with_sections(before: Any) -> QuerySet[Page]:
+    pages = Page.objects.filter(number__lt=before).order_by("-number")
+    rows = pages.select_related("section").defer("section__seen", "error")
+    return rows.annotate(double=F("entries") * 2)
+
+
+def test_rows_may_be_objects(pages, django_assert_num_queries):
+    """As those of the query: with what it joins and works out, and defers."""
+    with django_assert_num_queries(1):
+        found = fetch(with_sections, before=3)
+        assert [page.number for page in found] == [2, 1]
+        assert [page.section.name for page in found] == ["products"] * 2
+        assert [page.double for page in found] == [40, 20]
+    assert found == list(with_sections(3))
+    assert found[0].get_deferred_fields() == {"error"}
+    assert found[0].section.get_deferred_fields() == {"seen"}
+    found[0].save(update_fields=["entries"])  # it is a row of ours, and no new one
+    assert Page.objects.count() == 3
+
+
 def test_other_values_compile_nothing(pages):
     """Only another number of them does, and those of many are not kept."""
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)

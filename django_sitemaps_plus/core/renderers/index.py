@@ -18,13 +18,16 @@ _TAIL = b"</sitemapindex>\n"
 _CHUNK_LINES = 500
 
 
-def page_lines(sample: str, number: int, pages: Iterable[tuple[int, str]]) -> list[str]:
+def page_lines(
+    sample: str, number: int, pages: Iterable[tuple[object, int, str]]
+) -> list[str]:
     """Return lines of pages whose URLs differ in their number alone.
 
     Args:
         sample: the absolute URL of one of them.
         number: its number; the last place where the URL has it is the one to change.
-        pages: number and lastmod, as W3C text or "", of each page.
+        pages: of each its section, whatever that is, number, and lastmod as W3C text
+            or "".
 
     Raises:
         ValueError: the sample is no absolute http(s) URL.
@@ -37,7 +40,7 @@ def page_lines(sample: str, number: int, pages: Iterable[tuple[int, str]]) -> li
         f"{before}{page}{dated}{lastmod}{end}"
         if lastmod
         else f"{before}{page}{undated}"
-        for page, lastmod in pages
+        for _, page, lastmod in pages
     ]
 
 

@@ -162,7 +162,7 @@ def index_page(rng: random.Random) -> tuple[str, str, str | None] | None:
     if loc is None:
         return None
     moments = maybe(rng, lambda: attempt(w3c, moment(rng)))
-    (line,) = page_lines(loc, PAGE, [(PAGE, moments or "")])
+    (line,) = page_lines(loc, PAGE, [("", PAGE, moments or "")])
     return loc, line, moments
 
 

@@ -19,8 +19,8 @@ class TestRenderIndex:
     def test_a_page_is_a_line(self):
         """The golden file shows each form of one."""
         lines = chain(
-            page_lines(PRODUCTS, 1, [(1, ""), (2, "2026-11-20")]),
-            page_lines(BOOKS, 2, [(2, "2026-11-20T09:30:00+00:00")]),
+            page_lines(PRODUCTS, 1, [(7, 1, ""), (7, 2, "2026-11-20")]),
+            page_lines(BOOKS, 2, [(8, 2, "2026-11-20T09:30:00+00:00")]),
         )
         assert b"".join(render_index(lines)) == golden("index.xml")
 
@@ -43,11 +43,11 @@ class TestPageLines:
     def test_only_the_last_number_of_the_url_is_the_page(self):
         """A host or a section may have the same digits."""
         sample = "https://shop7.example/sitemap-top7-7.xml"
-        (line,) = page_lines(sample, 7, [(8, "")])
+        (line,) = page_lines(sample, 7, [(1, 8, "")])
         assert "https://shop7.example/sitemap-top7-8.xml" in line
 
     @pytest.mark.parametrize("loc", ["/sitemap-a-1.xml", "", "ftp://shop.example/1"])
     def test_the_location_is_checked(self, loc):
         """As that of an entry."""
         with pytest.raises(ValueError, match="is no absolute"):
-            list(page_lines(loc, 1, [(1, "")]))
+            list(page_lines(loc, 1, [(1, 1, "")]))
