@@ -57,13 +57,14 @@ def page_name(section: str, number: int) -> str:
     return f"sitemaps-{number}" if number else "sitemap"
 
 
-def show_when_committed(pages: Iterable[Page]) -> None:
+def show_when_committed(pages: Iterable[Page], *, lists_fewer: bool = True) -> None:
     """Let :func:`show` follow the flip that the present transaction makes."""
     keys = [page.pk for page in pages]
-    transaction.on_commit(partial(show, keys), using=own_alias())
+    shown = partial(show, keys, lists_fewer=lists_fewer)
+    transaction.on_commit(shown, using=own_alias())
 
 
-def show(pages: Collection[int]) -> None:
+def show(pages: Collection[int], *, lists_fewer: bool = True) -> None:
     """Let the public names of pages show what their rows point to.
 
     An index that has no name yet, as in a new tree, gets it from :func:`repair`, when
@@ -72,6 +73,8 @@ def show(pages: Collection[int]) -> None:
 
     Args:
         pages: primary keys; their flips are committed.
+        lists_fewer: whether an index among them may have let pages go. Who finds that
+            out reads all pages; where as many came, the next look finds it.
 
     Raises:
         StoreError: the file system failed. The next sweep repairs the names.
@@ -85,7 +88,8 @@ def show(pages: Collection[int]) -> None:
     _settle(tree, {pk: p for pk, p in pointers.items() if pk not in new})
     if indexes.keys() - new:
         tree.flush()
-        _hide_empty(tree)
+        if lists_fewer:
+            _hide_empty(tree)
 
 
 def _settle(

@@ -52,7 +52,11 @@ def flip(results: Sequence[Result]) -> list[Result]:
         new = [(page, built) for page, built in done if built.is_new or not page.built]
         publish([(page, [page], [built]) for page, built in new])
         # One that was stored again shows the new object, not the damaged one.
-        show_when_committed([p for p, b in done if b.is_stored or (p, b) in new])
+        shown = [(p, b) for p, b in done if b.is_stored or (p, b) in new]
+        show_when_committed(
+            [page for page, _ in shown],
+            lists_fewer=any(built.entries < page.entries for page, built in shown),
+        )
     return done
 
 

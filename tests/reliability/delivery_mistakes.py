@@ -16,8 +16,8 @@ DELIVERY_MUTANTS = (
     Mutant(
         "marked as sent before it is sent",
         _LOOP,
-        '        taken = {"sending": F("wanted"), ',
-        '        taken = {"sending": F("wanted"), "sent": F("wanted"), ',
+        'part.update(token=token, sending=F("wanted"))',
+        'part.update(token=token, sending=F("wanted"), sent=F("wanted"))',
         _FIRE,
     ),
     Mutant(
@@ -94,9 +94,16 @@ DELIVERY_MUTANTS = (
     Mutant(
         "an engine that failed is asked again at once",
         "notifications/recipients.py",
-        "    note(recipient, failures=failures, not_before=until, ",
-        "    note(recipient, failures=failures, ",
+        "        not_before=until,\n",
+        "",
         f"{_DELIVERING}::TestAnEngineThatIsAway",
+    ),
+    Mutant(
+        "a URL at which an engine fails comes first again",
+        _LOOP,
+        '["attempts"] if recipient.failures or recipient.batch else []',
+        "list[str]()",
+        f"{_DELIVERING}::TestAUrlThatAnEngineFailsAt",
     ),
     Mutant(
         "pauses grow without end",
@@ -115,7 +122,7 @@ DELIVERY_MUTANTS = (
     Mutant(
         "a small batch makes the next one small",
         "notifications/recipients.py",
-        "    wider = 2 * recipient.batch\n",
+        "    wider = recipient.batch if recipient.failures else 2 * recipient.batch\n",
         "    wider = 2 * max(recipient.batch, 1)\n",
         f"{_DELIVERING}::TestBatches",
     ),

@@ -155,8 +155,8 @@ MUTANTS = (
     Mutant(
         "pages are marked by an old plan",
         "tracking/marking.py",
-        "        rows = Section.objects.filter(pk=section.pk, plan_version=version)\n",
-        "        rows = Section.objects.filter(pk=section.pk)\n",
+        "    rows = Section.objects.filter(pk=section, plan_version=version)\n",
+        "    rows = Section.objects.filter(pk=section)\n",
         f"{_LOST}::test_a_key_located_before_a_split_marks_the_page_that_owns_it",
     ),
     Mutant(
@@ -304,10 +304,10 @@ MUTANTS = (
     Mutant(
         "public name before pointer",
         "building/publisher.py",
-        "        show_when_committed([p for p, b in done if b.is_stored or (p, b) in "
-        "new])\n",
+        "        show_when_committed(\n            [page for page, _ in shown],\n",
         "        from django_sitemaps_plus.building.public import show\n\n"
-        "        show([page.pk for page, _ in new])\n",
+        "        show(\n"
+        "            [page.pk for page, _ in shown],\n",
         f"{_SWEEP}[edits_and_a_split-options1]",
     ),
     Mutant(
@@ -360,8 +360,8 @@ MUTANTS = (
     Mutant(
         "a public name shows its object before the flip",
         "building/public.py",
-        "    transaction.on_commit(partial(show, keys), using=own_alias())\n",
-        "    show(keys)\n",
+        "    transaction.on_commit(shown, using=own_alias())\n",
+        "    shown()\n",
         "tests/integration/public/test_shown.py",
     ),
 )
