@@ -34,7 +34,7 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
     it with the rows as they are found afterwards, in the same transaction.
 
     Args:
-        queryset: rows of a model that some section lists.
+        queryset: rows of a model that some section lists, or of a parent of it.
 
     Returns:
         How many changes were recorded: one a row, or one for each range of many.

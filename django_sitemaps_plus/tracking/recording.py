@@ -210,12 +210,28 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
     total = 0
     for name, source in registry.items():
         space = source.key_space()
-        if space is None or not issubclass(queryset.model, concrete(space.model)):
+        listed = None if space is None else _listed(space.model, queryset)
+        if space is None or listed is None:
             continue
-        rows = list(_change_rows(name, space.key, queryset))
+        rows = list(_change_rows(name, space.key, listed))
         insert(queryset.db, rows)
         total += len(rows)
     return total
+
+
+def _listed(model: type[Model], queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+    """Return the rows as those of a model; None if they are of another.
+
+    A row of a parent belongs to a child with a table of its own, where that has one.
+    """
+    own, told = concrete(model), concrete(queryset.model)
+    if issubclass(told, own):
+        return queryset
+    if not issubclass(own, told):
+        return None
+    link: Any = own._meta.get_ancestor_link(told)
+    rows = own._base_manager.using(queryset.db)
+    return rows.filter(**{f"{link.name}__pk__in": queryset.values("pk")})
 
 
 def _change_rows(section: str, key: str, queryset: QuerySet[Any]) -> Iterable[Row]:

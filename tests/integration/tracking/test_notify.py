@@ -15,11 +15,18 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import changes, marking, recording
 from django_sitemaps_plus.tracking.changes import take_changes
 from tests.integration.shop import ProductSource, limited, make_products
-from tests.testapp.models import Cafe, Label, PlaceProxy, Product, Shop
+from tests.testapp.models import Cafe, Label, Place, PlaceProxy, Product, Shop
 
 from .rows import PlaceSource, dirty, keys, recorded
 
 pytestmark = pytest.mark.django_db
+
+
+class CafeSource(PlaceSource):
+    """A child by multi-table inheritance, two of them a page."""
+
+    model = Cafe
+    limit = 2
 
 
 def take(section):
@@ -90,6 +97,33 @@ class TestNotifyChanged:
         cafes_2 = Cafe.objects.filter(slug="cafe-2")
         assert notify_changed(cafes_2) == 1
         assert recorded() == [("key", str(cafes[2].pk), "")]
+
+    @pytest.mark.parametrize("model", [Place, PlaceProxy])
+    def test_rows_of_a_parent_are_those_of_its_child_too(self, publish, model):
+        """update() of the parent writes columns that pages of the child show."""
+        Place.objects.create(slug="place")
+        cafes = [Cafe.objects.create(slug=f"cafe-{n}") for n in range(6)]
+        section = publish(CafeSource)
+        places = model.objects.filter(slug__in=["place", "cafe-4"]).order_by("slug")
+        places.update(visits=1)
+        assert notify_changed(places) == 1
+        assert recorded() == keys(cafes[4])
+        assert take(section) == [3]
+
+    def test_many_rows_of_a_parent_are_recorded_by_range(self, publish, monkeypatch):
+        """Their ends are keys of the child, which only it has in between."""
+        monkeypatch.setattr(recording, "SINGLE_KEYS", 3)
+        monkeypatch.setattr(recording, "RANGE_KEYS", 2)
+        for n in range(7):
+            Place.objects.create(slug=f"place-{n}")
+            Cafe.objects.create(slug=f"cafe-{n}")
+        section = publish(CafeSource)
+        publish(PlaceSource, "places")
+        first = Cafe.objects.get(slug="cafe-2")
+        rows = Place.objects.filter(pk__gte=first.pk)
+        assert notify_changed(rows) == 3 + 5
+        assert {kind for kind, _, _ in recorded()} == {"range"}
+        assert take(section) == [2, 3, 4]
 
     def test_no_rows_record_nothing(self, publish):
         """An empty queryset tells of nothing."""
