@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -18,13 +19,22 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.compression import inflate
 from django_sitemaps_plus.exceptions import LostObjectError, StoreError
 
-from .filesystem import TEMPORARY, file_mode, flush_directory, replace
+from .filesystem import (
+    TEMPORARY,
+    AtomicFileSystemStorage,
+    file_mode,
+    flush_directory,
+    replace,
+)
 from .objects import get_storage
 
 #: The directory of the tree, beside those of the sections.
 PUBLIC = "public"
 
 _SUFFIXES = (".xml.gz", ".xml")
+
+#: Bits of a mode that let owner, group and others read.
+_READERS = stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH
 
 #: Trees with names that a power cut may undo.
 _unflushed: set[Path] = set()
@@ -41,10 +51,12 @@ class Shown:
             fall into the same, so that servers which make an ETag of time and size
             never give one to two versions.
         size: bytes.
+        is_readable: whether all may read it whom the storage lets read its files.
     """
 
     second: int
     size: int
+    is_readable: bool = True
 
 
 class PublicTree:
@@ -134,14 +146,39 @@ class PublicTree:
         return False
 
     def size_of(self, object_name: str) -> int:
-        """Return how many bytes an object has.
+        """Return how many bytes an object has, and let those read it again who may.
+
+        Its names share its mode, so whoever took it from one took it from all.
 
         Raises:
             FileNotFoundError: there is no such object.
             StoreError: the file system failed.
         """
+        path = Path(self.storage.path(object_name))
         with _store_errors(object_name):
-            return Path(self.storage.path(object_name)).stat().st_size
+            status = path.stat()
+            if self._lacks_readers(status) and not path.is_symlink():
+                path.chmod(stat.S_IMODE(status.st_mode) | file_mode(self.storage))
+            return status.st_size
+
+    def _lacks_readers(self, status: os.stat_result) -> bool:
+        """Return whether some may not read a file whom the storage lets read it."""
+        is_ours = isinstance(self.storage, AtomicFileSystemStorage)
+        if not is_ours and self.storage.file_permissions_mode is None:
+            return False  # Django's own leaves modes to the umask
+        return bool(file_mode(self.storage) & ~status.st_mode & _READERS)
+
+    def _keeps_modes(self) -> bool:
+        """Return whether a file takes the mode it is given, as not on every share."""
+        probe = self.root / f"{TEMPORARY}{secrets.token_hex(8)}"
+        try:
+            probe.touch(mode=0o600)
+            probe.chmod(file_mode(self.storage))
+            return not self._lacks_readers(probe.stat())
+        except OSError:
+            return False
+        finally:
+            probe.unlink(missing_ok=True)
 
     def shown(self, names: Iterable[str] | None = None) -> dict[str, Shown]:
         """Return what there is, by file name.
@@ -160,9 +197,14 @@ class PublicTree:
         with _store_errors(PUBLIC):
             for name in files:
                 with suppress(FileNotFoundError):
-                    status = (self.root / name).stat()
-                    found[name] = Shown(int(status.st_mtime), status.st_size)
-        return found
+                    found[name] = (self.root / name).stat()
+        lacking = {name for name in found if self._lacks_readers(found[name])}
+        if lacking and not self._keeps_modes():
+            lacking.clear()
+        return {
+            name: Shown(int(status.st_mtime), status.st_size, name not in lacking)
+            for name, status in found.items()
+        }
 
     def _listed(self) -> list[str]:
         return [name for name in self._names() if _OURS.fullmatch(name)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from django_sitemaps_plus.building import public as showing
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.storage import get_storage, read_object
 from tests.integration.building.overtaking import rename
 from tests.integration.builds import build
 from tests.integration.public.names import wrong_names
 from tests.integration.published import page_row, path_of
+from tests.integration.shop import limited, make_products
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -118,6 +121,78 @@ def test_a_wrong_file_is_seen_in_time(products, public, damage, client, monkeypa
     for path, content in contents.items():
         assert client.get(path).content == content
     assert not Page.objects.dirty().exists()
+
+
+def mode_of(path: Path) -> int:
+    """Return who may do what with a file."""
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o600])
+def test_who_may_read_a_name_may_read_it_again(
+    products, public, settings, monkeypatch, mode
+):
+    """A builder that is not root, and may not read the object either, included."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+    refresh()
+    damaged = [public / name for name in (PAGE, PAGE[:-3], "sitemap.xml.gz")]
+    for path in damaged:
+        path.chmod(mode)
+
+    def read(name: str, gzip_hash: str) -> bytes:
+        if not mode_of(Path(get_storage().path(name))) & stat.S_IRUSR:
+            raise StoreError("permission denied")
+        return read_object(name, gzip_hash)
+
+    monkeypatch.setattr(showing, "read_object", read)
+    refresh()
+    assert [mode_of(path) for path in damaged] == [0o644] * 3
+    assert wrong_names(public, has_plain=True) == []
+    assert not Page.objects.dirty().exists()
+
+
+def test_a_mode_that_gives_more_is_left(products, public):
+    """Those who serve the files know why."""
+    (public / PAGE).chmod(0o664)
+    refresh()
+    assert mode_of(public / PAGE) == 0o664
+
+
+def test_no_name_is_wrong_where_files_have_no_modes(
+    products, public, monkeypatch, caplog
+):
+    """As on a mounted share, where each file has the same."""
+    refresh()
+    (public / PAGE).chmod(0o600)
+    monkeypatch.setattr(os, "chmod", lambda *args, **kwargs: None)
+    caplog.clear()
+    refresh()
+    assert "were wrong" not in caplog.text
+
+
+def test_no_name_is_wrong_where_the_umask_gives_modes(
+    sections, public, media_root, settings, caplog
+):
+    """Django's own storage leaves them to it where it is told none."""
+    backend = "django.core.files.storage.FileSystemStorage"
+    options = {"location": media_root / "sitemaps", "file_permissions_mode": None}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "own": {"BACKEND": backend, "OPTIONS": options},
+    }
+    settings.FILE_UPLOAD_PERMISSIONS = None
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "own"}
+    make_products(5)
+    sections.register("products", limited(10))
+    before = os.umask(0o027)
+    try:
+        build()
+        caplog.clear()
+        refresh()
+    finally:
+        os.umask(before)
+    assert mode_of(public / PAGE) == 0o640
+    assert "were wrong" not in caplog.text
 
 
 def test_an_object_that_is_stored_again_is_shown(products, public):
