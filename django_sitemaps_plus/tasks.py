@@ -7,7 +7,8 @@ there is to do is in the database. So it may be lost, or come twice or late.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -164,6 +165,25 @@ class CeleryExecutor(Executor):
         Changes meanwhile are part of the same refresh.
         """
         self.wakeups.wake(section)
+
+    def faults(self) -> Iterator[tuple[str, str]]:
+        """Yield that the project has no app, so that Celery has made one."""
+        # As a wake-up sees it: an app may be that of the thread which made it alone.
+        with ThreadPoolExecutor(1) as pool:
+            is_lost = pool.submit(_goes_nowhere).result()
+        if is_lost:
+            yield (
+                "Messages for workers go to amqp://localhost, since no Celery app of "
+                "the project is loaded.",
+                "Import the app in the __init__.py of the project, and set "
+                "DJANGO_SETTINGS_MODULE before it is made.",
+            )
+
+
+def _goes_nowhere() -> bool:
+    """Return whether the app is the one that Celery makes, and has no broker."""
+    is_made = (current_app.main, current_app.loader_cls) == ("default", "default")
+    return is_made and not current_app.conf.broker_write_url
 
 
 def _ask(section: str) -> None:

@@ -12,7 +12,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.storage import get_storage
 
-from .messages import error
+from .messages import error, warning
 
 
 def check_building(**kwargs: Any) -> list[CheckMessage]:
@@ -22,11 +22,14 @@ def check_building(**kwargs: Any) -> list[CheckMessage]:
 
 def _executor() -> Iterator[CheckMessage]:
     try:
-        get_executor()
+        executor = get_executor()
     except ConfigurationError as fault:
         hint = "For Celery install the extra 'celery', and use "
         hint += "'django_sitemaps_plus.tasks.CeleryExecutor'."
         yield error(8, str(fault), hint)
+    else:
+        for message, hint in executor.faults():
+            yield warning(10, message, hint)
 
 
 def _storage() -> Iterator[CheckMessage]:

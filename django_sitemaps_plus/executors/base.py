@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import datetime
 from functools import cache
 
@@ -31,6 +32,10 @@ class Executor:
 
         Best effort and quiet, as :meth:`wake`.
         """
+
+    def faults(self) -> Iterable[tuple[str, str]]:
+        """Return what keeps it from being heard, each with its remedy, for a check."""
+        return ()
 
 
 @cache

@@ -19,11 +19,13 @@ from .site import HANG, ROOT
 
 SETTINGS = "example_project.settings"
 
-#: Prints what Celery would be told, and whether it is there.
+#: Prints what Celery would be told, and whether it is there; checks have no doubts.
 LOOK = """
 import json, sys, django
 django.setup()
 from django.conf import settings
+from django.core.management import call_command
+call_command("check", tags=["sitemaps_plus"], fail_level="WARNING", stdout=sys.stderr)
 print(json.dumps({
     "imported": "celery" in sys.modules,
     "executor": settings.SITEMAPS_PLUS.get("EXECUTOR"),
