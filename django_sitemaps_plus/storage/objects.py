@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
@@ -46,7 +47,13 @@ def get_storage() -> Storage:
             "No place for sitemap files. Set MEDIA_ROOT, or SITEMAPS_PLUS['STORAGE'] "
             "to an alias in STORAGES."
         )
-    return AtomicFileSystemStorage(location=Path(settings.MEDIA_ROOT) / "sitemaps")
+    return _default_storage(str(settings.MEDIA_ROOT))
+
+
+@lru_cache(1)
+def _default_storage(media_root: str) -> Storage:
+    # Kept, as Django keeps those of STORAGES: a refresh asks for it many times.
+    return AtomicFileSystemStorage(location=Path(media_root) / "sitemaps")
 
 
 def directory_name(section: str) -> str:
