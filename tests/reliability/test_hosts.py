@@ -17,12 +17,24 @@ from django.test import Client, RequestFactory
 
 from django_sitemaps_plus.building import robots
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Delivery, Page
+from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.key_files import ENGINES, PATH
+from tests.integration.notifications.engines import path_of
 from tests.integration.published import age, all_rows
 from tests.integration.published import files as stored_files
 
-from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename, some_seed
+from .shop import (
+    IS_SOAK,
+    ORIGIN,
+    STEP,
+    PlainSource,
+    add_quietly,
+    rename,
+    some_seed,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -75,6 +87,23 @@ PATHS = (
 )
 
 
+class IndexEngine(RecordingEngine):
+    """Is told of the index whenever that has changed."""
+
+    takes = Takes.FEEDS
+    follows_content = True
+
+
+#: Engines that remember what they are told.
+TOLD = (RecordingEngine, IndexEngine)
+
+#: What waits to be told while requests come.
+DUE = {
+    f"{ORIGIN}/{path}"
+    for path in (f"products/p-{STEP}/", f"products/told-{STEP}/", "sitemap.xml")
+}
+
+
 def hostile(chance: random.Random) -> Iterator[dict[str, str]]:
     """Yield headers that name another host; each host in each header first."""
     pairs = list(itertools.product(HEADERS, HOSTS))
@@ -90,8 +119,19 @@ def hostile(chance: random.Random) -> Iterator[dict[str, str]]:
         yield headers
 
 
+@pytest.fixture
+def engines() -> Iterator[dict[str, Any]]:
+    """Give engines that have not been told anything, as settings have them."""
+    for engine in TOLD:
+        engine.clear()
+    found = {engine.__name__: {"BACKEND": path_of(engine)} for engine in TOLD}
+    yield {**ENGINES, **found}
+    for engine in TOLD:
+        engine.clear()
+
+
 @pytest.fixture(params=["BASE_URL", "contrib.sites"])
-def site(request: Any, sections: Any, settings: Any) -> Iterator[None]:
+def site(request: Any, sections: Any, settings: Any, engines: Any) -> Iterator[None]:
     """Have a built section and a live one, behind a proxy that believes in headers.
 
     Without CommonMiddleware, which refuses what is no host at all.
@@ -102,12 +142,20 @@ def site(request: Any, sections: Any, settings: Any) -> Iterator[None]:
     settings.USE_X_FORWARDED_PORT = True
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     base = {"BASE_URL": "https://example.com"} if request.param == "BASE_URL" else {}
-    files = {"ROBOTS": {}, "ENGINES": ENGINES}
-    settings.SITEMAPS_PLUS = {**base, **files, "LIVE_TTL": 60}
+    settings.SITEMAPS_PLUS = {
+        **base,
+        "ROBOTS": {},
+        "ENGINES": engines,
+        "NOTIFY": True,
+        "NOTIFY_AFTER": 0,
+        "LIVE_TTL": 60,
+    }
     if not base:
         _name_site(settings)
     add_quietly(range(0, 20 * STEP, STEP))
     sections.register("built", PlainSource)
+    refresh()
+    rename([STEP], "told")
     refresh()
     rename([0], "edit")
     age()
@@ -177,9 +225,26 @@ def _pages(cached: dict[str, Any]) -> list[bytes]:
     ]
 
 
+def waiting() -> set[str]:
+    """Return what engines are still to be told."""
+    return set(Delivery.objects.waiting().values_list("target", flat=True))
+
+
+def told() -> str:
+    """Publish another change and tell engines; return what they got, and all rows."""
+    rename([2 * STEP], "later")
+    refresh()
+    noted = all_rows()
+    tell_engines()
+    assert waiting() == set()
+    for engine in TOLD:
+        assert engine.batches
+    return repr([noted, [engine.batches for engine in TOLD], all_rows()])
+
+
 @pytest.mark.usefixtures("site", "quiet")
 def test_no_host_of_a_request_is_kept_or_sent(figures):
-    """Not in answers or validators, nor in cache, storage, rows and the tag."""
+    """Not in answers or validators, nor in cache, storage, rows, notices, the tag."""
     seed = some_seed(0)
     client = Client(raise_request_exception=False)
     answers: Counter[int] = Counter()
@@ -188,6 +253,7 @@ def test_no_host_of_a_request_is_kept_or_sent(figures):
     # The headers of those who are first decide what a careless cache would keep.
     requests = list(hostile(random.Random(seed)))
     all_seen = []
+    assert waiting() == DUE
     for headers in requests:
         all_seen.append(seen(client, **headers))
         tags.add(tag(**headers))
@@ -196,6 +262,10 @@ def test_no_host_of_a_request_is_kept_or_sent(figures):
             bad.append(f"sent for {headers}")
     if MARK in kept().lower():
         bad.append("kept")
+    due, plain = waiting(), seen(client)
+    seen(client, **requests[-1])  # whoever remembers the last host tells this one
+    if MARK in told().lower():
+        bad.append("told")
     figures(
         "hostile hosts",
         seed=seed,
@@ -204,10 +274,11 @@ def test_no_host_of_a_request_is_kept_or_sent(figures):
         lost=0,
         bad=len(bad),
         answers=dict(answers),
+        due=len(due),
     )
     assert bad[:5] == []
     assert set(answers) == {200}
-    plain = seen(client)
+    assert due == DUE
     assert [found for found in all_seen if found != plain] == []
     assert tags == {"Sitemap: https://example.com/sitemap.xml"}
     cache.clear()
