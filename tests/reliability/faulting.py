@@ -1,4 +1,4 @@
-"""A process whose n-th step towards the disk, or towards S3, fails."""
+"""Processes whose n-th step towards the disk, or towards S3, fails; and their sweep."""
 
 from __future__ import annotations
 
@@ -8,15 +8,23 @@ import traceback
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from django.core.management import CommandError, call_command
 from django.db import connection
+from django.test import Client
+
+from django_sitemaps_plus.building.refresh import refresh
 
 from .killing import _write_bytes, in_child
 from .os_files import OsFile
+from .public import hash_of, public_files, unlike_pages, wrong_public
+from .published import crawl, published_urls
+from .shop import IS_SOAK, table, unfinished
+from .test_kill_sweep import Template, is_harmless
 
 #: What may fail; a file that could not be closed is closed nevertheless.
 STEPS = (
@@ -30,6 +38,9 @@ STEPS = (
     "mkdir",
     "close",
 )
+
+#: Wrong states after which a sweep ends: one is enough to fail.
+ENOUGH = 3
 
 
 class Faults:
@@ -139,3 +150,76 @@ def build_faulty(faults: Faults, kind: str, directory: Path) -> Outcome:
 
     assert in_child(work) == 0, "it failed otherwise than a command should"
     return Outcome(*json.loads(report.read_text()))
+
+
+def words_of(error: Exception) -> str:
+    """Return what a command must say of an error."""
+    return str(getattr(error, "strerror", None) or error).rstrip(".")
+
+
+def stride(is_persistent: bool, *, is_soak: bool) -> int:
+    """Return how many steps further a sweep tries its next fault."""
+    return 3 if is_persistent and not is_soak else 1
+
+
+class Sweep:
+    """One build, repeated with a fault at each of its steps."""
+
+    def __init__(self, kind: str, media: Path, directory: Path) -> None:
+        self.kind = kind
+        self.media = media
+        self.directory = directory
+        self.old = crawl(Client())
+        self.earlier = {hash_of(data) for data in public_files(media).values()}
+        (directory / "before").mkdir()
+        self.template = Template.take(directory / "before", media)
+        refresh()
+        self.new = crawl(Client())
+        self.points = self.failed = 0
+        self.bad: list[str] = []
+
+    def run(self, errors: list[Exception], *, is_persistent: bool) -> None:
+        """Try a fault at each step; with SOAK each error at each of them.
+
+        Without it those that last begin at every third step.
+        """
+        for at in count(1, stride(is_persistent, is_soak=IS_SOAK)):
+            chosen = errors if IS_SOAK else [errors[at % len(errors)]]
+            hits = [self.try_one(e, at, is_persistent) for e in chosen]
+            if not any(hits) or len(self.bad) >= ENOUGH:
+                break
+
+    def try_one(self, error: Exception, at: int, is_persistent: bool) -> bool:
+        """Build with one fault, look, and build again; return whether it was met."""
+        self.template.restore()
+        faults = Faults(error, at, is_persistent=is_persistent)
+        outcome = build_faulty(faults, self.kind, self.directory)
+        if not outcome.was_hit:
+            return False
+        self.points += 1
+        self.failed += outcome.error is not None
+        wrong = list(self.wrong(outcome.error, words_of(error)))
+        wrong += ["files are left open"] * bool(outcome.leaked)
+        refresh()
+        wrong += unfinished() + [it for it in self.unlike() if not is_harmless(it)]
+        wrong += [] if published_urls() == table() else ["it is not mended"]
+        where = f"step {at}, {error!r}, {'on' if is_persistent else 'once'}"
+        self.bad += [f"{where}: {it}" for it in wrong]
+        return True
+
+    def unlike(self) -> list[str]:
+        """Return how the public tree differs from the pages."""
+        return unlike_pages(self.media) if self.kind == "files" else []
+
+    def wrong(self, said: str | None, cause: str) -> Iterator[str]:
+        """Yield what is wrong after a fault, in words."""
+        documents = crawl(Client())
+        for path, document in documents.items():
+            if document not in (self.old.get(path), self.new.get(path)):
+                yield f"{path} is neither what it was nor what it should be"
+        if self.kind == "files":
+            yield from wrong_public(self.media, self.earlier)
+        if said is None and published_urls() != table():
+            yield "it said that all is published"
+        if said is not None and (cause not in said or said.startswith("NO")):
+            yield f"it does not say why: {said}"

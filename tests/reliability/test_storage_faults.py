@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import itertools
 import os
 import random
 import shutil
@@ -11,31 +12,27 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from django.core.management import CommandError, call_command
-from django.test import Client
 
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.registry import registry
 from tests.servers.workers import ROOT, Broker, environment
 from tests.testapp.models import Product
 
-from .faulting import Faults, build_faulty
-from .public import hash_of, public_files, unlike_pages, wrong_public
+from .faulting import ENOUGH, Sweep, stride
+from .public import unlike_pages, wrong_public
 from .published import crawl, published_urls
-from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename, table, unfinished
+from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename, table
 from .test_kill_sweep import (
-    Template,
     connection,
     deletions_and_merges,
     edits_and_a_split,
     first_build,
-    is_harmless,
 )
 
 pytestmark = [
@@ -50,7 +47,8 @@ assert connection  # pytest looks at it above
 ERRORS = [OSError(n, os.strerror(n)) for n in (errno.ENOSPC, errno.EIO)]
 ERRORS += [OSError(n, os.strerror(n)) for n in (errno.EACCES, errno.EDQUOT)]
 
-ENOUGH = 3
+#: Points that there are to be with SOAK.
+POINTS = 600
 
 
 def answer(status: int, code: str) -> ClientError:
@@ -70,82 +68,34 @@ S3_ERRORS: list[Exception] = [
 ]
 
 
-def words_of(error: Exception) -> str:
-    """Return what a command must say of an error."""
-    return str(getattr(error, "strerror", None) or error).rstrip(".")
+BUILDS = [edits_and_a_split, first_build, deletions_and_merges]
+
+#: Steps of each build, at least; what each of its tests must have tried faults at.
+STEPS = {
+    "edits_and_a_split": 100,
+    "first_build": 130,
+    "deletions_and_merges": 135,
+    "S3": 9,
+}
 
 
-class Sweep:
-    """One build, repeated with a fault at each of its steps."""
+def least_points(what: str, is_persistent: bool, *, is_soak: bool) -> int:
+    """Return how many faults a sweep must have tried."""
+    tried = len(range(0, STEPS[what], stride(is_persistent, is_soak=is_soak)))
+    errors = S3_ERRORS if what == "S3" else ERRORS
+    return tried * (len(errors) if is_soak else 1)
 
-    def __init__(self, kind: str, media: Path, directory: Path) -> None:
-        self.kind = kind
-        self.media = media
-        self.directory = directory
-        self.old = crawl(Client())
-        self.earlier = {hash_of(data) for data in public_files(media).values()}
-        (directory / "before").mkdir()
-        self.template = Template.take(directory / "before", media)
-        refresh()
-        self.new = crawl(Client())
-        self.points = self.failed = 0
-        self.bad: list[str] = []
 
-    def run(self, errors: list[Exception], *, is_persistent: bool) -> None:
-        """Try a fault at each step; with SOAK each error at each of them.
-
-        Without it those that last begin at every third step.
-        """
-        for at in count(1, 3 if is_persistent and not IS_SOAK else 1):
-            chosen = errors if IS_SOAK else [errors[at % len(errors)]]
-            hits = [self.try_one(e, at, is_persistent) for e in chosen]
-            if not any(hits) or len(self.bad) >= ENOUGH:
-                break
-
-    def try_one(self, error: Exception, at: int, is_persistent: bool) -> bool:
-        """Build with one fault, look, and build again; return whether it was met."""
-        self.template.restore()
-        faults = Faults(error, at, is_persistent=is_persistent)
-        outcome = build_faulty(faults, self.kind, self.directory)
-        if not outcome.was_hit:
-            return False
-        self.points += 1
-        self.failed += outcome.error is not None
-        wrong = list(self.wrong(outcome.error, words_of(error)))
-        wrong += ["files are left open"] * bool(outcome.leaked)
-        refresh()
-        wrong += unfinished() + [it for it in self.unlike() if not is_harmless(it)]
-        wrong += [] if published_urls() == table() else ["it is not mended"]
-        where = f"step {at}, {error!r}, {'on' if is_persistent else 'once'}"
-        self.bad += [f"{where}: {it}" for it in wrong]
-        return True
-
-    def unlike(self) -> list[str]:
-        """Return how the public tree differs from the pages."""
-        return unlike_pages(self.media) if self.kind == "files" else []
-
-    def wrong(self, said: str | None, cause: str) -> Iterator[str]:
-        """Yield what is wrong after a fault, in words."""
-        documents = crawl(Client())
-        for path, document in documents.items():
-            if document not in (self.old.get(path), self.new.get(path)):
-                yield f"{path} is neither what it was nor what it should be"
-        if self.kind == "files":
-            yield from wrong_public(self.media, self.earlier)
-        if said is None and published_urls() != table():
-            yield "it said that all is published"
-        if said is not None and (cause not in said or said.startswith("NO")):
-            yield f"it does not say why: {said}"
+def test_points_with_soak():
+    """All sweeps together have enough, since each sees to its own number."""
+    assert {build.__name__ for build in BUILDS} | {"S3"} == set(STEPS)
+    sweeps = itertools.product(STEPS, [False, True])
+    points = [least_points(*sweep, is_soak=True) for sweep in sweeps]
+    assert sum(points) >= POINTS
 
 
 @pytest.mark.parametrize("is_persistent", [False, True], ids=["once", "on"])
-@pytest.mark.parametrize(
-    "prepare",
-    [
-        edits_and_a_split,
-        *([first_build, deletions_and_merges] if IS_SOAK else []),
-    ],
-)
+@pytest.mark.parametrize("prepare", BUILDS if IS_SOAK else BUILDS[:1])
 def test_files(
     prepare: Callable[[], None],
     is_persistent: bool,
@@ -161,7 +111,7 @@ def test_files(
     prepare()
     sweep = Sweep("files", media_root, tmp_path)
     sweep.run(ERRORS, is_persistent=is_persistent)
-    judged(sweep, figures, f"{prepare.__name__}, persistent={is_persistent}", began)
+    judged(sweep, figures, prepare.__name__, is_persistent, began)
 
 
 @pytest.mark.parametrize("is_persistent", [False, True], ids=["once", "on"])
@@ -173,13 +123,19 @@ def test_s3(is_persistent, sections, media_root, tmp_path, figures, settings, mo
     edits_and_a_split()
     sweep = Sweep("s3", media_root, tmp_path)
     sweep.run(S3_ERRORS, is_persistent=is_persistent)
-    judged(sweep, figures, f"S3, persistent={is_persistent}", began)
+    judged(sweep, figures, "S3", is_persistent, began)
 
 
-def judged(sweep: Sweep, figures: Callable[..., None], what: str, began: float) -> None:
-    """Print what was tried, and fail if any of it went wrong."""
+def judged(
+    sweep: Sweep,
+    figures: Callable[..., None],
+    what: str,
+    is_persistent: bool,
+    began: float,
+) -> None:
+    """Print what was tried, and fail if any of it went wrong, or it was too little."""
     figures(
-        f"storage faults, {what}",
+        f"storage faults, {what}, persistent={is_persistent}",
         seed="none",
         points=sweep.points,
         failed=sweep.failed,
@@ -188,6 +144,7 @@ def judged(sweep: Sweep, figures: Callable[..., None], what: str, began: float) 
     )
     assert sweep.bad[:ENOUGH] == []
     assert sweep.failed > 0
+    assert sweep.points >= least_points(what, is_persistent, is_soak=IS_SOAK)
 
 
 @contextmanager
