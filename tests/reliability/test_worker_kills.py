@@ -86,7 +86,7 @@ def test_killed_while_building(
     chance = random.Random(seed)
     seen: set[str] = set()
     bad: list[str] = []
-    during = 0
+    kills = during = 0
     options = {"concurrency": 2, "include": ["tests.reliability.shop_sections"]}
     with (
         messages_to(redis_broker),
@@ -102,6 +102,7 @@ def test_killed_while_building(
             # The first at once, since a fast build is over before a later one.
             time.sleep(chance.uniform(0, WITHIN) if kill else 0)
             worker.kill()
+            kills += worker.was_killed()
             during += not is_done()
             bad += [f"kill {kill}: {it}" for it in wrong_set(media_root, seen)]
     lost = wrong_end(media_root)
@@ -109,7 +110,7 @@ def test_killed_while_building(
         "worker kills",
         seed=seed,
         points=KILLS,
-        kills=KILLS,
+        kills=kills,
         during_builds=during,
         lost=len(lost),
         bad=len(bad),
@@ -117,6 +118,7 @@ def test_killed_while_building(
     )
     assert bad[:3] == []
     assert lost[:3] == []
+    assert kills == KILLS
     assert during >= 1
 
 

@@ -153,6 +153,10 @@ class Program:
         # A child that lives a moment longer may still hold the port.
         wait_until(lambda: not self.processes(), "all of it is gone")
 
+    def was_killed(self) -> bool:
+        """Return whether it is a kill that has ended it."""
+        return self._process is not None and self._process.returncode == -signal.SIGKILL
+
     def stop(self) -> None:
         """Ask it to end, and wait until it has."""
         if self._process is not None and self._process.poll() is None:

@@ -54,6 +54,7 @@ class Worker:
         self._ready = ready
         self.program = program
         self.kill = program.kill
+        self.was_killed = program.was_killed
         self.stop = program.stop
         self.freeze = program.freeze
         self.thaw = program.thaw
