@@ -43,6 +43,9 @@ FAULTS = {"503": 0.25, "hang": 0.05, "lost_ack": 0.05, "429": 0.02}
 #: Times that each URL is sent, in the mean, at most.
 MAX_SENDS = 1.5
 
+#: Seconds in which all is told once faults stop: ten times what is expected.
+DRAIN_SECONDS = 30
+
 
 def changes() -> int:
     """Return how many changes are made; fewer on SQLite, which has one writer."""
@@ -122,6 +125,7 @@ def test_killed_while_telling(number, engine, broker, sections, tmp_path, figure
     assert sorted(lost)[:3] == []
     assert sorted(ghosts)[:3] == []
     assert sends <= MAX_SENDS
+    assert drained <= DRAIN_SECONDS
     assert not Delivery.objects.dead().exists()
     assert relays.ended == 0, (tmp_path / "log").read_text()[-2_000:]
 
