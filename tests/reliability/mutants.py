@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from .delivery_mistakes import DELIVERY_MUTANTS
+from .file_mistakes import FILE_MUTANTS
 from .mistakes import MUTANTS, TESTS, Mutant
 
 TOP = Path(__file__).parents[2]
@@ -95,7 +96,7 @@ def main(words: list[str]) -> int:
     Returns:
         How many were not caught.
     """
-    every = (*MUTANTS, *DELIVERY_MUTANTS)
+    every = (*MUTANTS, *FILE_MUTANTS, *DELIVERY_MUTANTS)
     mutants = [m for m in every if not words or any(word in m.name for word in words)]
     if broken := list(broken_tests(mutants)):
         print("Without any mutant these tests fail:", *broken, sep="\n  ")

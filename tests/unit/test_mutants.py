@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tests.reliability.delivery_mistakes import DELIVERY_MUTANTS
+from tests.reliability.file_mistakes import FILE_MUTANTS
 from tests.reliability.mistakes import MUTANTS, Mutant
 from tests.reliability.mutants import PACKAGE, TOP
 
-ALL = [*MUTANTS, *DELIVERY_MUTANTS]
+ALL = [*MUTANTS, *FILE_MUTANTS, *DELIVERY_MUTANTS]
 
 
 @pytest.mark.parametrize("mutant", ALL, ids=[mutant.name for mutant in ALL])
