@@ -61,6 +61,9 @@ def fetch(make: Callable[..., Rows], *shape: Any, **values: Any) -> list[Any]:
             compiled anew.
         values: what stands for its arguments of these names, which it is given as
             :class:`Parameter`, or as lists of these. Rows in an empty list are none.
+
+    Raises:
+        ValueError: it joins what an object may lack, or what is further away.
     """
     connection = connections[own_alias()]
     compiled = _compiled(_select, make, shape, values)
@@ -145,6 +148,7 @@ def _select(rows: Rows, alias: str) -> _Compiled:
     columns = [column for column, _, _ in compiler.select]
     if rows._iterable_class is not ModelIterable:
         return sql, tuple(params), columns, None
+    _check_joins(rows)
     return sql, tuple(params), columns, _maker(compiler, alias)
 
 
@@ -167,6 +171,16 @@ def _maker(compiler: Any, alias: str) -> _Maker:
         return made
 
     return make
+
+
+def _check_joins(rows: Rows) -> None:
+    joined: Any = rows.query.select_related or {}
+    for name, further in joined.items():
+        if further or rows.model._meta.get_field(name).null:
+            raise ValueError(
+                f"objects are made with others that they always have, and not with "
+                f"{name!r}: fetch its rows by themselves"
+            )
 
 
 def _maker_of(info: dict[str, Any], select: Sequence[Any], alias: str) -> _Maker:

@@ -108,7 +108,7 @@ def _listed(site: Site, number: int) -> tuple[set[str], dict[str, list[_Listed]]
     sections = fetch(_sections, site.name, tuple(registry))
     names = {pk: name for pk, name, _ in sections}
     first = max(number - 1, 0) * MAX_ENTRIES
-    rows = fetch(_pages, tuple(names), first, first + MAX_ENTRIES)
+    rows = fetch(_pages, tuple(sorted(names)), first, first + MAX_ENTRIES)
     # They come about in this order, so to sort them here is faster than there.
     rows.sort()
     by_section = groupby(rows, itemgetter(0))

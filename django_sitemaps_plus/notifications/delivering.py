@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -14,18 +13,12 @@ from django.db.models import Case, DateTimeField, F, Value, When
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.exceptions import (
-    BatchRejected,
-    EngineError,
-    EngineRefused,
-    RetryLater,
-)
+from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, Recipient
-from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
-from django_sitemaps_plus.transactions import atomic, retried
 
 from . import recipients
 from .base import Batch, Engine
+from .rows import claim, release, rows_of, update
 from .secrets import without_text
 
 logger = logging.getLogger(__name__)
@@ -33,9 +26,12 @@ logger = logging.getLogger(__name__)
 #: Requests that one call makes of one engine about one host.
 MAX_REQUESTS = 200
 
-#: Targets of the first request that finds out whether an engine which failed is well
-#: again. Half as many after each further failure: one of them may be what it fails at.
-FEW_TARGETS = 128
+#: Targets at most of a request that finds out whether an engine which failed is well.
+FEW_TARGETS = 100
+
+#: Targets told alone, without any success in between, for which an engine that was well
+#: may fail before that counts as its own failure.
+MAX_BLAMED = 3
 
 
 @dataclass(slots=True)
@@ -98,16 +94,12 @@ def deliver(
     return report
 
 
-def _rows(site: Site, engine: Engine) -> DeliveryQuerySet:
-    return Delivery.objects.filter(site=site.name, engine=engine.name)
-
-
 def _waiting(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]:
     """Yield each host of which something waits, and the first time of it.
 
     A seek in the index each: a queue may be millions of rows.
     """
-    rows = _rows(site, engine).waiting().order_by("host", "not_before")
+    rows = rows_of(site, engine).waiting().order_by("host", "not_before")
     firsts = rows.values_list("host", "not_before")
     found = firsts.first()
     while found:
@@ -117,7 +109,7 @@ def _waiting(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]:
 
 def _next_at(site: Site, engine: Engine, host: str) -> datetime | None:
     """Return when the next of a host may be told; None where nobody knows."""
-    rows = _rows(site, engine).filter(host=host).waiting().order_by("not_before")
+    rows = rows_of(site, engine).filter(host=host).waiting().order_by("not_before")
     first: datetime | None = rows.values_list("not_before", flat=True).first()
     recipient = Recipient.objects.filter(
         site=site.name, engine=engine.name, host=host
@@ -136,6 +128,7 @@ class _Telling:
     host: str
     report: DeliveryReport
     until: datetime | None = None
+    blamed: int = 0  # targets alone, since the last success
 
     def run(self) -> None:
         recipient = recipients.take(self.site.name, self.engine.name, self.host)
@@ -156,7 +149,8 @@ class _Telling:
 
     def _tell_some(self, recipient: Recipient) -> bool:
         """Make one request; return whether there may be another."""
-        rows = self._claim(recipient)
+        due = rows_of(self.site, self.engine).filter(host=self.host)
+        rows = claim(due.due(timezone.now()), self._most(recipient))
         if not rows:
             return False
         batch = Batch(
@@ -168,7 +162,7 @@ class _Telling:
         except RetryLater as error:
             return self._stop(recipient, rows, error)
         except EngineRefused as error:
-            self._release(rows, error)
+            release(rows, error)
             recipients.park(recipient, error)
             self.report.failures.append(f"{recipient}: {error}")
             return False
@@ -185,34 +179,15 @@ class _Telling:
             return self._stop(recipient, rows, RetryLater(f"it raised {name}"))
         return self._acknowledge(recipient, rows)
 
-    @retried
-    def _claim(self, recipient: Recipient) -> list[Delivery]:
-        """Take the next rows; nobody else tells this engine of this host."""
-        token = secrets.token_hex(16)
-        due = _rows(self.site, self.engine).filter(host=self.host).due(timezone.now())
-        most = self._most(recipient)
-        # Of a whole queue only where there is need: no index has them in this order.
-        doubts = ["attempts"] if recipient.failures or recipient.batch else []
-        rows = list(due.order_by(*doubts, "not_before", "id")[:most])
-        with atomic():
-            for part in _parts(rows):
-                part.update(token=token, sending=F("wanted"))
-        for row in rows:
-            row.token = token
-        return rows
-
     def _most(self, recipient: Recipient) -> int:
         """Return how many targets the next request may have."""
-        most = self.engine.max_batch
-        most = min(recipient.batch or most, most)
-        if not recipient.failures:
-            return most
-        return min(most, max(FEW_TARGETS >> recipient.failures - 1, 1))
+        most = min(recipient.batch or self.engine.max_batch, self.engine.max_batch)
+        return min(most, FEW_TARGETS) if recipient.failures else most
 
     def _acknowledge(self, recipient: Recipient, rows: list[Delivery]) -> bool:
         """Note that rows are told, as far as they are still ours to tell."""
         now = timezone.now()
-        self._update(
+        update(
             rows,
             sent=F("sending"),
             token="",
@@ -225,6 +200,7 @@ class _Telling:
             not_before=now + self._again_after(),
         )
         self.report.sent += len(rows)
+        self.blamed = 0
         recipients.is_well(recipient, now, self.engine.max_batch)
         logger.info(
             "%s: told %s", recipient, len(rows), extra={"action": "engine_told"}
@@ -239,20 +215,39 @@ class _Telling:
     def _stop(
         self, recipient: Recipient, rows: list[Delivery], error: RetryLater
     ) -> bool:
-        """End for now; what failed is tried again behind what did not."""
-        self._release(rows, error, attempts=F("attempts") + 1)
-        # One that asks for patience is busy, whatever it is told.
-        fewer = 0 if error.after else len(rows) // 2
-        recipients.pause(recipient, error, fewer)
+        """Note a failure; return whether only the target is to blame for it."""
         self.report.failures.append(f"{recipient}: {error}")
+        is_known = len(rows) == 1 and rows[0].attempts and not recipient.failures
+        if is_known and self.blamed < MAX_BLAMED:
+            self._blame(recipient, rows[0], error)
+            return True
+        release(rows, error, attempts=F("attempts") + 1)
+        # One that asks for patience is busy, whatever it is told.
+        recipients.pause(recipient, error, 0 if error.after else len(rows) // 2)
         return False
+
+    def _blame(self, recipient: Recipient, row: Delivery, error: RetryLater) -> None:
+        """Let a target rest, at which an engine fails that is well otherwise."""
+        self.blamed += 1
+        attempts = row.attempts + 1
+        rest = recipients.rest(attempts, error)
+        until = timezone.now() + rest
+        release([row], error, attempts=attempts, not_before=until)
+        logger.warning(
+            "%s is told %s again in %.0f s: %s",
+            recipient,
+            row.target,
+            rest.total_seconds(),
+            error,
+            extra={"action": "engine_failed"},
+        )
 
     def _narrow(
         self, recipient: Recipient, rows: list[Delivery], error: BatchRejected
     ) -> bool:
         """Tell fewer at once, until what is wrong stands alone; that one is dead."""
         if len(rows) > 1:
-            self._release(rows, error)
+            release(rows, error)
             recipients.note(recipient, batch=len(rows) // 2)
             return True
         self._reject(recipient, rows[0], error)
@@ -268,7 +263,7 @@ class _Telling:
         again = now + self._again_after()
         # What has changed may be right by now; it is told after a while.
         is_same = When(wanted=F("sending"), then=Value(now, DateTimeField()))
-        self._update(
+        update(
             [row],
             token="",
             error=recipients.words_of(error),
@@ -295,25 +290,3 @@ class _Telling:
             self.report.failures.append(f"{recipient}: {words}")
             return False
         return True
-
-    def _release(
-        self, rows: list[Delivery], error: EngineError, **fields: object
-    ) -> None:
-        self._update(rows, token="", error=recipients.words_of(error), **fields)
-
-    @retried
-    def _update(self, rows: list[Delivery], **fields: object) -> None:
-        """Update rows that still have our token; a sleeper's are somebody else's."""
-        for part in _parts(rows):
-            part.filter(token=rows[0].token).update(**fields)
-
-
-def _parts(rows: list[Delivery]) -> Iterator[DeliveryQuerySet]:
-    """Yield querysets of rows, each for one statement."""
-    ids = [row.pk for row in rows]
-    for start in range(0, len(ids), _ROWS):
-        yield Delivery.objects.filter(pk__in=ids[start : start + _ROWS])
-
-
-# Rows of one statement.
-_ROWS = 1_000

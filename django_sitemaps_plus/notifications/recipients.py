@@ -97,29 +97,32 @@ def pause(recipient: Recipient, error: RetryLater, fewer: int) -> None:
     Args:
         recipient: the one that failed.
         error: how.
-        fewer: targets that are told at once from then on, if it was well before; 0 for
-            as many as now.
+        fewer: targets that are told at once from then on; 0 for as many as now.
     """
     failures = recipient.failures + 1
-    # An engine of the project's own may ask for any time.
-    asked = error.after if isinstance(error.after, int | float) else 0.0
-    seconds = max(_pause_seconds(failures), min(asked, MAX_RETRY_AFTER))
-    until = timezone.now() + timedelta(seconds=seconds)
-    batch = recipient.batch if recipient.failures else fewer or recipient.batch
+    pause = rest(failures, error)
     note(
         recipient,
         failures=failures,
-        not_before=until,
-        batch=batch,
+        not_before=timezone.now() + pause,
+        batch=fewer or recipient.batch,
         error=words_of(error),
     )
     logger.warning(
         "%s is told again in %.0f s: %s",
         recipient,
-        seconds,
+        pause.total_seconds(),
         error,
         extra={"action": "engine_failed"},
     )
+
+
+def rest(failures: int, error: RetryLater) -> timedelta:
+    """Return for how long nothing is tried again, after failures in a row."""
+    # An engine of the project's own may ask for any time.
+    asked = error.after if isinstance(error.after, int | float) else 0.0
+    seconds = max(_pause_seconds(failures), min(asked, MAX_RETRY_AFTER))
+    return timedelta(seconds=seconds)
 
 
 def _pause_seconds(failures: int) -> float:

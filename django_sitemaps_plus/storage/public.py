@@ -162,7 +162,12 @@ class PublicTree:
             return status.st_size
 
     def _lacks_readers(self, status: os.stat_result) -> bool:
-        """Return whether some may not read a file whom the storage lets read it."""
+        """Return whether some may not read a file whom the storage lets read it.
+
+        As far as that can be mended: another user's file keeps its mode.
+        """
+        if os.geteuid() not in (0, status.st_uid):
+            return False
         is_ours = isinstance(self.storage, AtomicFileSystemStorage)
         if not is_ours and self.storage.file_permissions_mode is None:
             return False  # Django's own leaves modes to the umask

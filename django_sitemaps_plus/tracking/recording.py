@@ -229,9 +229,10 @@ def _listed(model: type[Model], queryset: QuerySet[Any]) -> QuerySet[Any] | None
         return queryset
     if not issubclass(own, told):
         return None
-    link: Any = own._meta.get_ancestor_link(told)
+    steps: Any = own._meta.get_path_to_parent(told)
+    path = "__".join([step.join_field.name for step in steps])
     rows = own._base_manager.using(queryset.db)
-    return rows.filter(**{f"{link.name}__pk__in": queryset.values("pk")})
+    return rows.filter(**{f"{path}__in": queryset.values("pk")})
 
 
 def _change_rows(section: str, key: str, queryset: QuerySet[Any]) -> Iterable[Row]:

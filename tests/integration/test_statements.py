@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from django.db.models import F, QuerySet, Sum
 from django.db.models.sql.compiler import SQLCompiler
+from django.utils import timezone
 
 from django_sitemaps_plus import statements
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Page, Publication, Section
 from django_sitemaps_plus.statements import fetch, update
 
 pytestmark = pytest.mark.django_db
@@ -82,6 +83,33 @@ def with_sections(before: Any) -> QuerySet[Page]:
     return rows.annotate(double=F("entries") * 2)
 
 
+def state(made: Any) -> dict[str, Any]:
+    """Return the values of an object, as far as they were fetched."""
+    names = vars(made).keys() - {"_state"}
+    return {name: getattr(made, name) for name in names}
+
+
+def publications(at: Any) -> QuerySet[Publication]:
+    return Publication.objects.filter(at__lte=at)
+
+
+def test_objects_have_the_values_of_their_fields(pages):
+    """JSON too."""
+    section = Section.objects.get()
+    Publication.objects.create(section=section, old=["a", "b"], new=[], keys=[1])
+    later = timezone.now() + timedelta(minutes=1)
+    (found,) = fetch(publications, at=later)
+    assert state(found) == state(Publication.objects.get())
+    assert found.old == ["a", "b"]
+
+
+def test_objects_with_others_that_they_may_lack_are_refused(pages, monkeypatch):
+    """They would have one without any value."""
+    monkeypatch.setattr(Page._meta.get_field("section"), "null", True)
+    with pytest.raises(ValueError, match="'section'"):
+        fetch(with_sections, before=3)
+
+
 def test_rows_may_be_objects(pages, django_assert_num_queries):
     """As those of the query: with what it joins and works out, and defers."""
     with django_assert_num_queries(1):
@@ -89,9 +117,9 @@ def test_rows_may_be_objects(pages, django_assert_num_queries):
         assert [page.number for page in found] == [2, 1]
         assert [page.section.name for page in found] == ["products"] * 2
         assert [page.double for page in found] == [40, 20]
-    assert found == list(with_sections(3))
-    assert found[0].get_deferred_fields() == {"error"}
-    assert found[0].section.get_deferred_fields() == {"seen"}
+    for mine, theirs in zip(found, with_sections(3), strict=True):
+        assert state(mine.section) == state(theirs.section)
+        assert state(mine) == state(theirs)
     found[0].save(update_fields=["entries"])  # it is a row of ours, and no new one
     assert Page.objects.count() == 3
 

@@ -11,13 +11,14 @@ _TWO = f"{_NOTIFICATIONS}/test_two_at_once.py"
 _QUEUE = f"{_NOTIFICATIONS}/test_queue.py"
 _FIRST_BUILDS = f"{_NOTIFICATIONS}/test_first_builds.py"
 _LOOP = "notifications/delivering.py"
+_ROWS = "notifications/rows.py"
 
 DELIVERY_MUTANTS = (
     Mutant(
         "marked as sent before it is sent",
-        _LOOP,
-        'part.update(token=token, sending=F("wanted"))',
-        'part.update(token=token, sending=F("wanted"), sent=F("wanted"))',
+        _ROWS,
+        'token=token, sending=F("wanted"))',
+        'token=token, sending=F("wanted"), sent=F("wanted"))',
         _FIRE,
     ),
     Mutant(
@@ -30,9 +31,9 @@ DELIVERY_MUTANTS = (
     ),
     Mutant(
         "a delivery is acknowledged without its token",
-        _LOOP,
-        "            part.filter(token=rows[0].token).update(**fields)\n",
-        "            part.update(**fields)\n",
+        _ROWS,
+        "        part.filter(token=rows[0].token).update(**fields)\n",
+        "        part.update(**fields)\n",
         f"{_TWO}::test_a_sleeper_notes_nothing",
     ),
     Mutant(
@@ -94,15 +95,15 @@ DELIVERY_MUTANTS = (
     Mutant(
         "an engine that failed is asked again at once",
         "notifications/recipients.py",
-        "        not_before=until,\n",
+        "        not_before=timezone.now() + pause,\n",
         "",
         f"{_DELIVERING}::TestAnEngineThatIsAway",
     ),
     Mutant(
         "a URL at which an engine fails comes first again",
-        _LOOP,
-        '["attempts"] if recipient.failures or recipient.batch else []',
-        "list[str]()",
+        _ROWS,
+        "list(fresh[:most]) or list(failed[:most])",
+        'list(due.order_by("not_before", "id")[:most])',
         f"{_DELIVERING}::TestAUrlThatAnEngineFailsAt",
     ),
     Mutant(

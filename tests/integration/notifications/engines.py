@@ -42,6 +42,12 @@ class FragileEngine(RecordingEngine):
         super().send(batch)
 
 
+class FragileSingleEngine(FragileEngine):
+    """Fails at it too, and is told one target at a time."""
+
+    max_batch = 1
+
+
 class ConsoleEngine(RecordingEngine):
     """Is told of each index, once; and says what it thinks of it."""
 
@@ -117,6 +123,7 @@ ENGINES: list[type[RecordingEngine]] = [
     SingleEngine,
     FewEngine,
     FragileEngine,
+    FragileSingleEngine,
     ConsoleEngine,
     OtherConsole,
     HubEngine,

@@ -25,6 +25,7 @@ from .engines import (
     ActingEngine,
     FewEngine,
     FragileEngine,
+    FragileSingleEngine,
     OtherEngine,
     SingleEngine,
 )
@@ -218,16 +219,62 @@ class TestABadUrl:
 
 class TestAUrlThatAnEngineFailsAt:
     def test_all_others_are_told(self, tell, clock):
-        """After a few failures, though it has waited longest; and so are later ones."""
-        tell(fragile=FragileEngine)
+        """Soon, with the pauses of the default."""
+        tell(fragile=FragileEngine, NOTIFY_RETRY_AFTER=5)
         want(FragileEngine.poison, *urls(1_500))
+        began = timezone.now()
         failures = tell_until(urls(1_500), clock)
-        assert len(failures) <= 16  # twice the halvings of a probe, and some
-        want(*urls(50, first=1_500))
-        assert len(tell_until(urls(1_550), clock)) <= 3
+        assert len(failures) <= 25  # twice the halvings of a batch, and some
+        assert timezone.now() - began < timedelta(minutes=15)
         (waiting,) = Delivery.objects.waiting()
         assert waiting.target == FragileEngine.poison
-        assert waiting.attempts > 1
+
+    def test_those_that_come_later_do_not_wait_for_it(self, tell, clock):
+        """It has failed alone for a day, and rests alone."""
+        tell(fragile=FragileEngine)
+        want(FragileEngine.poison, *urls(1))
+        tell_until(urls(1), clock)
+        end = timezone.now() + timedelta(days=1)
+        requests = 0
+        while timezone.now() < end:
+            requests += tell_engines().requests
+            clock.forward(minutes=10)
+        assert 10 < requests < 40
+        want(*urls(50, first=1))
+        tell_engines()
+        assert sorted(FragileEngine.told()) == urls(51)
+
+    def test_an_engine_of_single_targets_fails_once(self, tell, clock):
+        """Then all others are told in one go."""
+        tell(fragile=FragileSingleEngine)
+        want(FragileEngine.poison, *urls(50))
+        Delivery.objects.filter(target=FragileEngine.poison).update(
+            not_before=timezone.now() - timedelta(days=1)
+        )
+        assert tell_engines().sent == 0
+        clock.forward(minutes=2)
+        report = tell_engines()
+        assert (report.sent, len(report.failures)) == (50, 1)
+
+    def test_an_outage_is_not_blamed_on_many(self, tell, clock):
+        """Of those that have failed before, a few are asked for, not each."""
+        tell(fragile=FragileSingleEngine)
+        want(*urls(20))
+        Delivery.objects.update(attempts=1)
+        with FragileSingleEngine.failing(RetryLater("down")):
+            assert tell_engines().requests == delivering.MAX_BLAMED + 1
+
+    def test_what_killed_who_told_it_comes_last(self, tell, clock):
+        """Whose token is still there."""
+        tell(single=SingleEngine)
+        want(*urls(3))
+        first = Delivery.objects.filter(target=urls(1)[0])
+        first.update(token="of a dead process")
+        with SingleEngine.failing(SystemExit()), pytest.raises(SystemExit):
+            tell_engines()
+        Recipient.objects.update(token="")
+        tell_engines()
+        assert SingleEngine.told() == [*urls(3)[1:], *urls(1)]
 
     def test_who_asks_for_patience_is_not_told_less(self, recording, clock):
         """It is busy, whatever it is told."""
@@ -242,10 +289,15 @@ class TestAUrlThatAnEngineFailsAt:
 
 def tell_until(told: list[str], clock: Clock) -> list[str]:
     """Tell a fragile engine until it has been told all; return what failed."""
-    failures: list[str] = []
-    while sorted(FragileEngine.told()) != told and len(failures) < 100:
-        failures += tell_engines().failures
-        clock.forward(hours=2)
+    failures = tell_engines().failures
+    while sorted(FragileEngine.told()) != told:
+        assert len(failures) < 100
+        clock.forward(seconds=0.1)
+        report = tell_engines()
+        failures += report.failures
+        if not report.requests:
+            assert report.next_at is not None
+            clock.forward(seconds=(report.next_at - timezone.now()).total_seconds())
     return failures
 
 
@@ -296,7 +348,7 @@ class TestBatches:
         clock.forward(hours=1)
         tell_engines()
         sizes = [len(batch.targets) for batch in recording.batches]
-        assert sizes == [delivering.FEW_TARGETS, 150, 22]
+        assert sizes == [delivering.FEW_TARGETS, 150, 50]
 
     def test_what_waits_longest_is_told_first(self, tell, clock):
         """Also where its URL is new and others were told before."""
@@ -337,6 +389,8 @@ class TestAQueueOfMillions:
             assert deliver(site, engines).sent == 3
         asked = [query["sql"] for query in queries if "host" in query["sql"]]
         reads = [sql for sql in asked if 'FROM "sitemaps_plus_delivery"' in sql]
+        # What has failed is sorted: it is asked for when nothing else is left.
+        reads = [sql for sql in reads if '"attempts" >' not in sql]
         assert len(reads) == 5
         for sql in reads:
             plan = str(fetch_all(f"EXPLAIN QUERY PLAN {sql}"))

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 
@@ -61,6 +62,21 @@ def test_names_follow_every_flip(products, public, client):
     assert wrong_names(public) == []
     make_products(20, first=100)
     refresh([], Options(replan=True, full=True))
+    assert wrong_names(public) == []
+
+
+def test_where_one_comes_as_another_goes_the_next_look_sees_it(
+    products, public, monkeypatch
+):
+    """The index lists as many pages, and to find the empty one takes reading all."""
+    monkeypatch.setattr(showing, "FEW_NAMES", 0)
+    refresh()
+    Product.objects.filter(pk__lte=products[9].pk).delete()
+    make_products(10, first=25)
+    refresh([], Options(allow_shrink=True))
+    assert wrong_names(public) != []
+    cache.clear()  # a look is due
+    refresh()
     assert wrong_names(public) == []
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import uuid
 
 import pytest
-from django.db import OperationalError, connection, connections
-from django.test.utils import CaptureQueriesContext
+from django.db import OperationalError, connection, connections, models
+from django.test.utils import CaptureQueriesContext, isolate_apps
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.refresh import refresh
@@ -109,6 +109,37 @@ class TestNotifyChanged:
         assert notify_changed(places) == 1
         assert recorded() == keys(cafes[4])
         assert take(section) == [3]
+
+    @isolate_apps("tests.testapp")
+    def test_a_parent_further_up_is_found_by_every_step(self):
+        """Each of which may have keys of its own."""
+
+        class Trade(models.Model):  # noqa: DJ008
+            """The top."""
+
+            class Meta:
+                app_label = "testapp"
+
+        class Bakery(Trade):  # noqa: DJ008
+            """Has another key than the trade that it is."""
+
+            number = models.BigAutoField(primary_key=True)
+            trade = models.OneToOneField(Trade, models.CASCADE, parent_link=True)
+
+            class Meta:
+                app_label = "testapp"
+
+        class Mill(Bakery):  # noqa: DJ008
+            """Has the key of its bakery."""
+
+            class Meta:
+                app_label = "testapp"
+
+        rows = recording._listed(Mill, Trade.objects.all())
+        assert rows is not None
+        assert '"testapp_bakery"."trade_id" IN (SELECT' in str(rows.query).replace(
+            "`", '"'
+        )
 
     def test_many_rows_of_a_parent_are_recorded_by_range(self, publish, monkeypatch):
         """Their ends are keys of the child, which only it has in between."""
