@@ -217,14 +217,18 @@ class _Telling:
     ) -> bool:
         """Note a failure; return whether only the target is to blame for it."""
         self.report.failures.append(f"{recipient}: {error}")
-        is_known = len(rows) == 1 and rows[0].attempts and not recipient.failures
-        if is_known and self.blamed < MAX_BLAMED:
+        # One that asks for patience is busy, whatever it is told.
+        if not error.after and self._is_to_blame(recipient, rows):
             self._blame(recipient, rows[0], error)
             return True
         release(rows, error, attempts=F("attempts") + 1)
-        # One that asks for patience is busy, whatever it is told.
         recipients.pause(recipient, error, 0 if error.after else len(rows) // 2)
         return False
+
+    def _is_to_blame(self, recipient: Recipient, rows: list[Delivery]) -> bool:
+        """Return whether a failure is the target's, which has failed before."""
+        is_known = len(rows) == 1 and rows[0].attempts > 0
+        return is_known and not recipient.failures and self.blamed < MAX_BLAMED
 
     def _blame(self, recipient: Recipient, row: Delivery, error: RetryLater) -> None:
         """Let a target rest, at which an engine fails that is well otherwise."""

@@ -264,6 +264,15 @@ class TestAUrlThatAnEngineFailsAt:
         with FragileSingleEngine.failing(RetryLater("down")):
             assert tell_engines().requests == delivering.MAX_BLAMED + 1
 
+    def test_who_asks_for_patience_gets_it(self, tell, clock):
+        """Though what it was told alone has failed before."""
+        tell(fragile=FragileSingleEngine)
+        want(*urls(3))
+        Delivery.objects.update(attempts=1)
+        with FragileSingleEngine.failing(RetryLater("busy", 60)):
+            assert tell_engines().requests == 1
+        assert tell_engines().requests == 0
+
     def test_what_killed_who_told_it_comes_last(self, tell, clock):
         """Whose token is still there."""
         tell(single=SingleEngine)
