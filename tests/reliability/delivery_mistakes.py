@@ -27,7 +27,8 @@ DELIVERY_MUTANTS = (
         "    row = Publication",
         "    Publication.objects.filter(pk=publication.pk).delete()\n"
         "    row = Publication",
-        _FIRE,
+        "tests/integration/planning/test_signals_sent.py::TestUrlsChanged::"
+        "test_a_teller_that_dies_leaves_it_to_the_next",
     ),
     Mutant(
         "a delivery is acknowledged without its token",

@@ -135,6 +135,7 @@ FILE_MUTANTS = (
         "building/public.py",
         "    transaction.on_commit(shown, using=own_alias())\n",
         "    shown()\n",
-        "tests/integration/public/test_shown.py",
+        "tests/integration/public/test_shown.py::"
+        "test_a_name_changes_with_the_commit_alone",
     ),
 )

@@ -66,6 +66,11 @@ def add_publications(section, *old):
         Publication.objects.create(section=section, old=names, new=[])
 
 
+def die(*args: object) -> None:
+    """End the process, as far as a test can."""
+    raise SystemExit
+
+
 class TestUrlsChanged:
     def test_an_edit_an_insert_and_a_delete(self, section):
         """Each is told once, by what became of it."""
@@ -230,6 +235,18 @@ class TestUrlsChanged:
                 add(55)
                 refresh()
             assert heard == []
+            refresh()
+        assert total(heard) == {"added": url(55)}
+
+    def test_a_teller_that_dies_leaves_it_to_the_next(self, section, monkeypatch):
+        """Whoever comes once its lease is over."""
+        with hearing(urls_changed) as heard:
+            with monkeypatch.context() as patch:
+                patch.setattr(publications, "_hear", die)
+                add(55)
+                with pytest.raises(SystemExit):
+                    refresh()
+            Publication.objects.update(claimed_at=None)
             refresh()
         assert total(heard) == {"added": url(55)}
 

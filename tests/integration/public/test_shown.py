@@ -10,7 +10,9 @@ from django.core.cache import cache
 from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 
+from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import public as showing
+from django_sitemaps_plus.building import publisher
 from django_sitemaps_plus.building.dry_run import dry_run
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
@@ -69,8 +71,7 @@ def test_where_one_comes_as_another_goes_the_next_look_sees_it(
     products, public, monkeypatch
 ):
     """The index lists as many pages, and to find the empty one takes reading all."""
-    monkeypatch.setattr(showing, "FEW_NAMES", 0)
-    refresh()
+    no_look_is_due(monkeypatch)
     Product.objects.filter(pk__lte=products[9].pk).delete()
     make_products(10, first=25)
     refresh([], Options(allow_shrink=True))
@@ -191,18 +192,51 @@ def test_a_dry_run_shows_nothing(sections, public):
     assert not public.exists()
 
 
+def no_look_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody repair names, which would make up for those that are shown wrong."""
+    monkeypatch.setattr(showing, "FEW_NAMES", 0)
+    refresh()
+
+
+def edit(mark: str) -> None:
+    """Rename all products, and tell of it."""
+    rename(mark)
+    notify_changed(Product.objects.all())
+
+
+def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
+    """Of a flip that is rolled back nothing is seen."""
+    no_look_is_due(monkeypatch)
+    before = (public / PAGE).read_bytes()
+    edit("a")
+    real = publisher.show_when_committed
+
+    def fail(*args: Any, **options: Any) -> None:
+        real(*args, **options)
+        raise RuntimeError("nothing is committed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(publisher, "show_when_committed", fail)
+        with pytest.raises(RuntimeError):
+            refresh()
+    assert (public / PAGE).read_bytes() == before
+    refresh()
+    assert (public / PAGE).read_bytes() != before
+
+
 def test_the_last_of_two_builders_shows_the_last_flip(products, public, monkeypatch):
     """Though the one that flipped first shows its object afterwards."""
+    no_look_is_due(monkeypatch)
     real, todo = showing._show, ["b"]
 
     def slow(tree: Any, pointer: Any, **options: Any) -> bool:
         if todo and pointer.section == "products":
-            rename(todo.pop())
-            build()  # another builder flips and shows, before this one has shown
+            edit(todo.pop())
+            refresh()  # another builder flips and shows, before this one has shown
         return real(tree, pointer, **options)
 
     monkeypatch.setattr(showing, "_show", slow)
-    rename("a")
-    build()
+    edit("a")
+    refresh()
     assert todo == []
     assert wrong_names(public) == []
