@@ -165,14 +165,15 @@ def revive(names: Iterable[str] = ()) -> tuple[int, int]:
     """
     site, now = get_site().name, timezone.now()
     recipients = Recipient.objects.filter(site=site)
-    dead = Delivery.objects.filter(site=site).dead()
+    rows = Delivery.objects.filter(site=site)
     if names := list(names):
         recipients = recipients.filter(engine__in=names)
-        dead = dead.filter(engine__in=names)
+        rows = rows.filter(engine__in=names)
     parked = recipients.exclude(parked="").update(
         parked="", rejections=0, batch=0, error=""
     )
     # Whoever asks for it does not want to wait for the end of a pause.
     recipients.update(not_before=now, failures=0)
+    rows.waiting().filter(attempts__gt=0).update(not_before=now)
     fresh = {"dead_since": None, "rejections": 0, "error": ""}
-    return parked, dead.update(not_before=now, **fresh)
+    return parked, rows.dead().update(not_before=now, **fresh)

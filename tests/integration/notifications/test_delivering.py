@@ -244,6 +244,16 @@ class TestAUrlThatAnEngineFailsAt:
         tell_engines()
         assert sorted(FragileEngine.told()) == urls(51)
 
+    def test_it_is_tried_at_once_by_who_asks_for_it(self, tell, clock):
+        """The engine may have been mended."""
+        tell(fragile=FragileSingleEngine)
+        want(FragileEngine.poison)
+        Delivery.objects.update(attempts=5)
+        tell_engines()
+        assert tell_engines().requests == 0
+        revive()
+        assert tell_engines().requests == 1
+
     def test_an_engine_of_single_targets_fails_once(self, tell, clock):
         """Then all others are told in one go."""
         tell(fragile=FragileSingleEngine)
