@@ -16,7 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
+from tests.integration.documents import read_index
+
 ROOT = Path(__file__).parents[2]
+
+#: The path of the index.
+INDEX = "/sitemap.xml"
 
 #: Seconds after which something has hung: ten times what it takes.
 HANG = 600 if "SOAK" in os.environ else 150
@@ -97,6 +102,14 @@ class Site:
         except HTTPError as error:
             status, head, content = error.code, error.headers, error.read()
         return Answer(status, dict(head.items()), content)
+
+    def published(self) -> dict[str, Answer]:
+        """Return the index and all pages that it lists, by path."""
+        index = self.get(INDEX)
+        return {INDEX: index} | {
+            url.removeprefix(self.base_url): self.get(url)
+            for url in read_index(index.content)
+        }
 
     @contextmanager
     def served(self) -> Iterator[Site]:

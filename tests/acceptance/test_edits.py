@@ -8,10 +8,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.site import Answer, Site
-from tests.integration.documents import read_index, read_urlset
-
-INDEX = "/sitemap.xml"
+from tests.acceptance.site import INDEX, Answer, Site
+from tests.integration.documents import read_urlset
 
 #: With SOAK set, all 234,908 cities.
 LOAD = ["--all"] if "SOAK" in os.environ else []
@@ -29,15 +27,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     site.close()
 
 
-def published(site: Site) -> dict[str, Answer]:
-    """Return the index and all pages that it lists, by path."""
-    index = site.get(INDEX)
-    urls = read_index(index.content)
-    return {INDEX: index} | {
-        url.removeprefix(site.base_url): site.get(url) for url in urls
-    }
-
-
 def entries(answers: dict[str, Answer]) -> dict[str, set[str]]:
     """Return the URLs of each page."""
     return {
@@ -50,10 +39,10 @@ def entries(answers: dict[str, Answer]) -> dict[str, set[str]]:
 @pytest.mark.parametrize("how", ["rename", "update", "delete"])
 def test_an_edit_changes_the_pages_concerned(site: Site, how: str) -> None:
     """And the index; every other page keeps its tag, and the set is the table's."""
-    before = published(site)
+    before = site.published()
     gone = json.loads(site.run("-m", "tests.acceptance.editing", how))
     site.manage("build_sitemaps", "--verbosity", "0")
-    after = published(site)
+    after = site.published()
     gone_urls = {site.base_url + path for path in gone}
     concerned = {path for path, urls in entries(before).items() if urls & gone_urls}
     changed = {

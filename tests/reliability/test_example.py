@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import shlex
 import sqlite3
+import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
@@ -13,7 +16,9 @@ from pathlib import Path
 import pytest
 
 from tests.acceptance.reader import Reader
-from tests.acceptance.site import HANG, Site
+from tests.acceptance.site import HANG, INDEX, ROOT, Site
+from tests.acceptance.staff import Staff
+from tests.servers.engine import LocalEngine, start_engine
 from tests.servers.programs import Program, wait_until
 from tests.servers.valkey import Valkey
 
@@ -27,11 +32,21 @@ ROUNDS = 10 if IS_SOAK else 3
 
 
 @pytest.fixture
-def site(tmp_path: Path, valkey: Valkey) -> Iterator[Site]:
-    """Serve a site that knows a broker, and that nobody has built yet."""
+def engine() -> Iterator[LocalEngine]:
+    """Play a search engine, which fetches the key file from the site."""
+    with start_engine() as engine:
+        yield engine
+
+
+@pytest.fixture
+def site(tmp_path: Path, valkey: Valkey, engine: LocalEngine) -> Iterator[Site]:
+    """Serve a site that knows a broker and an engine, and that nobody has built."""
     site = Site(tmp_path)
     site.environment["REDIS_URL"] = valkey.url
     site.environment["CACHE_URL"] = valkey.url_of(1)
+    site.environment["INDEXNOW_ENDPOINT"] = f"{engine.url}/indexnow"
+    site.environment["INDEXNOW_KEY"] = "3f1d0c5a9be24e6f8f0f7a4b1c2d3e4f"
+    engine.state.site_url = site.base_url
     site.manage("migrate", "--verbosity", "0")
     site.manage("load_atlas", "--verbosity", "0", *LOAD)
     with site.served():
@@ -39,13 +54,24 @@ def site(tmp_path: Path, valkey: Valkey) -> Iterator[Site]:
     site.close()
 
 
-def program(site: Site, name: str, *options: str) -> Program:
+def documented(name: str) -> list[str]:
+    """Return what `make worker` or `make beat` runs, without the program."""
+    printed = subprocess.check_output(
+        ["make", "--no-print-directory", "-n", name], cwd=ROOT, text=True
+    )
+    return shlex.split(printed.replace("\\\n", " ").splitlines()[-1])[1:]
+
+
+def program(site: Site, name: str) -> Program:
     """Return a worker or a beat, as the Makefile runs them."""
     directory = site.directory / f"{name}-{random.getrandbits(32):08x}"
     directory.mkdir()
-    command = [sys.executable, "-m", "celery", "-A", "example_project.worker", name]
+    changed = {"var/beat-schedule": str(directory / "schedule")}
+    options = [changed.get(word, word) for word in documented(name)]
+    # The shell of the recipe would put the number of its process here.
+    options = [word.replace("$$", directory.name) for word in options]
     return Program(
-        [*command, "--loglevel", "INFO", *options],
+        [sys.executable, "-m", "celery", *options],
         directory=directory,
         environment=site.environment,
     )
@@ -53,7 +79,7 @@ def program(site: Site, name: str, *options: str) -> Program:
 
 def start_worker(site: Site) -> Program:
     """Start one more worker."""
-    worker = program(site, "worker", "--hostname", f"worker-{random.getrandbits(32)}@h")
+    worker = program(site, "worker")
     worker.start(lambda: " ready." in worker.printed())
     return worker
 
@@ -61,8 +87,7 @@ def start_worker(site: Site) -> Program:
 @contextmanager
 def at_work(site: Site) -> Iterator[list[Program]]:
     """Run two workers and a beat; give the workers."""
-    schedule = site.directory / "beat-schedule"
-    beat = program(site, "beat", "--schedule", str(schedule))
+    beat = program(site, "beat")
     with ExitStack() as stack:
         workers = [start_worker(site) for _ in range(2)]
         stack.callback(lambda: [worker.kill() for worker in workers])
@@ -131,3 +156,31 @@ def test_a_reader_sees_no_bad_file_while_workers_and_the_broker_die(
     )
     assert reader.bad == []
     assert reader.urls == set(site.table())
+
+
+def etags(site: Site) -> dict[str, str]:
+    """Return the tag of the index and of every page, by path."""
+    answers = site.published().items()
+    return {path: answer.headers["ETag"] for path, answer in answers}
+
+
+def test_a_rename_in_the_admin_reaches_the_engine(
+    site: Site, engine: LocalEngine
+) -> None:
+    """Under both addresses; the index and one page change, and no other tag."""
+    site.manage("build_sitemaps", "--verbosity", "0")
+    with at_work(site):
+        wait_until(lambda: is_done(site), "the first build", HANG)
+        before = etags(site)
+        staff = Staff(site)
+        turin = staff.find("/admin/atlas/city/", "3165524")
+        staff.edit(turin, name="Torino", slug="")
+        cities = f"{site.base_url}/cities/3165524"
+        old, new = f"{cities}/turin/", f"{cities}/torino/"
+        wait_until(lambda: engine.accepted() >= Counter([old, new]), "told", HANG)
+        after = etags(site)
+    [page] = [p for p, a in site.published().items() if new.encode() in a.content]
+    changed = {path for path in before if before[path] != after.get(path)}
+    assert changed == {INDEX, page}
+    assert before.keys() == after.keys()
+    assert set(engine.accepted()) == {old, new}
