@@ -1,14 +1,15 @@
-"""Adding pages: their numbers and places in the index were never used before."""
+"""Adding pages: under numbers never used before, each at a place of an index."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.plan import KeyRange, as_number
-from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models import INDEX, Page, Section, State
 
 #: Pages of a new plan that are made in one statement.
 BATCH_PAGES = 100
@@ -19,26 +20,25 @@ def add_pages(
 ) -> list[Page]:
     """Make new pages for key ranges, inside a transaction of the caller's.
 
-    Their numbers, and their places among the site's pages, were never used before.
+    Their numbers were never used before. Their places among the site's pages are the
+    next ones, or, before another index is begun, those that others have left.
     """
-    total = len(ranges)
-    number = _take(Section.objects.filter(pk=section.pk), total)
-    index, _ = Section.objects.get_or_create(
-        site=section.site, name=INDEX, defaults={"next_number": 0}
-    )
-    place = _take(Section.objects.filter(pk=index.pk), total)
-    _add_indexes(index, place + total)
+    rows = Section.objects.filter(pk=section.pk)
+    # The update locks the row, so no two builders take the same numbers.
+    rows.update(next_number=F("next_number") + len(ranges))
+    number = _next_number(section) - len(ranges)
+    places = _take_places(section.site, len(ranges))
     pages = [
         Page(
             section=section,
             number=number + i,
-            place=place + i,
+            place=place,
             low=bounds.low,
             low_number=as_number(bounds.low),
             high=bounds.high,
             **fields,
         )
-        for i, bounds in enumerate(ranges)
+        for i, (bounds, place) in enumerate(zip(ranges, places, strict=True))
     ]
     return Page.objects.bulk_create(pages)
 
@@ -49,10 +49,34 @@ def add_plan(section: Section, ranges: Sequence[KeyRange], **fields: object) -> 
         add_pages(section, ranges[start : start + BATCH_PAGES], **fields)
 
 
-def _take(rows: QuerySet[Section], total: int) -> int:
-    # The update locks the row, so no two builders take the same numbers.
-    rows.update(next_number=F("next_number") + total)
-    return rows.values_list("next_number", flat=True)[0] - total
+def _next_number(section: Section) -> int:
+    rows = Section.objects.filter(pk=section.pk)
+    return rows.values_list("next_number", flat=True)[0]
+
+
+def _take_places(site: str, total: int) -> list[int]:
+    """Return places for new pages; the section of the index counts those ever used."""
+    index, _ = Section.objects.get_or_create(
+        site=site, name=INDEX, defaults={"next_number": 0}
+    )
+    rows = Section.objects.filter(pk=index.pk)
+    rows.update(next_number=F("next_number"))  # locks it, as above
+    end = _next_number(index)
+    has_room = index_number(end + total - 1) == index_number(max(end - 1, 0))
+    free = [] if has_room else _left_places(site, end, total)
+    used = end + total - len(free)
+    rows.update(next_number=used)
+    _add_indexes(index, used)
+    return [*free, *range(end, used)]
+
+
+def _left_places(site: str, end: int, total: int) -> list[int]:
+    """Return the first places whose pages were merged, or replaced by a new plan."""
+    pages = Page.objects.filter(section__site=site).exclude(section__name=INDEX)
+    in_force = pages.exclude(state=State.RETIRED)
+    taken = set(in_force.values_list("place", flat=True).iterator())
+    left: Iterable[int] = (place for place in range(end) if place not in taken)
+    return list(islice(left, total))
 
 
 def index_number(place: int) -> int:

@@ -107,8 +107,14 @@ def _listed(site: Site, number: int) -> tuple[set[str], dict[str, list[_Listed]]
     """
     sections = fetch(_sections, site.name, tuple(registry))
     names = {pk: name for pk, name, _ in sections}
+    ids = tuple(sorted(names))
     first = max(number - 1, 0) * MAX_ENTRIES
-    rows = fetch(_pages, tuple(sorted(names)), first, first + MAX_ENTRIES)
+    rows = fetch(_pages, ids, first, first + MAX_ENTRIES)
+    if not rows and not number and (places := fetch(_first_place, ids)):
+        # A new plan of very many pages has left it empty. Who knows no other index
+        # finds those of the next one in it.
+        first = places[0][0] // MAX_ENTRIES * MAX_ENTRIES
+        rows = fetch(_pages, ids, first, first + MAX_ENTRIES)
     # They come about in this order, so to sort them here is faster than there.
     rows.sort()
     by_section = groupby(rows, itemgetter(0))
@@ -127,6 +133,11 @@ def _pages(sections: tuple[int, ...], first: int, end: int) -> QuerySet[Page, An
     pages = Page.objects.listed().filter(section__in=sections)
     pages = pages.filter(place__gte=first, place__lt=end)
     return pages.values_list("section_id", "number", "lastmod")
+
+
+def _first_place(sections: tuple[int, ...]) -> QuerySet[Page, Any]:
+    pages = Page.objects.listed().filter(section__in=sections)
+    return pages.order_by("place").values_list("place")[:1]
 
 
 def _unplanned(site: Site, section: str, alive: Callable[[], object]) -> list[_Listed]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timedelta
+from itertools import chain, count
 from typing import Any
 
 import pytest
@@ -10,6 +11,8 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.building import adding, index, publisher
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
 from tests.integration.builds import build
 from tests.integration.documents import read_index
 from tests.integration.shop import START, limited, make_products
@@ -31,6 +34,17 @@ def rebuilt(sections: Any, client: Any) -> Any:
         return datetime.fromisoformat(text) if text else None
 
     return rebuilt
+
+
+def indexes(client: Any) -> list[list[str]]:
+    """Return the section and number of each page that each of the indexes lists."""
+    found = []
+    for name in chain(["sitemap"], (f"sitemaps-{number}" for number in count(2))):
+        answer = client.get(f"/{name}.xml")
+        if answer.status_code == 404:
+            return found
+        found.append([url[28:-4] for url in read_index(answer.content)])
+    raise AssertionError("there is no end")
 
 
 def is_now(moment: datetime | None) -> bool:
@@ -143,10 +157,22 @@ class TestIndex:
         sections.register("products", limited(1))
         sections.register("more", limited(2))
         build()
-        found = [
-            list(read_index(client.get(path).content))
-            for path in ("/sitemap.xml", "/sitemaps-2.xml", "/sitemaps-3.xml")
-        ]
-        assert [len(urls) for urls in found] == [2, 2, 1]
-        assert len({url for urls in found for url in urls}) == 5
-        assert client.get("/sitemaps-4.xml").status_code == 404
+        first = [["products-1", "products-2"], ["products-3", "more-1"], ["more-2"]]
+        assert indexes(client) == first
+        make_products(1, first=3)
+        build()
+        assert indexes(client) == [*first[:2], ["products-4", "more-2"]]
+
+    def test_new_plans_leave_no_index_empty(self, sections, client, monkeypatch):
+        """They take the places that older plans have left, and begin no third index."""
+        for module in (adding, index):
+            monkeypatch.setattr(module, "MAX_ENTRIES", 3)
+        make_products(30)
+        for limit in (10, 11, 10, 11, 10):
+            sections._registry.clear()
+            sections.register("products", limited(limit))
+            refresh((), Options(replan=True))
+            found = indexes(client)
+            assert found[0]
+            assert len({page for pages in found for page in pages}) == 3
+            assert client.get("/sitemaps-3.xml").status_code == 404
