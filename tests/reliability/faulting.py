@@ -6,7 +6,7 @@ import json
 import os
 import traceback
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -17,13 +17,14 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
+from django_sitemaps_plus.building import refresh as refreshing
 from django_sitemaps_plus.building.refresh import refresh
 
 from .killing import _write_bytes, in_child
 from .os_files import OsFile
 from .public import hash_of, public_files, unlike_pages, wrong_public
 from .published import crawl, published_urls
-from .shop import IS_SOAK, table, unfinished
+from .shop import ALLOW, IS_SOAK, table, unfinished
 from .test_kill_sweep import Template, is_harmless
 
 #: What may fail; a file that could not be closed is closed nevertheless.
@@ -173,10 +174,18 @@ class Sweep:
         self.earlier = {hash_of(data) for data in public_files(media).values()}
         (directory / "before").mkdir()
         self.template = Template.take(directory / "before", media)
-        refresh()
-        self.new = crawl(Client())
+        self.between = self.built(merges=False)
+        self.template.restore()
+        self.new = self.built(merges=True)
         self.points = self.failed = 0
         self.bad: list[str] = []
+
+    def built(self, *, merges: bool) -> dict[str, bytes]:
+        """Build, and return all documents; pages are flipped before they merge."""
+        none = mock.patch.object(refreshing, "merge_small", return_value=0)
+        with nullcontext() if merges else none:
+            refresh(options=ALLOW)
+        return crawl(Client())
 
     def run(self, errors: list[Exception], *, is_persistent: bool) -> None:
         """Try a fault at each step; with SOAK each error at each of them.
@@ -200,7 +209,7 @@ class Sweep:
         self.failed += outcome.error is not None
         wrong = list(self.wrong(outcome.error, words_of(error)))
         wrong += ["files are left open"] * bool(outcome.leaked)
-        refresh()
+        refresh(options=ALLOW)
         wrong += unfinished() + [it for it in self.unlike() if not is_harmless(it)]
         wrong += [] if published_urls() == table() else ["it is not mended"]
         where = f"step {at}, {error!r}, {'on' if is_persistent else 'once'}"
@@ -215,7 +224,8 @@ class Sweep:
         """Yield what is wrong after a fault, in words."""
         documents = crawl(Client())
         for path, document in documents.items():
-            if document not in (self.old.get(path), self.new.get(path)):
+            right = [them.get(path) for them in (self.old, self.between, self.new)]
+            if document not in right:
                 yield f"{path} is neither what it was nor what it should be"
         if self.kind == "files":
             yield from wrong_public(self.media, self.earlier)
