@@ -70,14 +70,11 @@ def columns(source: Source) -> frozenset[str] | None:
     """Return the fields of the source's own model that its pages depend on.
 
     None where that cannot be told: a method may read anything, and so may a query
-    that joins, combines or counts.
+    that joins, combines or counts. What ``get_queryset()`` raises is passed on.
     """
     if not isinstance(source, ModelSource) or source.uses_instances:
         return None
-    try:
-        queried = _query_names(source.get_queryset())
-    except Exception:  # noqa: BLE001 - the user's code, and perhaps no table yet
-        return None
+    queried = _query_names(source.get_queryset())
     if queried is None:
         return None
     return own_fields(source.model, chain(_declared(source), queried, [source.key]))

@@ -14,6 +14,7 @@ from django.db.models import Model
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dependencies import columns, own_fields, paths
+from django_sitemaps_plus.transactions import contained
 
 Columns = Callable[[], frozenset[str] | None]
 
@@ -97,7 +98,7 @@ def _dependencies(
     model = source.tracked_model
     if model is None:
         return
-    yield model, "", cache(partial(columns, source))
+    yield model, "", cache(partial(_own_columns, source))
     if not isinstance(source, ModelSource):
         return
     for related, path in source.watch.items():
@@ -105,6 +106,19 @@ def _dependencies(
     for path, names in related_paths(source).items():
         end = path_model(model, path)
         yield end, path, cache(partial(own_fields, end, names))
+
+
+def _own_columns(source: Source) -> frozenset[str] | None:
+    """Return the columns of its own model on which a source depends; None for all.
+
+    A save asks for them, so a query of ``get_queryset()`` that fails must not end the
+    transaction of that save.
+    """
+    try:
+        with contained():
+            return columns(source)
+    except Exception:  # noqa: BLE001 - the user's code, and perhaps no table yet
+        return None
 
 
 def related_paths(source: ModelSource) -> dict[str, set[str]]:

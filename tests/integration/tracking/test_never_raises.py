@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import pytest
 from django.db import DatabaseError, connection, transaction
 
@@ -9,9 +11,9 @@ from django_sitemaps_plus import conf
 from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.tracking import recording
 from tests.integration.shop import ProductSource, limited
-from tests.testapp.models import Product
+from tests.testapp.models import Label, Product
 
-from .rows import make_product, recorded
+from .rows import keys, make_product, recorded
 
 
 class Unreadable:
@@ -110,6 +112,40 @@ def test_a_deletion_goes_on(fault, publish, monkeypatch, messages):
         product.delete()
         assert Product.objects.count() == 0
     assert "was not recorded" in messages("change_lost")[0]
+
+
+@pytest.mark.parametrize(
+    "in_transaction",
+    [
+        pytest.param(True, marks=pytest.mark.django_db, id="in a transaction"),
+        pytest.param(
+            False, marks=pytest.mark.django_db(transaction=True), id="in autocommit"
+        ),
+    ],
+)
+def test_a_queryset_whose_query_fails_counts_every_column(
+    publish, messages, in_transaction
+):
+    """It is asked in the middle of a save, once, and its error ends there."""
+    asked = []
+
+    def get_queryset(self):
+        if asked:
+            asked.append("again")
+            list(Label.objects.extra(where=["no_such_column = 1"]))
+        return Product.objects.all()
+
+    product = make_product("one")
+    publish(limited(10, get_queryset=get_queryset))
+    asked.append("published")  # its table loses a column after that
+    with transaction.atomic() if in_transaction else nullcontext():
+        for name in ("two", "three"):
+            product.name = name
+            product.save(update_fields=["name"])
+        assert Product.objects.get().name == "three"
+    assert asked == ["published", "again"]
+    assert recorded() == keys(product) * 2
+    assert messages("change_lost") == []
 
 
 @pytest.mark.django_db
