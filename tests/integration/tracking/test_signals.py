@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 from django.db import connection, transaction
 
+from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.models import Change
 from tests.integration.shop import ProductSource, limited, make_products
 from tests.testapp.models import Product
@@ -152,10 +153,11 @@ class TestNothingIsWritten:
         assert recorded() == keys(product)
 
     def test_without_track(self, publish, settings):
-        """TRACK = False switches recording off, deletions too."""
+        """TRACK = False switches recording off, deletions and what is told too."""
         product = make_product("one")
         publish(ProductSource)
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TRACK": False}
+        assert notify_changed(Product.objects.all()) == 0
         product.save()
         product.delete()
         assert recorded() == []
