@@ -64,6 +64,11 @@ class SitemapSource(Source):
         return int(self.given.limit) if told else Source.limit
 
     @property
+    def track_deletes(self) -> bool:
+        """Whether deletions are noticed by signals, unless what was given says no."""
+        return bool(getattr(self.given, "track_deletes", True))
+
+    @property
     def extensions(self) -> Collection[str]:  # type: ignore[override]
         """Kinds of extension element that entries may have."""
         return ["xhtml"] if self.has_own_paging or self.kind.alternates else []

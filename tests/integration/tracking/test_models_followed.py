@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from django.contrib.sitemaps import GenericSitemap
 from django.core.management import call_command
 from django.db.models.deletion import Collector
 from django.db.models.signals import m2m_changed, post_delete, post_save
@@ -131,6 +132,18 @@ class TestReceivers:
         product.save()
         assert recorded() == keys(product)
         Product.objects.all().delete()
+        assert recorded() == keys(product)
+
+    def test_a_contrib_class_keeps_it_in_the_same_way(self, publish):
+        """Its rows are tracked where their model is known without items()."""
+
+        class Quiet(GenericSitemap):
+            track_deletes = False
+
+        product = make_product("one")
+        publish(Quiet({"queryset": Product.objects.all()}))
+        assert can_fast_delete(Product)
+        product.save()
         assert recorded() == keys(product)
 
     def test_a_temporary_source_connects_and_disconnects(self, sections):

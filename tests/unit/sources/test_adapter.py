@@ -68,6 +68,21 @@ class TestLimit:
         assert SitemapSource(Translated).rows_per_page == 33
 
 
+class TestTrackDeletes:
+    def test_it_is_on_unless_the_class_or_the_instance_says_otherwise(self):
+        """contrib knows no such attribute, so most have none."""
+
+        class Quiet(Letters):
+            track_deletes = False
+
+        instance = Letters()
+        instance.track_deletes = False
+        assert SitemapSource(Letters).track_deletes is True
+        assert SitemapSource(Quiet).track_deletes is False
+        assert SitemapSource(Quiet()).track_deletes is False
+        assert SitemapSource(instance).track_deletes is False
+
+
 class TestInstances:
     def test_each_use_has_its_own(self):
         """Nothing that one remembers reaches another."""
