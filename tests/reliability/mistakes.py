@@ -141,6 +141,14 @@ MUTANTS = (
         f"{_LOST}::test_a_key_located_before_a_split_marks_the_page_that_owns_it",
     ),
     Mutant(
+        "changes of another database are deleted before their pages are committed",
+        "tracking/marking.py",
+        "delete_changes([change for change in changes if _database(change) == own])\n",
+        "delete_changes(changes)\n",
+        "tests/integration/tracking/test_notify.py::TestMarking::"
+        "test_changes_of_another_database_go_once_the_pages_are_committed",
+    ),
+    Mutant(
         "no shrink guard",
         "building/guard.py",
         "    if peak >= MIN_ENTRIES and entries <",

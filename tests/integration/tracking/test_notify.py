@@ -345,6 +345,27 @@ class TestMarking:
         assert take(section) == [1]
         assert recorded() == []
 
+    @pytest.mark.django_db(transaction=True)
+    def test_changes_of_another_database_go_once_the_pages_are_committed(
+        self, publish, both, monkeypatch
+    ):
+        """A crash in between marks twice; before the commit it would lose a change."""
+        rows = Product.objects.using(both)
+        made = rows.bulk_create([Product(slug=f"p-{n}") for n in range(6)])
+        section = publish(limited(3, using=both))
+        made[4].save()
+        delete, seen = marking.delete_changes, []
+
+        def watched(found):
+            if any(change._state.db == both for change in found):
+                seen.append((connection.in_atomic_block, dirty(section)))
+            delete(found)
+
+        monkeypatch.setattr(marking, "delete_changes", watched)
+        take_changes(section, registry.get("products"))
+        assert seen == [(False, [2])]
+        assert recorded(both) == []
+
     def test_a_key_that_no_database_holds_is_found_all_the_same(self, publish):
         """One that was recorded while the key was text, say."""
         make_products(6)
