@@ -19,14 +19,12 @@ from .models import Publication
 from .notifications import queue, telling
 from .notifications.listening import listening_engines
 from .registry import registry
-from .sources import ModelSource
 from .tracking.recording import record, record_unlinked
 from .tracking.watching import (
     Watched,
     concrete,
     every_column,
-    path_model,
-    related_paths,
+    many_to_many,
     watched_models,
 )
 
@@ -145,16 +143,9 @@ def _many_to_many() -> dict[Any, list[_Link]]:
     """Return the tables behind many-to-many relations that declared paths cross."""
     found: dict[Any, list[_Link]] = {}
     for name, source in registry.items():
-        if not isinstance(source, ModelSource):
-            continue
-        for path in related_paths(source):
-            before, _, last = path.rpartition("__")
-            model = path_model(source.model, before) if before else source.model
-            field: Any = model._meta.get_field(last)
-            if field.many_to_many:
-                relation = field if hasattr(field, "through") else field.remote_field
-                ends = [
-                    Watched(name, source, to, every_column) for to in (before, path)
-                ]
-                found.setdefault(relation.through, []).append(_Link(model, *ends))
+        for path, model, field in many_to_many(source):
+            relation = field if hasattr(field, "through") else field.remote_field
+            before = path.rpartition("__")[0]
+            ends = [Watched(name, source, to, every_column) for to in (before, path)]
+            found.setdefault(relation.through, []).append(_Link(model, *ends))
     return found

@@ -40,7 +40,11 @@ from django_sitemaps_plus.sources.declarations import (
 )
 from django_sitemaps_plus.sources.keyset import key_field
 from django_sitemaps_plus.sources.rows import FIELDS
-from django_sitemaps_plus.tracking.watching import path_model, related_paths
+from django_sitemaps_plus.tracking.watching import (
+    links_between,
+    path_model,
+    related_paths,
+)
 
 from .messages import error, warning
 
@@ -183,6 +187,7 @@ def _unheard(source: ModelSource) -> Iterator[str]:
     """Yield the labels of models that only the queryset's joins name."""
     heard = {*source.watch, source.model, *source.model._meta.all_parents}
     heard |= {path_model(source.model, path) for path in related_paths(source)}
+    heard |= {link.model for _, link in links_between(source)}
     tables = {model._meta.db_table for model in heard}
     query = source.queryset().query
     joins = [

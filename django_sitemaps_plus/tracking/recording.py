@@ -81,12 +81,8 @@ def record_unlinked(
 
     def rows() -> Iterator[Row]:
         for watched in watchers:
-            if pks is None or not (watched.path or watched.key_is_pk):
-                yield watched.section, Change.Kind.AUDIT, "", ""
-                continue
-            kind = Change.Kind.RELATED if watched.path else Change.Kind.KEY
-            for pk in pks:
-                yield watched.section, kind, str(pk), watched.path
+            others = [None] if pks is None else pks
+            yield from dict.fromkeys(_row_at_end(watched, pk) for pk in others)
 
     _record(instance, using, rows)
 
@@ -108,7 +104,31 @@ def _fields(instance: Model, names: Iterable[str]) -> frozenset[str]:
     return frozenset([instance._meta.get_field(name).name for name in names])
 
 
+def _row_at_end(watched: Watched, pk: Any) -> Row:
+    """Return the change of the object at the end of the path, as far as it is known."""
+    if pk is None or not (watched.path or watched.key_is_pk):
+        return watched.section, Change.Kind.AUDIT, "", ""
+    kind = Change.Kind.RELATED if watched.path else Change.Kind.KEY
+    return watched.section, kind, str(pk), watched.path
+
+
+def _row_between(watched: Watched, link: Any, instance: Model, deleted: bool) -> Row:
+    """Return the change of the object to which a row of a model between refers.
+
+    Unlike other related rows one that is deleted still says whom it concerned.
+    """
+    is_pk = link.target_field.primary_key
+    row = _row_at_end(watched, getattr(instance, link.attname) if is_pk else None)
+    if row[1] != Change.Kind.AUDIT or watched.path or deleted:
+        return row
+    # The reader asks for the key that a row between does not hold.
+    path = f"{link.model._meta.label}:{link.name}"
+    return watched.section, Change.Kind.RELATED, str(instance.pk), path
+
+
 def _row(watched: Watched, instance: Model, deleted: bool) -> Row:
+    if watched.link is not None:
+        return _row_between(watched, watched.link, instance, deleted)
     if not watched.path:
         key = _key(watched, instance)
         return watched.section, Change.Kind.KEY, str(key), ""

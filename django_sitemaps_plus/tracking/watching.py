@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import Model
+from django.db.models import ForeignKey, ManyToManyField, Model
 
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, Source
@@ -35,12 +35,15 @@ class Watched:
         columns: returns the names of the fields on which the section depends; None
             for all. Asked for when a save is limited to some, since a queryset may
             need tables that are not there while Django starts.
+        link: where the model stands between two that are related many-to-many, its
+            key to the object at the end of the path; None for any other model.
     """
 
     section: str
     source: Source
     path: str
     columns: Columns
+    link: ForeignKey[Any, Any] | None = None
 
     def depends_on(self, names: frozenset[str]) -> bool:
         """Return whether a save of these fields alone may change an entry."""
@@ -72,11 +75,17 @@ def watched_models() -> dict[type[Model], list[Watched]]:
     """
     found: dict[type[Model], list[Watched]] = {}
     for name, source in registry.items():
-        for model, path, names in _dependencies(source):
+        for model, watched in _watched(name, source):
             for sender in _senders(model):
-                watched = Watched(name, source, path, names)
                 found.setdefault(sender, []).append(watched)
     return found
+
+
+def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]:
+    for model, path, names in _dependencies(source):
+        yield model, Watched(name, source, path, names)
+    for path, link in links_between(source):
+        yield link.model, Watched(name, source, path, every_column, link)
 
 
 def concrete(model: type[Model]) -> type[Model]:
@@ -119,6 +128,49 @@ def _own_columns(source: Source) -> frozenset[str] | None:
             return columns(source)
     except Exception:  # noqa: BLE001 - the user's code, and perhaps no table yet
         return None
+
+
+def links_between(source: Source) -> Iterator[tuple[str, ForeignKey[Any, Any]]]:
+    """Yield where the project's own models stand behind many-to-many relations.
+
+    Each as the path to where the relation begins, and the key of the model to there.
+    Its rows may be saved and deleted like any others, and then Django says nothing of
+    the relation.
+    """
+    for path, _, relation in many_to_many(source):
+        link = _link(relation)
+        if link is not None and not link.model._meta.auto_created:
+            yield path.rpartition("__")[0], link
+
+
+def _link(relation: Any) -> ForeignKey[Any, Any] | None:
+    """Return the key, in the table behind a relation, to where that begins.
+
+    None for fields of others that act like many-to-many: their tables may be anything.
+    """
+    if isinstance(relation, ManyToManyField):
+        through: Any = relation.remote_field.through
+        name = relation.m2m_field_name()
+    elif isinstance(getattr(relation, "field", None), ManyToManyField):
+        through, name = relation.through, relation.field.m2m_reverse_field_name()
+    else:
+        return None
+    return cast("ForeignKey[Any, Any]", through._meta.get_field(name))
+
+
+def many_to_many(source: Source) -> Iterator[tuple[str, type[Model], Any]]:
+    """Yield the many-to-many relations that declared paths cross.
+
+    Each as its path, the model at which it begins, and what Django knows of it there.
+    """
+    if not isinstance(source, ModelSource):
+        return
+    for path in related_paths(source):
+        before, _, last = path.rpartition("__")
+        model = path_model(source.model, before) if before else source.model
+        relation = model._meta.get_field(last)
+        if relation.many_to_many:
+            yield path, model, relation
 
 
 def related_paths(source: ModelSource) -> dict[str, set[str]]:

@@ -76,3 +76,33 @@ class Post(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+
+class Actor(models.Model):
+    """The far end of a many-to-many relation with a model of its own between."""
+
+    name = models.CharField(max_length=40)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Film(models.Model):
+    """The near end."""
+
+    slug = models.SlugField(max_length=80, unique=True)
+    cast = models.ManyToManyField(Actor, through="Role")
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Role(models.Model):
+    """The model between; nobody looks it up from a film."""
+
+    film = models.ForeignKey(Film, models.CASCADE, related_name="+")
+    actor = models.ForeignKey(Actor, models.CASCADE)
+    character = models.CharField(max_length=40, blank=True)
+
+    def __str__(self) -> str:
+        return self.character

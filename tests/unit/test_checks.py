@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.db import models
-from django.db.models import Value
+from django.db.models import Count, Value
 from django.http import HttpResponse
 from django.test import override_settings
 from django.urls import include, path
@@ -18,7 +18,7 @@ from django_sitemaps_plus.checks import (
 )
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
-from tests.testapp.models import Author, Book, Cafe, Product
+from tests.testapp.models import Author, Book, Cafe, Film, Product
 
 BASE = {"BASE_URL": "https://example.com"}
 SHARED = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache"}}
@@ -227,6 +227,22 @@ class TestSources:
             model=Book,
             location=Route("book-detail", slug="slug"),
             get_queryset=lambda self: Book.objects.filter(**filters),
+            **attributes,
+        )
+        assert found == expected
+
+    @pytest.mark.parametrize(
+        ("attributes", "expected"),
+        [({}, ["W009"]), ({"priority": Count("cast__name") * 0.1}, [])],
+    )
+    def test_a_model_between_is_heard_where_a_declared_path_crosses_it(
+        self, attributes, expected
+    ):
+        """It is named like any other of the project's models where none does."""
+        found = ids_of(
+            model=Film,
+            location=Route("book-detail", slug="slug"),
+            get_queryset=lambda self: Film.objects.filter(cast__name="x"),
             **attributes,
         )
         assert found == expected
