@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, PageQuerySet, Section, State
-from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.statements import Rows, fetch, update
 from django_sitemaps_plus.transactions import update_pages
 
 from .page import BuiltPage
@@ -39,16 +40,65 @@ def hold_reason(page: Page, built: BuiltPage) -> str:
     The page alone proves nothing: a split, a merge or a deleted country empties pages
     too. So it waits, and :func:`judge` looks at the section.
     """
-    is_index = page.section.name == INDEX
-    if is_index or page.hold == Hold.RELEASED or page.state == State.COMING:
-        return ""
-    if not page.object:
+    if not _is_guarded(page):
         return ""
     if built.entries < page.entries / 2:
         return "fewer entries"
     if _is_bad(built.entries, built.skipped) and built.skipped > page.skipped:
         return "bad rows"
     return ""
+
+
+def _is_guarded(page: Page) -> bool:
+    is_index = page.section.name == INDEX
+    is_free = page.hold == Hold.RELEASED or page.state == State.COMING
+    return bool(page.object) and not is_index and not is_free
+
+
+def eroding(
+    results: Sequence[tuple[Page, BuiltPage]],
+) -> list[tuple[Page, BuiltPage]]:
+    """Return the pages that must wait though they lose little, inside a transaction.
+
+    Many small losses, in many pages or one after another, make a large one. What the
+    section has lost is counted, and its entries only where that may be too much.
+
+    Args:
+        results: pages with what was built for them; their sections are locked.
+    """
+    shrinking: dict[int, list[tuple[Page, BuiltPage]]] = defaultdict(list)
+    for page, built in results:
+        if built.entries < page.entries and _is_guarded(page):
+            shrinking[page.section_id].append((page, built))
+    held = []
+    for section, losers in shrinking.items():
+        if _erodes(section, sum([p.entries - built.entries for p, built in losers])):
+            held += losers
+    return held
+
+
+def _erodes(section: int, lost: int) -> bool:
+    """Note what a section loses; return whether that must not be published."""
+    [(peak, earlier_peak, total_lost)] = fetch(_peaks, section=section)
+    peak, total_lost = max(peak, earlier_peak), total_lost + lost
+    allowed = peak * get_settings().shrink_guard
+    if peak < MIN_ENTRIES or total_lost <= allowed:
+        update(_note_lost, section=section, total=total_lost)
+        return False
+    rows = Page.objects.filter(section=section, state=State.ACTIVE)
+    missing = max(peak - (rows.aggregate(total=Sum("entries"))["total"] or 0), 0)
+    is_held = missing + lost > allowed
+    update(_note_lost, section=section, total=missing + (0 if is_held else lost))
+    return bool(is_held)
+
+
+def _peaks(section: Any) -> Rows:
+    rows = Section.objects.filter(pk=section)
+    return rows.values_list("peak", "earlier_peak", "lost")
+
+
+def _note_lost(section: Any, total: Any) -> tuple[Rows, dict[str, Any]]:
+    return Section.objects.filter(pk=section), {"lost": total}
 
 
 def _is_bad(entries: int, skipped: int) -> bool:

@@ -16,7 +16,7 @@ from django_sitemaps_plus.statements import Rows, fetch, update
 from django_sitemaps_plus.tracking.marking import raise_wanted
 from django_sitemaps_plus.transactions import atomic, lock, retried
 
-from .guard import WAITING, hold_reason
+from .guard import WAITING, eroding, hold_reason
 from .page import BuiltPage
 from .public import show_when_committed
 from .publications import is_wanted
@@ -43,6 +43,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
     with atomic():
         # Splits change the ranges of pages; an index has none.
         lock([page.section_id for page, _ in results if page.section.name != INDEX])
+        held += eroding([result for result in results if result not in held])
         hold(held)
         free = [result for result in results if result not in held]
         read_announce([page for page, _ in free])

@@ -80,6 +80,7 @@ class Migration(migrations.Migration):
                 ("peak", models.PositiveBigIntegerField(default=0)),
                 ("earlier_peak", models.PositiveBigIntegerField(default=0)),
                 ("peak_since", models.DateTimeField(null=True)),
+                ("lost", models.PositiveBigIntegerField(default=0)),
                 ("held", models.TextField(blank=True)),
                 ("missing_since", models.DateTimeField(null=True)),
             ],

@@ -43,6 +43,8 @@ class Section(Row):
     peak = models.PositiveBigIntegerField(default=0)
     earlier_peak = models.PositiveBigIntegerField(default=0)
     peak_since = models.DateTimeField(null=True)
+    #: By how many it may have fewer now; never less than it has.
+    lost = models.PositiveBigIntegerField(default=0)
     #: Why nothing more is published, in words; "" for a section that is well.
     held = models.TextField(blank=True)
     #: Since when its source is no longer registered.

@@ -149,6 +149,13 @@ MUTANTS = (
         "test_changes_of_another_database_go_once_the_pages_are_committed",
     ),
     Mutant(
+        "a section falls in small steps",
+        "building/publisher.py",
+        "        held += eroding([result for result in results if result not in held])\n",
+        "",
+        "tests/integration/building/test_erosion.py",
+    ),
+    Mutant(
         "no shrink guard",
         "building/guard.py",
         "    if peak >= MIN_ENTRIES and entries <",

@@ -1,0 +1,71 @@
+"""The shrink guard where a section falls in small steps, each of which could pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.refresh import refresh
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+ROWS = 400
+
+
+def delete(rows: Iterable[Product]) -> None:
+    """Delete products one by one, as a script does that tidies up."""
+    for row in rows:
+        row.delete()
+
+
+def thin_out(tenths: int) -> None:
+    """Delete so many tenths of the rows of every page."""
+    rows = list(Product.objects.order_by("pk"))
+    delete(row for number, row in enumerate(rows) if number * tenths % 10 < tenths)
+
+
+@pytest.fixture
+def shop(publish: Any) -> None:
+    """Have 400 products published, 50 a page."""
+    make_products(ROWS)
+    publish(limited(50))
+
+
+@pytest.mark.parametrize("tenths", [1, 2, 3, 4])
+def test_no_more_than_half_goes(shop, crawl, tenths):
+    """Though no page loses half of its entries at once."""
+    problems: list[str] = []
+    while Product.objects.count() > ROWS / 4:
+        thin_out(tenths)
+        problems += refresh().problems
+        assert sum(map(len, crawl().values())) >= ROWS / 2
+    assert any("--allow-shrink" in problem for problem in problems)
+    refresh(options=Options(allow_shrink=True))
+    assert sum(map(len, crawl().values())) == Product.objects.count() < ROWS / 2
+
+
+def test_what_is_replaced_is_not_lost(shop):
+    """A section whose rows come and go may lose as many as it likes."""
+    for turn in range(1, 5):
+        thin_out(3)
+        made = make_products(ROWS - Product.objects.count(), first=turn * 1_000)
+        notify_changed(Product.objects.filter(pk__in=[row.pk for row in made]))
+        assert refresh().problems == []
+
+
+def test_rows_that_come_back_end_it(shop, crawl):
+    """All is published once they are listed again."""
+    for _ in range(3):
+        thin_out(4)
+        report = refresh()
+    assert report.problems
+    make_products(ROWS, first=1_000)
+    notify_changed(Product.objects.all())
+    assert refresh().problems == []
+    assert sum(map(len, crawl().values())) == Product.objects.count()
