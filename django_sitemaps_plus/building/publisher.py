@@ -43,7 +43,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
     with atomic():
         # Splits change the ranges of pages; an index has none.
         lock([page.section_id for page, _ in results if page.section.name != INDEX])
-        held += eroding([result for result in results if result not in held])
+        held += eroding([it for it in results if it not in held])
         hold(held)
         free = [result for result in results if result not in held]
         read_announce([page for page, _ in free])

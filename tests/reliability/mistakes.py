@@ -151,7 +151,7 @@ MUTANTS = (
     Mutant(
         "a section falls in small steps",
         "building/publisher.py",
-        "        held += eroding([result for result in results if result not in held])\n",
+        "        held += eroding([it for it in results if it not in held])\n",
         "",
         "tests/integration/building/test_erosion.py",
     ),
