@@ -36,6 +36,7 @@ class Event(models.Model):
     slug = models.SlugField(max_length=80)
     starts_at = models.DateTimeField(null=True)
     ends_at = models.DateTimeField(null=True)
+    updated_at = models.DateTimeField(null=True, db_index=True)
 
     def __str__(self) -> str:
         return self.slug

@@ -10,16 +10,16 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
-from django_sitemaps_plus import Source, ViewSource, notify_changed
+from django_sitemaps_plus import Source, ViewSource
 from django_sitemaps_plus.building import audit
 from django_sitemaps_plus.building import refresh as refreshing
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Page
 from tests.integration.shop import ProductSource, limited, make_products
 from tests.testapp.models import Product
 
-from .rows import dirty, page_of, recorded
+from .rows import page_of, recorded
 
 pytestmark = pytest.mark.django_db
 
@@ -162,20 +162,6 @@ class TestAudit:
         Product.objects.filter(slug="product-00004").update(slug="told-nobody")
         report = refresh((), Options(full=True)).sections[0]
         assert (report.rendered, report.stored) == (4, 1)
-
-
-def test_every_way_at_once_marks_each_page_once(publish):
-    """A save, a word, a lastmod and age meet in one refresh."""
-    made = make_products(12)
-    section = publish(limited(3))
-    make_older(section, 90_000)
-    made[0].save()
-    Product.objects.filter(pk=made[4].pk).update(slug="renamed")
-    notify_changed(Product.objects.filter(pk=made[4].pk))
-    report = refresh().sections[0]
-    assert (report.rendered, report.stored) == (4, 1)
-    assert dirty(Section.objects.get(name="products")) == []
-    assert recorded() == []
 
 
 class Positions(Source):

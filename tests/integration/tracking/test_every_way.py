@@ -1,0 +1,171 @@
+"""The ways in which a section learns of an edit: each finds its own, alone or not."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.utils import timezone
+
+from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.registry import registry
+from tests.testapp.models import Event
+
+from .rows import EventSource, dirty, recorded
+
+pytestmark = pytest.mark.django_db
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+YEAR = timedelta(days=365)
+
+#: The page whose last event is still to begin.
+LAST = 8
+
+
+class Current(EventSource):
+    """Events that have begun and not ended, three a page, with dates to look at."""
+
+    limit = 3
+    lastmod = "updated_at"
+
+    def get_queryset(self):
+        """List what is on."""
+        now = timezone.now()
+        return Event.objects.filter(starts_at__lte=now, ends_at__gt=now)
+
+
+class Deployed(Current):
+    """The same events, of which something else is said."""
+
+    changefreq = "daily"
+
+
+@pytest.fixture
+def clock(monkeypatch: Any) -> list[datetime]:
+    """Let the last of these be the time."""
+    times = [NOW]
+    monkeypatch.setattr("django.utils.timezone.now", lambda: times[-1])
+    return times
+
+
+@pytest.fixture
+def section(clock: Any, publish: Any) -> Section:
+    """Publish eight young pages; page n has the events 3n - 3 to 3n - 1."""
+    usual = {"starts_at": NOW - YEAR, "ends_at": NOW + YEAR, "updated_at": NOW - YEAR}
+    made = [Event(slug=f"event-{n}", **usual) for n in range(3 * LAST)]
+    made[-1].starts_at = NOW + YEAR
+    Event.objects.bulk_create(made)
+    section: Section = publish(Current, "events")
+    assert section.pages.count() == LAST
+    return section
+
+
+def rows_of(number: int) -> Any:
+    """Return the last event of a page, as a queryset."""
+    return Event.objects.filter(slug=f"event-{3 * number - 1}")
+
+
+def rename(number: int, **fields: Any) -> None:
+    """Change a page by a statement that tells nobody."""
+    assert rows_of(number).update(slug=f"renamed-{number}", **fields) == 1
+
+
+def save(number: int) -> None:
+    """Change it by a save, which leaves its lastmod."""
+    event = rows_of(number).get()
+    event.slug = f"saved-{number}"
+    event.save()
+
+
+def say(number: int) -> None:
+    """Change it, and say so."""
+    event = rows_of(number).get()
+    rename(number)
+    notify_changed(Event.objects.filter(pk=event.pk))
+
+
+def date(number: int) -> None:
+    """Change it and its lastmod."""
+    rename(number, updated_at=NOW + HOUR)
+
+
+def begin(number: int) -> None:
+    """Have an event begin before the next refresh."""
+    rows_of(number).update(starts_at=NOW + HOUR)
+
+
+def end(number: int) -> None:
+    """Have one end before it."""
+    rows_of(number).update(ends_at=NOW + HOUR)
+
+
+def age(number: int) -> None:
+    """Change a page that nobody has looked at for longer than AUDIT_EVERY."""
+    rename(number)
+    pages = Section.objects.get(name="events").pages.filter(number=number)
+    pages.update(checked_at=F("checked_at") - timedelta(days=2))
+
+
+#: How a page is changed, and the page that it is done to.
+WAYS = {
+    "a save": (save, 1),
+    "a word": (say, 2),
+    "a lastmod": (date, 3),
+    "an end": (end, 4),
+    "the audit": (age, 5),
+    "a start": (begin, LAST),
+}
+
+#: A page that is changed and young, which nobody can know.
+UNTOLD = 7
+
+
+def marks(section: Section) -> dict[int, int]:
+    """Return how often each page was marked so far."""
+    return dict(section.pages.values_list("number", "wanted"))
+
+
+def newly_marked(section: Section, before: dict[int, int]) -> list[int]:
+    """Return the pages that were marked since, as often as they were."""
+    after = marks(section)
+    rises = {number: after[number] - before[number] for number in sorted(before)}
+    return [number for number, rise in rises.items() for _ in range(rise)]
+
+
+@pytest.mark.parametrize(
+    "chosen", [[way] for way in WAYS] + [list(WAYS)], ids=[*WAYS, "all together"]
+)
+def test_a_refresh_renders_the_pages_of_its_news(clock, section, client, chosen):
+    """Each once, by whatever way; an edit that left no trace waits for the audit."""
+    before = marks(section)
+    rename(UNTOLD)
+    for way in chosen:
+        change, number = WAYS[way]
+        change(number)
+    clock.append(NOW + 2 * HOUR)
+    [report] = refresh().sections
+    assert newly_marked(section, before) == [WAYS[way][1] for way in chosen]
+    assert (report.rendered, report.stored) == (len(chosen), len(chosen))
+    assert (dirty(section), recorded()) == ([], [])
+    assert b"renamed" not in client.get(f"/sitemap-events-{UNTOLD}.xml").content
+
+
+def test_a_deploy_renders_all_pages(clock, section, client):
+    """Its fingerprint is another; what nobody has told of comes to light as well."""
+    for change, number in WAYS.values():
+        change(number)
+    clock.append(NOW + 2 * HOUR)
+    refresh()
+    rename(UNTOLD)
+    before = marks(section)
+    registry.unregister("events")
+    registry.register("events", Deployed)
+    [report] = refresh().sections
+    assert newly_marked(section, before) == list(range(1, LAST + 1))
+    assert (report.rendered, report.stored) == (LAST, LAST)
+    assert b"renamed" in client.get(f"/sitemap-events-{UNTOLD}.xml").content
