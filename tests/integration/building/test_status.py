@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from io import StringIO
 from types import SimpleNamespace
 
@@ -12,13 +12,14 @@ from django.core.cache import cache
 from django.core.cache.backends import base, locmem
 from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, leases
 from django_sitemaps_plus.building import cached, live
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.building.status import status
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Hold, Page, Section
 from tests.integration.builds import build
 from tests.integration.published import page_row, path_of
 from tests.integration.shop import limited, make_products
@@ -81,6 +82,78 @@ class TestStatus:
         sections.unregister("products")
         with pytest.raises(CommandError, match="no longer registered"):
             call_command("sitemap_status", stdout=StringIO())
+
+
+class TestNumbers:
+    """What the command shows of a section that is not well."""
+
+    @pytest.fixture
+    def unwell(self, sections, monkeypatch):
+        """Publish six pages an hour ago; no number of theirs is equal to another."""
+        make_products(58)
+        sections.register("products", limited(10))
+        build()
+        now = timezone.now().replace(microsecond=0)
+        monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+        pages = Page.objects.filter(section__name="products")
+        pages.update(published_at=now - timedelta(hours=1))
+        pages.filter(number__lte=4).update(wanted=9)
+        pages.filter(number=1).update(attempts=MAX_ATTEMPTS, error="it broke")
+        pages.filter(number__gte=5).update(hold=Hold.HELD)
+        pages.filter(number=5).update(skipped=2, dropped=7)
+        pages.filter(number=6).update(skipped=1)
+        Change.objects.bulk_create(
+            [Change(section="products", kind="key", low=key) for key in "12345"]
+        )
+        return pages
+
+    def shown(self, **options):
+        """Return what the command writes, and why it fails."""
+        out = StringIO()
+        with pytest.raises(CommandError) as caught:
+            call_command("sitemap_status", stdout=out, **options)
+        return out.getvalue(), str(caught.value)
+
+    def test_the_row_says_each_number(self, unwell):
+        """Under its head, with the seconds since something was published."""
+        out, problems = self.shown()
+        head, _, row = out.splitlines()
+        columns = "section pages entries dirty held parked skipped changes age"
+        assert " ".join(head.split()) == columns
+        assert " ".join(row.split()) == "products 6 58 4 2 1 3 5 3,600 s"
+        assert problems == "products: 1 pages are parked: it broke"
+
+    def test_json_says_each_number(self, unwell):
+        """Of values left out too, which the row has no room for."""
+        (found,) = json.loads(self.shown(json=True)[0])
+        published_at = datetime.fromisoformat(found.pop("published_at"))
+        assert timezone.now() - published_at == timedelta(hours=1)
+        assert found.pop("checked_at") is not None
+        assert found == {
+            "section": "products",
+            "registered": True,
+            "pages": 6,
+            "entries": 58,
+            "dirty": 4,
+            "parked": 1,
+            "failed": 0,
+            "held_pages": 2,
+            "held": "",
+            "skipped": 3,
+            "dropped": 7,
+            "changes": 5,
+            "error": "it broke",
+            "failure": "",
+        }
+
+    def test_a_page_that_failed_once_needs_a_person(self, unwell):
+        """Though it is tried again by itself."""
+        unwell.filter(number=1).update(attempts=1)
+        out, problems = self.shown(json=True)
+        (found,) = json.loads(out)
+        assert (found["parked"], found["failed"]) == (0, 1)
+        assert found["failure"] == "it broke"
+        assert problems == ("products: 1 dirty pages could not be built yet: it broke")
 
 
 class TestIndex:
