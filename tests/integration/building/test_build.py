@@ -14,6 +14,7 @@ from django.db.models import F
 from django.utils.timezone import now
 
 from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.core import compression
 from django_sitemaps_plus.models import INDEX, Page, Section
 from tests.integration.builds import build
 from tests.integration.published import (
@@ -152,6 +153,27 @@ class TestSecondBuild:
         build()
         age()
         before = served(), objects(), seen(client, *PATHS)
+        report = build()
+        assert [section.stored for section in report.sections] == [0]
+        assert (served(), objects(), seen(client, *PATHS)) == before
+
+    @pytest.mark.parametrize("change", ["level", "library"])
+    def test_another_compression_stores_nothing(
+        self, products, client, monkeypatch, change
+    ):
+        """Equal plain bytes are the same page: object, ETag and dates stay."""
+        if change == "library":
+            pytest.importorskip("isal", reason="the extra 'fast' is not installed")
+        else:
+            monkeypatch.setattr(compression, "isal_zlib", None)
+        build()
+        age()
+        before = served(), objects(), seen(client, *PATHS)
+        page = page_row("products", 1)
+        plain = gzip.decompress(path_of(page).read_bytes())
+        monkeypatch.setattr(compression, "isal_zlib", None)
+        monkeypatch.setattr(compression, "_ZLIB_LEVEL", 1)
+        assert compression.write_document([plain]).gzip_hash != page.gzip_hash
         report = build()
         assert [section.stored for section in report.sections] == [0]
         assert (served(), objects(), seen(client, *PATHS)) == before
