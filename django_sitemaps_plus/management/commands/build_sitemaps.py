@@ -107,6 +107,12 @@ class Command(BaseCommand):
 
     def _print(self, report: BuildReport, verbosity: int) -> None:
         self.stdout.write(table(_HEAD, _rows(report)))
+        self._warn(report, verbosity)
+        self.stdout.write(_closing(report))
+
+    def _warn(self, report: BuildReport, verbosity: int) -> None:
+        for name in report.missing:
+            self.stderr.write(self.style.WARNING(f"{name} {_MISSING}"))
         for section in report.sections:
             if section.skipped or section.dropped:
                 self.stderr.write(
@@ -118,7 +124,6 @@ class Command(BaseCommand):
                 )
                 for problem in section.problems[: 10 if verbosity < 2 else None]:
                     self.stderr.write(f"  {problem}")
-        self.stdout.write(_closing(report))
 
 
 _HEAD = (
@@ -130,6 +135,13 @@ _HEAD = (
     "rendered",
     "stored",
     "seconds",
+)
+
+
+#: What becomes of a section without a source.
+_MISSING = (
+    "is no longer registered: its pages leave the index after 24 hours, and are served "
+    "until prune_sitemaps removes them. Register it again if it is to stay"
 )
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from django.core.files.storage import storages
 from django.db.models import F
-from django.utils.timezone import now
 
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.core import compression
@@ -254,22 +253,6 @@ class TestSecondBuild:
         for page in (page_row("products", 2), page_row(INDEX, 0)):
             assert path_of(page).stat().st_size == page.gzip_size
         assert seen(client, *PATHS) == before
-
-    def test_a_section_that_was_removed_leaves_the_index(
-        self, products, sections, crawl, client
-    ):
-        """After a day in which a deploy may be rolled out."""
-        sections.register("pages", Pages)
-        build()
-        sections.unregister("pages")
-        report = build()
-        assert report.missing == ["pages"]
-        assert "/sitemap-pages-1.xml" in crawl()
-        a_day = timedelta(hours=24, seconds=1)
-        Section.objects.filter(name="pages").update(missing_since=now() - a_day)
-        Page.objects.filter(number=0).update(checked_at=now() - a_day)
-        build(["products"])
-        assert list(crawl()) == list(PATHS[1:])
 
 
 def edit(number: int) -> None:
