@@ -19,6 +19,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.core.exceptions import ImproperlyConfigured
 
 
@@ -84,4 +86,13 @@ class EngineRefused(EngineError):
 
 
 class BatchRejected(EngineError):
-    """Something in a batch is wrong; told in smaller ones, all but that arrives."""
+    """Something in a batch is wrong; told in smaller ones, all but that arrives.
+
+    Attributes:
+        targets: those that are wrong, where the engine has accepted all others of the
+            batch; none where it does not say, or has accepted nothing.
+    """
+
+    def __init__(self, message: str = "", targets: Iterable[str] = ()) -> None:
+        super().__init__(message)
+        self.targets = frozenset(targets)

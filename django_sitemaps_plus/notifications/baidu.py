@@ -53,7 +53,7 @@ class Baidu(Engine):
     def send(self, batch: Batch) -> None:
         """Push up to 2,000 URLs; they count towards the quota of the day.
 
-        Those of a batch that is rejected were taken all the same, but for the bad ones.
+        Of a batch with bad ones it takes all others, and says which are bad.
         """
         answer = request(
             "POST",
@@ -61,10 +61,10 @@ class Baidu(Engine):
             text="\n".join(batch.targets),
             query={"site": self._site or batch.host, "token": self._token},
         )
-        _judge(answer)
+        _judge(answer, batch)
 
 
-def _judge(answer: Answer) -> None:
+def _judge(answer: Answer, batch: Batch) -> None:
     said = answer.json()
     said = said if isinstance(said, dict) else {}
     if said.get("message") == "over quota":
@@ -75,20 +75,31 @@ def _judge(answer: Answer) -> None:
             "the option 'site' to its name there."
         )
     accepted(answer)
-    _look_for_bad_urls(said)
+    _look_for_bad_urls(said, batch)
 
 
-def _look_for_bad_urls(said: dict[str, Any]) -> None:
-    counts = {name: _count(said.get(name)) for name in ("not_valid", "not_same_site")}
-    if any(counts.values()):
-        words = ", ".join(f"{name}: {count}" for name, count in counts.items())
-        raise BatchRejected(f"It did not take all URLs: {words}.")
+def _look_for_bad_urls(said: dict[str, Any], batch: Batch) -> None:
+    bad = {name: _listed(said, name) for name in ("not_valid", "not_same_site")}
+    if any(bad.values()):
+        words = ", ".join(f"{name}: {len(urls)}" for name, urls in bad.items())
+        named = _known([*bad["not_valid"], *bad["not_same_site"]], said, batch)
+        raise BatchRejected(f"It did not take all URLs: {words}.", named)
     if "success" not in said:
         raise RetryLater("It did not say how many URLs it has taken.")
 
 
-def _count(urls: object) -> int:
-    return len(urls) if isinstance(urls, list) else 0
+def _listed(said: dict[str, Any], name: str) -> list[Any]:
+    urls = said.get(name)
+    return urls if isinstance(urls, list) else []
+
+
+def _known(bad: list[Any], said: dict[str, Any], batch: Batch) -> set[str]:
+    """Return the bad URLs, where it has taken all others for sure; else none."""
+    told = set(batch.targets)
+    if not all(isinstance(url, str) and url in told for url in bad):
+        return set()
+    named = set(bad)
+    return named if said.get("success") == len(told - named) else set()
 
 
 def _until_tomorrow() -> float:

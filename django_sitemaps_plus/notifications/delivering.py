@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from django.db import Error
-from django.db.models import Case, DateTimeField, F, Value, When
+from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -18,7 +18,7 @@ from django_sitemaps_plus.models import Delivery, Recipient
 
 from . import recipients
 from .base import Batch, Engine
-from .rows import claim, release, rows_of, update
+from .rows import claim, named, reject, release, rows_of, update
 from .secrets import without_text
 
 logger = logging.getLogger(__name__)
@@ -250,39 +250,34 @@ class _Telling:
         self, recipient: Recipient, rows: list[Delivery], error: BatchRejected
     ) -> bool:
         """Tell fewer at once, until what is wrong stands alone; that one is dead."""
+        if bad := named(rows, error):
+            others = [row for row in rows if row.target not in error.targets]
+            self._acknowledge(recipient, others)
+            self._reject(recipient, bad, error)
+            return True
         if len(rows) > 1:
             release(rows, error)
             recipients.note(recipient, batch=len(rows) // 2)
             return True
-        self._reject(recipient, rows[0], error)
+        self._reject(recipient, rows, error)
         # One that changes again and again says nothing of the engine.
         is_first = not rows[0].rejections
         return self._has_patience(recipient, error) if is_first else True
 
     def _reject(
-        self, recipient: Recipient, row: Delivery, error: BatchRejected
+        self, recipient: Recipient, rows: list[Delivery], error: BatchRejected
     ) -> None:
-        """Note that a row is dead, unless it has changed meanwhile."""
-        now = timezone.now()
-        again = now + self._again_after()
-        # What has changed may be right by now; it is told after a while.
-        is_same = When(wanted=F("sending"), then=Value(now, DateTimeField()))
-        update(
-            [row],
-            token="",
-            error=recipients.words_of(error),
-            rejections=F("rejections") + 1,
-            dead_since=Case(is_same),
-            not_before=again,
-        )
-        self.report.rejected += 1
-        logger.error(
-            "%s will not have %s: %s",
-            recipient,
-            row.target,
-            error,
-            extra={"action": "target_rejected"},
-        )
+        """Note that rows are dead, as far as they have not changed meanwhile."""
+        reject(rows, error, timezone.now() + self._again_after())
+        self.report.rejected += len(rows)
+        for row in rows:
+            logger.error(
+                "%s will not have %s: %s",
+                recipient,
+                row.target,
+                error,
+                extra={"action": "target_rejected"},
+            )
 
     def _has_patience(self, recipient: Recipient, error: BatchRejected) -> bool:
         """Count a rejection; return whether the engine is told on."""

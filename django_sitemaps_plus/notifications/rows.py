@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator
+from datetime import datetime
 
-from django.db.models import Case, F, When
+from django.db.models import Case, DateTimeField, F, Value, When
+from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.exceptions import EngineError
+from django_sitemaps_plus.exceptions import BatchRejected, EngineError
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
 from django_sitemaps_plus.transactions import atomic, retried
@@ -54,6 +56,35 @@ def claim(due: DeliveryQuerySet, most: int) -> list[Delivery]:
 def release(rows: list[Delivery], error: EngineError, **fields: object) -> None:
     """Give up rows that were not accepted; they wait on."""
     update(rows, token="", error=recipients.words_of(error), **fields)
+
+
+def named(rows: list[Delivery], error: BatchRejected) -> list[Delivery]:
+    """Return the rows that an engine names as bad, which has accepted all others.
+
+    One that names all of them, or what it was not told, is not believed.
+    """
+    bad = [row for row in rows if row.target in error.targets]
+    return bad if len(bad) == len(error.targets) < len(rows) else []
+
+
+def reject(rows: list[Delivery], error: EngineError, again: datetime) -> None:
+    """Note that rows are dead, but for those that have changed since they were claimed.
+
+    Args:
+        rows: what an engine will not have.
+        error: what it says of them.
+        again: when such a row, or a later change of one, may be told.
+    """
+    # What has changed may be right by now; it is told after a while.
+    is_same = When(wanted=F("sending"), then=Value(timezone.now(), DateTimeField()))
+    update(
+        rows,
+        token="",
+        error=recipients.words_of(error),
+        rejections=F("rejections") + 1,
+        dead_since=Case(is_same),
+        not_before=again,
+    )
 
 
 @retried

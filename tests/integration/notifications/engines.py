@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.exceptions import RetryLater
+from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.notifications import Batch, Takes
 from django_sitemaps_plus.testing import RecordingEngine
 
@@ -46,6 +46,27 @@ class FragileSingleEngine(FragileEngine):
     """Fails at it too, and is told one target at a time."""
 
     max_batch = 1
+
+
+class NamingEngine(RecordingEngine):
+    """Rejects a batch with bad URLs, and names these, or what a test would have."""
+
+    bad: ClassVar[Collection[str]] = ()
+    name: ClassVar[Callable[[list[str], Batch], Any] | None] = None
+
+    def send(self, batch: Batch) -> None:
+        """Remember a batch without bad URLs."""
+        bad = [target for target in batch.targets if target in self.bad]
+        if bad:
+            name = type(self).name
+            raise BatchRejected("bad", name(bad, batch) if name else bad)
+        super().send(batch)
+
+    @classmethod
+    def clear(cls) -> None:
+        """Forget everything."""
+        super().clear()
+        cls.bad, cls.name = (), None
 
 
 class ConsoleEngine(RecordingEngine):
@@ -124,6 +145,7 @@ ENGINES: list[type[RecordingEngine]] = [
     FewEngine,
     FragileEngine,
     FragileSingleEngine,
+    NamingEngine,
     ConsoleEngine,
     OtherConsole,
     HubEngine,

@@ -64,11 +64,35 @@ class TestSend:
         assert wire.asked[0]["query"]["site"] == "https://shop.example"
 
     def test_urls_that_were_not_taken_reject_the_batch(self, wire):
-        """How many, and why; which ones is found by smaller batches."""
-        said = {"success": 1, "not_valid": ["x", "y"], "not_same_site": ["z"]}
+        """It says how many, why and which ones; all others it has taken."""
+        bad = [f"https://shop.example/{name}" for name in "xyz"]
+        said = {"success": 2, "not_valid": bad[:2], "not_same_site": bad[2:]}
         wire.will_answer(200, {"remain": 7, **said})
-        with pytest.raises(BatchRejected, match="not_valid: 2, not_same_site: 1"):
+        words = "not_valid: 2, not_same_site: 1"
+        with pytest.raises(BatchRejected, match=words) as caught:
+            Baidu(token=TOKEN).send(make_batch(*URLS, *bad))
+        assert caught.value.targets == set(bad)
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            {"success": 1, "not_valid": ["https://shop.example/x"]},
+            {"success": 1, "not_valid": [URLS[0], "/b"]},
+            {"success": 1, "not_valid": [URLS[0], None]},
+            {"success": 1, "not_valid": [[URLS[0]]]},
+            {"success": 0, "not_valid": [URLS[0]]},
+            {"success": 2, "not_same_site": [URLS[0]]},
+            {"not_valid": [URLS[0]]},
+        ],
+    )
+    def test_which_were_not_taken_is_not_known_where_it_does_not_add_up(
+        self, wire, said
+    ):
+        """Names that it was not told, or another number of those that it has taken."""
+        wire.will_answer(200, said)
+        with pytest.raises(BatchRejected) as caught:
             Baidu(token=TOKEN).send(make_batch(*URLS))
+        assert not caught.value.targets
 
     @pytest.mark.parametrize("said", [b"", b"<html>", [], {}, {"remain": 1}])
     def test_an_answer_that_does_not_say_how_many_is_none(self, wire, said):

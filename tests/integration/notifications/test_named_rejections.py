@@ -1,0 +1,124 @@
+"""An engine that names the bad of a batch, and has accepted the rest of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
+from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.notifications import recipients
+from django_sitemaps_plus.notifications.telling import tell_engines
+from tests.servers.engine_rules import BAIDU_TOKEN, MARKER
+
+from .engines import ActingEngine, NamingEngine
+from .test_two_at_once import age_lease
+from .wanted import urls, want
+
+pytestmark = pytest.mark.django_db
+
+GOOD, BAD = urls(2)
+
+
+def reject():
+    """Accept one URL of two, as the engine that is asked."""
+    raise BatchRejected("bad", [BAD])
+
+
+class TestBaidu:
+    @pytest.fixture(autouse=True)
+    def baidu(self, tell, engine):
+        """Have it told over HTTP."""
+        options = {"token": BAIDU_TOKEN, "endpoint": f"{engine.url}/baidu/urls"}
+        backend = "django_sitemaps_plus.notifications.Baidu"
+        tell(baidu={"BACKEND": backend, "OPTIONS": options})
+
+    def test_what_it_has_taken_is_not_sent_again(self, engine):
+        """Each counts towards the quota of the day."""
+        good, bad = urls(64), f"https://example.com/{MARKER}/"
+        want(*good[:40], bad, *good[40:])
+        report = tell_engines()
+        assert (report.sent, report.rejected, report.requests) == (64, 1, 1)
+        assert engine.accepted() == dict.fromkeys(good, 1)
+        assert Delivery.objects.dead().get().target == bad
+        assert tell_engines().requests == 0
+
+
+class TestProcesses:
+    def test_a_change_meanwhile_is_told(self, tell):
+        """Of what was accepted and of what was bad, which may be right since."""
+        tell(acting=ActingEngine)
+
+        def change_and_reject():
+            want(GOOD, BAD)
+            reject()
+
+        ActingEngine.act = change_and_reject
+        want(GOOD, BAD)
+        report = tell_engines()
+        assert (report.sent, report.rejected) == (3, 1)
+        assert sorted(ActingEngine.told()) == [GOOD, GOOD, BAD, BAD]
+        assert not Delivery.objects.dead().exists()
+
+    def test_a_sleeper_notes_nothing(self, tell):
+        """Another has claimed both meanwhile, and did not get to tell them."""
+        tell(acting=ActingEngine)
+
+        def overtaken():
+            age_lease()
+            with ActingEngine.failing(RetryLater("down")):
+                tell_engines()
+            reject()
+
+        ActingEngine.act = overtaken
+        want(GOOD, BAD)
+        tell_engines()
+        assert Delivery.objects.waiting().count() == 2
+
+
+class TestNames:
+    @pytest.mark.parametrize(
+        "name",
+        [
+            lambda bad, batch: [],
+            lambda bad, batch: ["https://example.com/another/"],
+            lambda bad, batch: [*bad, "https://example.com/another/"],
+            lambda bad, batch: bad[0],
+            lambda bad, batch: batch.targets,
+        ],
+        ids=["none", "another", "one too many", "characters", "all"],
+    )
+    def test_those_that_are_not_some_of_the_batch_count_for_nothing(self, tell, name):
+        """It is halved then, and nothing counts as told that may not be."""
+        tell(naming=NamingEngine)
+        NamingEngine.bad, NamingEngine.name = [BAD], name
+        want(*urls(8))
+        report = tell_engines()
+        assert (report.sent, report.rejected) == (7, 1)
+        assert sorted(NamingEngine.told()) == [url for url in urls(8) if url != BAD]
+        assert Delivery.objects.dead().get().target == BAD
+
+    def test_names_that_are_none_are_a_failure_of_the_engine(self, tell, clock):
+        """It may be the user's code; all is told later."""
+        tell(naming=NamingEngine)
+        NamingEngine.bad, NamingEngine.name = [BAD], lambda bad, batch: [bad]
+        want(*urls(2))
+        failures = tell_engines().failures
+        assert failures == ["naming for example.com: it raised TypeError"]
+        assert Delivery.objects.waiting().count() == 2
+
+    def test_an_engine_that_has_taken_one_is_not_parked_for_the_rest(self, tell):
+        """However many are bad: it is the URLs."""
+        tell(naming=NamingEngine)
+        NamingEngine.bad = bad = urls(recipients.MAX_REJECTIONS + 5)
+        want(*bad, *urls(1, first=100))
+        report = tell_engines()
+        assert (report.sent, report.rejected, report.requests) == (1, len(bad), 1)
+        assert Recipient.objects.get().parked == ""
+
+    def test_an_engine_that_names_all_is_parked(self, tell):
+        """Else thousands would be dead for one mistake, as in the name of the site."""
+        tell(naming=NamingEngine)
+        NamingEngine.bad = bad = urls(recipients.MAX_REJECTIONS + 5)
+        want(*bad)
+        assert "rejects all" in tell_engines().failures[-1]
+        assert Delivery.objects.dead().count() == recipients.MAX_REJECTIONS
