@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from django.conf import settings
+from django.contrib.sitemaps import GenericSitemap
 from django.core.checks import CheckMessage
 from django.db import Error
 from django.db.models import DateField, DateTimeField
@@ -17,7 +18,7 @@ from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications import Engine, SearchConsole, Takes
 from django_sitemaps_plus.notifications.configured import get_engines, make_engine
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import ModelSource
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
 from django_sitemaps_plus.sources.declarations import find_field
 
 from .messages import error, warning
@@ -104,25 +105,44 @@ def _unseen_saves() -> Iterator[CheckMessage]:
     if not _tells_urls():
         return
     for name, source in registry.items():
-        if not isinstance(source, ModelSource) or source.announce_saves:
-            continue
-        if source.lastmod is None:
-            yield warning(
-                6,
-                f"Section {name!r} has no lastmod, so engines hear of its rows when "
-                "they come, move or go, and not when their content changes.",
-                "Declare a lastmod, or announce_saves = True to tell of every save.",
-                source,
-            )
-        elif _is_day(source):
-            yield warning(
-                6,
-                f"The lastmod of section {name!r} is a day without a time, so of the "
-                "edits of a row on one day engines hear of the first alone.",
-                "Give the time too, or set announce_saves = True to tell of every "
-                "save.",
-                source,
-            )
+        if isinstance(source, SitemapSource):
+            hint = "Declare a lastmod, or use a ModelSource; of views, a ViewSource."
+            if not _has_lastmod(source):
+                yield _without_lastmod(name, source, hint)
+        elif isinstance(source, ModelSource) and not source.announce_saves:
+            yield from _unseen_of_model(name, source)
+
+
+def _unseen_of_model(name: str, source: ModelSource) -> Iterator[CheckMessage]:
+    if source.lastmod is None:
+        hint = "Declare a lastmod, or announce_saves = True to tell of every save."
+        yield _without_lastmod(name, source, hint)
+    elif _is_day(source):
+        yield warning(
+            6,
+            f"The lastmod of section {name!r} is a day without a time, so of the edits "
+            "of a row on one day engines hear of the first alone.",
+            "Give the time too, or set announce_saves = True to tell of every save.",
+            source,
+        )
+
+
+def _without_lastmod(name: str, source: Source, hint: str) -> CheckMessage:
+    return warning(
+        6,
+        f"Section {name!r} has no lastmod, so engines hear of its rows when they come, "
+        "move or go, and not when their content changes.",
+        hint,
+        source,
+    )
+
+
+def _has_lastmod(source: SitemapSource) -> bool:
+    """Return whether a contrib class gives one, as far as can be seen."""
+    found = getattr(source.given, "lastmod", None)
+    if getattr(found, "__func__", None) is GenericSitemap.lastmod:
+        return source.given.date_field is not None  # type: ignore[union-attr]
+    return found is not None or source.has_own_paging
 
 
 def _is_day(source: ModelSource) -> bool:

@@ -7,10 +7,12 @@ from importlib.util import find_spec
 from unittest import mock
 
 import pytest
+from django.contrib.sitemaps import GenericSitemap, Sitemap
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.checks import check_engines, engines
 from django_sitemaps_plus.notifications import Secret
+from tests.integration.shop import START
 from tests.servers.engine_requests import State
 from tests.servers.service_account import make_service_account
 from tests.testapp.models import Product
@@ -134,4 +136,38 @@ class TestEngines:
         declared = {"model": Product, "location": Route("product-detail", slug="slug")}
         sections.register("some", type("Some", (ModelSource,), declared | attributes))
         sections.register("views", type("Views", (ViewSource,), {"views": ["home"]}))
+        assert ids(check_engines()) == expected
+
+    @pytest.mark.parametrize(
+        ("attributes", "expected"),
+        [
+            ({}, ["W006"]),
+            ({"lastmod": None}, ["W006"]),
+            ({"lastmod": lambda self, item: item.updated_at}, []),
+            ({"lastmod": START}, []),
+            ({"get_urls": lambda self, **asked: []}, []),  # which may have any
+        ],
+    )
+    @pytest.mark.parametrize("is_class", [True, False])
+    def test_those_of_contrib_classes_are_named(
+        self, settings, sections, attributes, expected, is_class
+    ):
+        """A class or an instance, with what can be done about it there."""
+        settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"one": RECORDING}}
+        kind = type("Old", (Sitemap,), {"items": Product.objects.all, **attributes})
+        sections.register("old", kind if is_class else kind())
+        messages = check_engines()
+        assert ids(messages) == expected
+        assert all(["ModelSource" in message.hint for message in messages])
+
+    @pytest.mark.parametrize(
+        ("date_field", "expected"), [(None, ["W006"]), ("updated_at", [])]
+    )
+    def test_those_of_generic_sitemaps_are_named(
+        self, settings, sections, date_field, expected
+    ):
+        """Their lastmod gives nothing without the name of a field."""
+        settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"one": RECORDING}}
+        info = {"queryset": Product.objects.all(), "date_field": date_field}
+        sections.register("generic", GenericSitemap(info))
         assert ids(check_engines()) == expected
