@@ -141,7 +141,7 @@ class TestASiteThatIsNotBuilt:
             raise ValueError
         assert told() == []
 
-    def test_times_run_from_the_commit(self, products, tell, clock):
+    def test_times_run_from_when_a_save_was_recorded(self, products, tell, clock):
         """Not from when it was found."""
         tell(recording=RecordingEngine, NOTIFY_AFTER=100)
         products[3].save()

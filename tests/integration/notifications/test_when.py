@@ -26,22 +26,22 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 class NotingExecutor(Executor):
-    """One that notes of which commits engines are to be told."""
+    """One that notes of which changes engines are to be told, by their times."""
 
-    commits: list[Any] = []
+    changes: list[Any] = []
 
     def notify(self, at: Any) -> None:
-        """Note a commit."""
-        self.commits.append(at)
+        """Note the time of a change."""
+        self.changes.append(at)
 
 
 @pytest.fixture
-def commits(tell: Any) -> list[Any]:
+def changes(tell: Any) -> list[Any]:
     """Have engines told by an executor that notes when it was asked."""
     path = f"{NotingExecutor.__module__}.{NotingExecutor.__qualname__}"
     tell(recording=RecordingEngine, hub=HubEngine, EXECUTOR=path)
-    NotingExecutor.commits.clear()
-    return NotingExecutor.commits
+    NotingExecutor.changes.clear()
+    return NotingExecutor.changes
 
 
 @pytest.fixture
@@ -55,26 +55,28 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 class TestExecutor:
-    def test_it_is_asked_with_the_time_of_the_commit(self, publish, commits):
-        """Not with that of the build, which comes later; nor for a first build."""
+    def test_it_is_asked_with_the_time_at_which_a_save_was_recorded(
+        self, publish, changes
+    ):
+        """Which is before its commit; not with that of a build, nor for a first one."""
         products = make_products(3)
         publish(limited(10))
-        assert commits == []
+        assert changes == []
         with transaction.atomic():
             products[1].slug = "renamed"
             products[1].save()
-        at = Change.objects.get().at
+            at = Change.objects.get().at
         refresh()
-        assert commits == [at]
+        assert changes == [at]
         # The URL before and after, and the feed of the hub.
         assert list(Delivery.objects.values_list("not_before", flat=True)) == [at] * 3
 
-    def test_nobody_is_asked_where_nothing_has_changed(self, publish, commits):
+    def test_nobody_is_asked_where_nothing_has_changed(self, publish, changes):
         """Another build is no reason."""
         make_products(3)
         publish(limited(10))
         refresh()
-        assert commits == []
+        assert changes == []
 
 
 class TestCelery:
