@@ -31,6 +31,15 @@ DELIVERY_MUTANTS = (
         "test_a_teller_that_dies_leaves_it_to_the_next",
     ),
     Mutant(
+        "all that a publication changed is queued in one transaction",
+        "building/publications.py",
+        "            _tell(publication, heard)\n",
+        "            from django_sitemaps_plus.transactions import atomic\n\n"
+        "            with atomic():\n"
+        "                _tell(publication, heard)\n",
+        f"{_NOTIFICATIONS}/test_small_transactions.py::test_what_a_publication_changed",
+    ),
+    Mutant(
         "a delivery is acknowledged without its token",
         _ROWS,
         "        part.filter(token=rows[0].token).update(**fields)\n",

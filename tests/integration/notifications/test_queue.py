@@ -189,8 +189,8 @@ class TestWho:
         assert sorted(recording.told()) == [f"{long}1", f"{long}2"]
 
 
-def test_many_urls_are_kept_in_small_transactions(recording, monkeypatch):
-    """None waits long for another."""
+def test_many_urls_are_kept_in_parts(recording, monkeypatch):
+    """Of as many rows as one transaction may have."""
     sizes = []
     want = queue.want
 

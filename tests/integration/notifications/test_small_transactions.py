@@ -1,0 +1,74 @@
+"""However much is to be told, it is queued in small transactions, each by itself."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import DatabaseError
+from django.utils import timezone
+
+from django_sitemaps_plus.building import publications
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.models import Delivery, Publication, Section
+from django_sitemaps_plus.notifications import queue
+from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking import saves
+from tests.integration.shop import limited, make_products
+
+from .wanted import urls
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def second_fails(monkeypatch):
+    """Have the database fail with the second part that is queued, and once."""
+    calls, want = [], queue.want
+
+    def failing(*args):
+        calls.append(args)
+        if len(calls) == 2:
+            raise DatabaseError("disk full")
+        want(*args)
+
+    monkeypatch.setattr(queue, "want", failing)
+
+
+def test_what_a_publication_changed(recording, publish, second_fails, monkeypatch):
+    """What was queued before a failure stays, and all of it is heard once more."""
+    monkeypatch.setattr(publications, "BATCH_URLS", 2)
+    products = make_products(3)
+    publish(limited(10))
+    for product in products:
+        product.slug = f"renamed-{product.pk}"
+        product.save()
+    with pytest.raises(BuildError, match="disk full"):
+        refresh()
+    assert Delivery.objects.count() == 2
+    assert Publication.objects.count() == 1
+    Publication.objects.update(claimed_at=None)
+    assert tell_engines().sent == 6
+    assert not Publication.objects.exists()
+
+
+def test_urls_that_are_chosen(recording, second_fails, monkeypatch):
+    """As a command does it for a whole site."""
+    monkeypatch.setattr(queue, "BATCH_ROWS", 2)
+    with pytest.raises(DatabaseError, match="disk full"):
+        queue.want_urls(get_site(), urls(5))
+    assert Delivery.objects.count() == 2
+
+
+def test_each_has_a_thousand_rows_at_most(recording, sections):
+    """So that none keeps a database waiting: of URLs, and of keys that were saved."""
+    made = make_products(2_100)
+    sections.register("products", limited(10))
+    section = Section.objects.create(site="default", name="products")
+    space, now = registry.get("products").key_space(), timezone.now()
+    keys = [product.pk for product in made]
+    saves.note_saves(section, space, keys[:500], [(keys[500], keys[-1])], now)
+    noted = Publication.objects.order_by("pk").values_list("keys", flat=True)
+    assert [len(part) for part in noted] == [1_000, 1_000, 100]
+    assert publications.BATCH_URLS == queue.BATCH_ROWS == 1_000
