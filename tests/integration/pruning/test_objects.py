@@ -91,6 +91,21 @@ class TestObjects:
         run()
         assert objects() == pointed()
 
+    def test_one_between_two_flips_stays(self, products):
+        """No page points to it any more, and a publication has it on its new side."""
+        before = page_row("products", 1)
+        rename("a")
+        build()
+        between = page_row("products", 1)
+        rename("b")
+        build()
+        assert between.object not in pointed()
+        Publication.objects.create(section=before.section, old=[], new=[between.object])
+        for _ in range(2):
+            run()
+            pass_days()
+        assert objects() == {*pointed(), between.object}
+
     def test_those_of_a_plan_to_come_stay(self, products):
         """Its pages are rows, though nobody is served them yet."""
         Page.objects.filter(number=3, section__name="products").update(
