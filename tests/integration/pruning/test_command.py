@@ -123,6 +123,7 @@ class TestCommand:
                 {"engine": "known", "sent": 1, "not_before": now},
                 {"engine": "known", "sent": 0, "not_before": old},
                 {"engine": "known", "sent": 1, "not_before": old, "is_feed": True},
+                {"engine": "known", "sent": 0, "not_before": old, "dead_since": old},
                 {"engine": "lost", "sent": 0, "changed_at": old},
                 {"engine": "lost", "sent": 0, "changed_at": now},
             ]
@@ -154,6 +155,14 @@ class TestCommand:
         done = json.loads(self.call("--json"))
         assert done.pop("waiting") == said.pop("waiting") + 4
         assert done == said
+
+    def test_what_was_rejected_stays(self, everything):
+        """However old it is, until somebody has seen it; so does what waits."""
+        dead = Delivery.objects.dead().get()
+        Delivery.objects.update(changed_at=timezone.now() - DAYS)
+        assert json.loads(self.call("--json"))["deliveries"] == 3
+        assert Delivery.objects.dead().get() == dead
+        assert Delivery.objects.waiting().filter(engine="known").exists()
 
     def test_it_says_what_has_gone(self, everything):
         """A line each; nothing with verbosity 0."""
