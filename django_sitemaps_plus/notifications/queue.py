@@ -129,7 +129,8 @@ def want(
     not_before = at + timedelta(seconds=get_settings().notify_after)
     hashed = {hash_target(target): target for target in targets}
     rows = _rows(site, engine, hashed)
-    answered = rows.filter(state__in=(Delivery.State.TOLD, Delivery.State.DEAD))
+    # Asked for by what it is not, or SQLite looks through all that was ever told.
+    answered = rows.exclude(state=Delivery.State.WAITING)
     later = Greatest("not_before", Value(not_before, models.DateTimeField()))
     with atomic():
         answered.update(changed_at=at, not_before=later)

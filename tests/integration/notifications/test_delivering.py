@@ -416,6 +416,19 @@ class TestAQueueOfMillions:
             assert "INDEX sitemaps_plus_waiting" in plan
             assert "TEMP B-TREE" not in plan
 
+    @pytest.mark.skipif(connection.vendor != "sqlite", reason="words of SQLite's plans")
+    def test_targets_are_looked_up_by_their_hashes(self, recording):
+        """Neither other rows of the engine are read nor the text of a long URL."""
+        want(*urls(3))
+        with CaptureQueriesContext(connection) as queries:
+            want(*urls(5))
+        asked = [query["sql"] for query in queries if " WHERE " in query["sql"]]
+        assert [sql.split()[0] for sql in asked] == ["UPDATE", "UPDATE", "SELECT"]
+        for sql in asked:
+            plan = str(fetch_all(f"EXPLAIN QUERY PLAN {sql}"))
+            assert "SEARCH" in plan
+            assert "site=? AND engine=? AND target_hash=?" in plan
+
     def test_a_look_at_it_takes_as_many_queries_as_it_has_hosts(self, tell):
         """However much waits of each."""
         tell(recording=RecordingEngine, NOTIFY_AFTER=600)
