@@ -102,6 +102,8 @@ class Command(BaseCommand):
         elif verbosity:
             self._show(report, engines, chosen, is_dry_run=asked["dry_run"])
         problems = [*report.failures, *_problems(engines, asked["engine"])]
+        if chosen and not report.requests:
+            problems += _told_by_others(asked["engine"])
         if problems and not asked["dry_run"]:
             raise CommandError("\n".join(dict.fromkeys(problems)))
 
@@ -180,6 +182,13 @@ def _problems(engines: list[EngineStatus], names: list[str]) -> Iterator[str]:
         for host, error in engine.failing.items():
             if engine.waiting:
                 yield f"{engine.engine} for {host}: {error} It is tried again by itself"
+
+
+def _told_by_others(names: list[str]) -> Iterator[str]:
+    """Yield which engines were told nothing, since another process is at it."""
+    for engine in telling.chosen(names):
+        if telling.is_told_by_another(get_site(), engine):
+            yield f"another process is telling {engine.name}; run again"
 
 
 _WHY_NOT = (

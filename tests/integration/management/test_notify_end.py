@@ -6,6 +6,7 @@ import re
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
@@ -64,8 +65,9 @@ class TestEnd:
         ):
             run(URL)
         assert FeedEngine.told() == ["https://example.com/sitemap.xml"]
-        with pytest.raises(CommandError, match="it is down"):
+        with pytest.raises(CommandError, match="it is down") as caught:
             run(URL)  # in its pause nobody asks it, and nothing is told
+        assert "another process" not in str(caught.value)
         assert Delivery.objects.waiting().count() == 1
 
     def test_a_parked_engine_ends_it_with_an_error(self):
@@ -78,6 +80,22 @@ class TestEnd:
         with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
             run(URL)
         run(URL, "--engine=two")
+
+    def test_an_engine_that_another_tells_ends_it_with_an_error(self):
+        """Nobody knows what becomes of that; once it is free, it is told."""
+        Recipient.objects.filter(engine="one").delete()
+        now, by_other = timezone.now(), {"site": "default", "token": "other"}
+        other = Recipient.objects.create(
+            engine="one", host="example.com", claimed_at=now, not_before=now, **by_other
+        )
+        run()  # which was asked for nothing
+        run(URL, "--engine=two")
+        with pytest.raises(CommandError, match="is telling one; run again"):
+            run(URL, "--engine=one")
+        assert told() == []
+        other.delete()
+        run(URL)
+        assert told() == [URL]
 
     def test_a_rejected_url_ends_it_with_an_error(self):
         """And does so until somebody acts."""
