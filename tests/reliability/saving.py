@@ -7,12 +7,13 @@ a disk that others keep busy makes a thousand commits some seconds slower.
 
 from __future__ import annotations
 
+import atexit
 import json
 import sys
 import time
 import unittest
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -23,7 +24,44 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, TestCase, override_settings
 from django.urls import path
 
+from django_sitemaps_plus.building import cached
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.executors.base import get_executor
 from tests import celery_app  # noqa: F401 - whose messages ours are
+
+#: Seconds that no save may take because of us.
+MAX_SAVE = 0.3
+
+#: How often saves are tried that take longer.
+TRIES = 3
+
+
+def quickest(save: Callable[[], float]) -> float:
+    """Return the least seconds of a few tries; the first that is quick enough ends it.
+
+    A moment for which the machine is busy does not come three times. What we do to a
+    save does, where each try meets us as the first: see :func:`forget_failures`.
+    """
+    least = save()
+    for _ in range(TRIES - 1):
+        if least <= MAX_SAVE:
+            break
+        least = min(least, save())
+    return least
+
+
+def forget_failures() -> None:
+    """Let cache and broker be asked again, as in a new process, whichever have failed.
+
+    Only the first save after a failure could ever wait for them: then nobody asks them
+    for some seconds.
+    """
+    cached._paused_until.clear()
+    with suppress(ConfigurationError):
+        before = vars(get_executor()).pop("wakeups", None)
+        if before is not None:
+            before.wait(0)
+            atexit.unregister(before.wait)  # a process has but one to wait for
 
 
 def in_autocommit(work: Callable[[], None]) -> None:
@@ -103,6 +141,7 @@ def save(context: str, count: int) -> dict[str, object]:
     """Save a product so often; return what it took."""
     from tests.testapp.models import Product
 
+    forget_failures()
     product = Product.objects.order_by("pk")[0]
     slowest, raised, clock = 0.0, [], OwnClock()
     with clock.stopped_by(connections["default"]):
