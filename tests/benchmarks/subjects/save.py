@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
+import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
+from statistics import quantiles
 
 from django.db import connection, transaction
 
@@ -16,6 +20,7 @@ from tests.benchmarks.sources import DeclaredSource
 from tests.testapp.models import Product
 
 _SAVES = 200
+_SINGLE_SAVES = 1_000
 _TABLE = Change._meta.db_table
 _INSERT = f"INSERT INTO {_TABLE} (section, kind, low, high) VALUES (%s, %s, %s, %s)"  # noqa: S608
 
@@ -31,6 +36,8 @@ def setting(rows: int) -> Iterator[list[Subject]]:
         yield [
             _subject("inside atomic()", transaction.atomic, transaction.atomic),
             _subject("in autocommit", nullcontext, nullcontext),
+            _single("median", 50, plus=0.001),
+            _single("99th of a hundred", 99, plus=0.005),
         ]
         Change.objects.all().delete()
         unbuild()
@@ -61,14 +68,45 @@ def _saves(
 ) -> Contender:
     products = list(Product.objects.filter(pk__lte=_SAVES))
 
-    def before() -> None:
-        wire()
-        Change.objects.all().delete()
-
     def save() -> None:
         with outer():
             for product in products:
                 product.save()
                 after(product)
 
-    return timed(name, save, before=before)
+    return timed(name, save, before=partial(_prepare, wire))
+
+
+def _prepare(wire: Callable[[], None]) -> None:
+    wire()
+    Change.objects.all().delete()
+
+
+def _single(which: str, percent: int, plus: float) -> Subject:
+    """Compare how long a user waits for one save, as the promise has it."""
+    return Subject(
+        title=f"one save in autocommit, the {which} (of {_SINGLE_SAVES:,})",
+        contenders=[
+            _single_saves("not registered", receivers.disconnect, percent),
+            _single_saves("registered", receivers.connect, percent),
+        ],
+        targets=[Target(name="registered", beside="not registered", plus=plus)],
+    )
+
+
+def _single_saves(name: str, wire: Callable[[], None], percent: int) -> Contender:
+    products = list(Product.objects.filter(pk__lte=_SINGLE_SAVES))
+
+    def measure() -> float:
+        _prepare(wire)
+        gc.collect()
+        seconds = [_seconds(product.save) for product in products]
+        return quantiles(seconds, n=100)[percent - 1]
+
+    return Contender(name=name, measure=measure)
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    action()
+    return time.perf_counter() - began
