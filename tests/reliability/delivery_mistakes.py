@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from .mistakes import TESTS, Mutant
 
-_FIRE = f"{TESTS}/test_deliveries.py::test_killed_while_telling[1]"
 _NOTIFICATIONS = "tests/integration/notifications"
 _DELIVERING = f"{_NOTIFICATIONS}/test_delivering.py"
 _TWO = f"{_NOTIFICATIONS}/test_two_at_once.py"
@@ -19,7 +18,7 @@ DELIVERY_MUTANTS = (
         _ROWS,
         'token=token, sending=F("wanted"))',
         'token=token, sending=F("wanted"), sent=F("wanted"))',
-        _FIRE,
+        f"{_TWO}::test_killed_between_request_and_note_tells_again",
     ),
     Mutant(
         "a publication goes before it is heard",
