@@ -7,9 +7,11 @@ import random
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -179,14 +181,19 @@ class Fate:
     """What befalls servers, one of them at a time.
 
     Attributes:
-        blows: what is done to a server, and how to mend that.
-        met: how many were dealt.
+        blows: by name, what is done to a server, and how to mend that.
+        met: how many of each name were dealt.
     """
 
     chance: random.Random
-    blows: list[tuple[Callable[[], object], Callable[[], object]]]
-    met: int = 0
+    blows: dict[str, tuple[Callable[[], object], Callable[[], object]]]
+    met: Counter[str] = field(default_factory=Counter)
     _mend: Callable[[], object] | None = None
+
+    def __post_init__(self) -> None:
+        """Choose an order; in turn, so that a run of some seconds has every kind."""
+        names = self.chance.sample(sorted(self.blows), len(self.blows))
+        self._names: Iterator[str] = cycle(names)
 
     def strike(self) -> None:
         """Deal a blow now and then, and mend it a while later."""
@@ -194,9 +201,14 @@ class Fate:
             if self.chance.random() < 0.3:
                 self.mend()
         elif self.chance.random() < 0.15:
-            blow, self._mend = self.chance.choice(self.blows)
+            name = next(self._names)
+            blow, self._mend = self.blows[name]
             blow()
-            self.met += 1
+            self.met[name] += 1
+
+    def is_complete(self) -> bool:
+        """Return whether each kind of blow was dealt."""
+        return set(self.met) == set(self.blows)
 
     def mend(self) -> None:
         """Have all servers run."""
