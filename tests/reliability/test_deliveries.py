@@ -15,8 +15,10 @@ from django.db import connection
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import IndexNow
+from tests.integration.notifications.tellers import KEY
 from tests.servers.engine import EngineProgram, count_accepted, start_engine_program
 from tests.servers.fixtures import celery_on
+from tests.servers.key_site import KeySite, start_key_site
 from tests.servers.programs import wait_until
 from tests.servers.valkey import Valkey
 from tests.servers.workers import Broker
@@ -61,12 +63,23 @@ def seconds() -> int:
 
 
 @pytest.fixture
-def engine(tmp_path: Any, settings: Any, monkeypatch: Any) -> Iterator[EngineProgram]:
-    """Run a faulty engine, which everybody is to tell."""
+def key_site(tmp_path: Any) -> Iterator[KeySite]:
+    """Serve the key file of the site."""
+    (tmp_path / "site").mkdir()
+    with start_key_site(tmp_path / "site", KEY) as site:
+        yield site
+
+
+@pytest.fixture
+def engine(
+    key_site: KeySite, tmp_path: Any, settings: Any, monkeypatch: Any
+) -> Iterator[EngineProgram]:
+    """Run a faulty engine that fetches the key file, and which everybody is to tell."""
     monkeypatch.setattr(IndexNow, "max_batch", changes() // 50)  # many requests
-    faults = [f"--fault={name}={chance}" for name, chance in FAULTS.items()]
+    words = [f"--fault={name}={chance}" for name, chance in FAULTS.items()]
+    words.append(f"--site={key_site.url}")
     (tmp_path / "engine").mkdir()
-    with start_engine_program(tmp_path / "engine", *faults) as program:
+    with start_engine_program(tmp_path / "engine", *words) as program:
         tell_soon(settings, program.url)
         yield program
 
@@ -82,7 +95,9 @@ def broker(valkey: Valkey, settings: Any) -> Iterator[Valkey]:
 
 
 @pytest.mark.parametrize("number", [1, 0])
-def test_killed_while_telling(number, engine, broker, sections, tmp_path, figures):
+def test_killed_while_telling(
+    number, engine, key_site, broker, sections, tmp_path, figures
+):
     """Each URL of committed work arrives, few twice, and no other does."""
     chance = random.Random(seed := some_seed(number))
     sections.register("products", FireSource)
@@ -109,7 +124,8 @@ def test_killed_while_telling(number, engine, broker, sections, tmp_path, figure
         began = time.monotonic()
         wait_until(is_drained, "all is told")
         drained = time.monotonic() - began
-    told = count_accepted(engine.journal())
+    journal = engine.journal()
+    told = count_accepted(journal)
     meant = expected(transactions)
     lost, ghosts = meant - set(told), set(told) - meant
     sends = told.total() / len(told)
@@ -119,7 +135,8 @@ def test_killed_while_telling(number, engine, broker, sections, tmp_path, figure
         points=changes(),
         kills=kills,
         blows=dict(fate.met),
-        requests=len(engine.journal()),
+        requests=len(journal),
+        keys=key_site.count_fetched(),
         lost=len(lost),
         ghosts=len(ghosts),
         dup=round(sends, 2),
@@ -131,6 +148,9 @@ def test_killed_while_telling(number, engine, broker, sections, tmp_path, figure
     assert drained <= DRAIN_SECONDS
     assert kills >= MIN_KILLS
     assert fate.is_complete()
+    assert key_site.count_fetched() >= len(
+        [heard for heard in journal if heard.targets]
+    )
     assert not Delivery.objects.dead().exists()
     assert relays.ended == 0, (tmp_path / "log").read_text()[-2_000:]
 
