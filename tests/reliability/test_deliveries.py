@@ -45,7 +45,8 @@ FAULTS = {"503": 0.25, "hang": 0.05, "lost_ack": 0.05, "429": 0.02}
 #: Times that each URL is sent, in the mean, at most.
 MAX_SENDS = 1.5
 
-#: Seconds in which all is told once faults stop: ten times what is expected.
+#: Seconds in which all is told once faults stop: ten times what is promised, so that
+#: a busy machine fails no test. The figures say what it took.
 DRAIN_SECONDS = 30
 
 #: Workers that are killed, at least.
@@ -140,7 +141,7 @@ def test_killed_while_telling(
         lost=len(lost),
         ghosts=len(ghosts),
         dup=round(sends, 2),
-        drained=round(drained, 1),
+        drained=f"{drained:.2f}s",
     )
     assert sorted(lost)[:3] == []
     assert sorted(ghosts)[:3] == []
