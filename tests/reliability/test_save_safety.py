@@ -25,7 +25,7 @@ from tests.servers.workers import ROOT, Broker, environment
 from tests.testapp.models import Product
 
 from .save_faults import RaisingExecutor
-from .saving import MAX_SAVE, quickest
+from .saving import MAX_SAVE, TRIES, quickest
 from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -68,7 +68,7 @@ class Saver:
 
 
 @contextmanager
-def saver(broker: Broker, seconds: float = 60) -> Iterator[Saver]:
+def saver(broker: Broker, seconds: float = 60 * TRIES) -> Iterator[Saver]:
     """Run such a process for the time of a ``with`` block; it is ended if it hangs."""
     path = f"{PlainSource.__module__}.{PlainSource.__qualname__}"
     with subprocess.Popen(
