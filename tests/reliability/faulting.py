@@ -171,14 +171,19 @@ class Sweep:
         self.media = media
         self.directory = directory
         self.old = crawl(Client())
-        self.earlier = {hash_of(data) for data in public_files(media).values()}
+        self.earlier = self.shown()
         (directory / "before").mkdir()
         self.template = Template.take(directory / "before", media)
         self.between = self.built(merges=False)
+        self.earlier |= self.shown()
         self.template.restore()
         self.new = self.built(merges=True)
         self.points = self.failed = 0
         self.bad: list[str] = []
+
+    def shown(self) -> set[str]:
+        """Return the hashes of what has public names."""
+        return {hash_of(data) for data in public_files(self.media).values()}
 
     def built(self, *, merges: bool) -> dict[str, bytes]:
         """Build, and return all documents; pages are flipped before they merge."""
