@@ -20,7 +20,7 @@ from django_sitemaps_plus.exceptions import StoreError
 TEMPORARY = ".sitemaps-plus-"
 
 # Windows replaces no file that somebody reads: seconds to wait for them.
-_REPLACE_WAITS = (0.01, 0.05, 0.25, 1.0) if os.name == "nt" else ()
+_REPLACE_WAITS = (0.01, 0.05, 0.25, 1.0)
 
 # Directories to be flushed when a batch ends; None outside of one.
 _waiting: ContextVar[set[Path] | None] = ContextVar("waiting", default=None)
@@ -107,7 +107,7 @@ def flush_directory(path: Path) -> None:
 
 def replace(source: str | Path, target: Path) -> None:
     """Give a file the name of another, which is gone from then on."""
-    for wait in _REPLACE_WAITS:
+    for wait in _REPLACE_WAITS if os.name == "nt" else ():
         try:
             os.replace(source, target)
         except PermissionError:
