@@ -166,6 +166,8 @@ class PublicTree:
 
         As far as that can be mended: another user's file keeps its mode.
         """
+        if not hasattr(os, "geteuid"):
+            return False  # Windows, whose files have neither owner nor such modes
         if os.geteuid() not in (0, status.st_uid):
             return False
         is_ours = isinstance(self.storage, AtomicFileSystemStorage)

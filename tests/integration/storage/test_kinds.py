@@ -18,6 +18,7 @@ from django_sitemaps_plus.storage import AtomicFileSystemStorage, filesystem
 from tests.integration.building.overtaking import rename
 from tests.integration.builds import build
 from tests.integration.pruning.time import pass_days
+from tests.integration.public.names import wrong_names
 from tests.integration.published import files, page_row
 from tests.integration.shop import limited, make_products
 
@@ -107,6 +108,17 @@ class TestWindows:
         assert (tmp_path / "a" / "x.xml").read_bytes() == b"new"
         assert (tmp_path / "a" / "x.xml").stat().st_mode & 0o777 == 0o644
         assert opened == []
+
+    @pytest.mark.django_db(transaction=True)
+    def test_builds_without_users_and_modes(self, sections, media_root, monkeypatch):
+        """It has no user ids; whoever may read a file is no matter of its mode."""
+        monkeypatch.delattr(os, "geteuid")
+        make_products(25)
+        sections.register("products", limited(10))
+        build()
+        rename("a")
+        build()
+        assert wrong_names(media_root / "sitemaps" / "public") == []
 
 
 def refusing(count: int) -> Callable[[Any, Any], None]:
