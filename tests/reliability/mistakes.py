@@ -227,6 +227,14 @@ MUTANTS = (
         "test_a_save_while_a_refresh_is_at_work_sends_another",
     ),
     Mutant(
+        "one wake key for all sections",
+        "tasks.py",
+        '    return f"wake:{section}"\n',
+        '    return "wake"\n',
+        f"{_TASKS}/test_wake_ups.py::TestMessages::"
+        "test_each_section_has_a_message_of_its_own",
+    ),
+    Mutant(
         "messages are acknowledged before their work is done",
         "tasks.py",
         "acks_late=True, reject_on_worker_lost=True",

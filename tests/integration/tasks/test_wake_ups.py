@@ -12,7 +12,7 @@ from django_sitemaps_plus.models import Change, Page
 from tests.integration.shop import make_products
 from tests.reliability.published import published_urls
 from tests.servers.programs import wait_until
-from tests.servers.running import purge, sweeping, waiting, working
+from tests.servers.running import purge, sweeping, take, waiting, working
 from tests.servers.workers import messages_to
 from tests.testapp.models import Product
 
@@ -82,6 +82,18 @@ class TestMessages:
         wait_until(lambda: waiting(any_celery), "it is sent")
         told()
         assert waiting(any_celery) == 1
+
+    def test_each_section_has_a_message_of_its_own(
+        self, any_celery, published, sections
+    ):
+        """One that is asked for says nothing of the other."""
+        make_products(1)
+        sections.register("others", ProductSource)
+        published(ProductSource)
+        rename(0, "of-both")
+        told()
+        asked = sorted(message.payload[0] for message in take(any_celery))
+        assert asked == [[["others"]], [["products"]]]
 
     def test_a_save_while_a_refresh_is_at_work_sends_another(self, celery, published):
         """The one at work may have read the changes already."""
