@@ -235,6 +235,14 @@ MUTANTS = (
         "test_each_section_has_a_message_of_its_own",
     ),
     Mutant(
+        "no breaker: nobody hears that a wake-up was not sent",
+        "tasks.py",
+        "        forget(key)\n        raise\n",
+        "        forget(key)\n",
+        f"{_TASKS}/test_wake_ups.py::TestMessages::"
+        "test_a_broker_that_fails_is_left_alone_for_a_while",
+    ),
+    Mutant(
         "messages are acknowledged before their work is done",
         "tasks.py",
         "acks_late=True, reject_on_worker_lost=True",

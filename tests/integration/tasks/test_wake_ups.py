@@ -11,9 +11,9 @@ from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change, Page
 from tests.integration.shop import make_products
 from tests.reliability.published import published_urls
-from tests.servers.programs import wait_until
+from tests.servers.programs import HOST, wait_until
 from tests.servers.running import purge, sweeping, take, waiting, working
-from tests.servers.workers import messages_to
+from tests.servers.workers import Broker, messages_to
 from tests.testapp.models import Product
 
 from .sources import ProductSource, WaitingSource
@@ -94,6 +94,20 @@ class TestMessages:
         told()
         asked = sorted(message.payload[0] for message in take(any_celery))
         assert asked == [[["others"]], [["products"]]]
+
+    def test_a_broker_that_fails_is_left_alone_for_a_while(
+        self, celery, published, chaos, caplog
+    ):
+        """It takes connections and never answers; the first of five saves tries it."""
+        make_products(1)
+        published(ProductSource)
+        chaos.black_hole()
+        with messages_to(Broker(f"redis://{HOST}:{chaos.port}/0")):
+            for number in range(5):
+                rename(0, f"name-{number}")
+                told()
+        assert chaos.accepted == 1
+        assert caplog.text.count("Nobody was told to build") == 1
 
     def test_a_save_while_a_refresh_is_at_work_sends_another(self, celery, published):
         """The one at work may have read the changes already."""
