@@ -119,7 +119,7 @@ def test_killed_while_building(
     assert bad[:3] == []
     assert lost[:3] == []
     assert kills == KILLS
-    assert during >= 1
+    assert during >= KILLS // 2
 
 
 def begun() -> bool:
