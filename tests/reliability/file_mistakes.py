@@ -55,6 +55,17 @@ FILE_MUTANTS = (
         _CRASHES,
     ),
     Mutant(
+        "the public directory is not flushed after the index has its name",
+        "storage/public.py",
+        "            _unflushed.add(self.root)\n"
+        "            if not is_known:\n"
+        "                self.flush()\n",
+        "            if not is_known:\n"
+        "                _unflushed.add(self.root)\n"
+        "                self.flush()\n",
+        f"{_CRASHES}::test_power_cut_at_any_step[gzip-edits_and_a_split-options2]",
+    ),
+    Mutant(
         "the public name of an empty page goes before the index",
         "building/public.py",
         "        if hides or pointer.section == INDEX:\n",

@@ -133,6 +133,17 @@ def wrong_after(cut: Cut, *, was_public: bool) -> Iterator[str]:
             yield "the public index is missing"
 
 
+def not_new(cut: Cut, media: Path) -> Iterator[str]:
+    """Yield the public names that a power cut may still undo, in words."""
+    top = "sitemaps/public/sitemap"
+    new = {name: data for name, data in on_disk(media).items() if name.startswith(top)}
+    for disk in cut.states():
+        shown = {name: data for name, data in disk.items() if name.startswith(top)}
+        for name in shown.keys() | new.keys():
+            if shown.get(name) != new.get(name):
+                yield f"{name} is not what was published"
+
+
 def recorded(prepare: Callable[[], None], options: Options, media: Path) -> Recorder:
     """Publish; return what was done, which must explain all that is on the disk."""
     prepare()
@@ -186,6 +197,8 @@ def test_power_cut_at_any_step(
         for it in wrong_after(cut, was_public=was_public or is_last):
             states += not it
             bad += [f"step {points}: {it}"] if it else []
+        if is_last:
+            bad += [f"at the end: {it}" for it in not_new(cut, media_root)]
         if len(bad) >= ENOUGH:
             break
     figures(
