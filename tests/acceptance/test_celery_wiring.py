@@ -30,6 +30,7 @@ print(json.dumps({
     "imported": "celery" in sys.modules,
     "executor": settings.SITEMAPS_PLUS.get("EXECUTOR"),
     "broker": settings.CELERY_BROKER_URL,
+    "cache": settings.CACHES["default"],
     "tasks": sorted(entry["task"] for entry in settings.CELERY_BEAT_SCHEDULE.values()),
 }))
 """
@@ -50,10 +51,9 @@ for line in sys.stdin:
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """Return ours without a broker, and what is given."""
-    ours = {
-        k: v for k, v in os.environ.items() if not k.startswith(("CELERY", "REDIS"))
-    }
+    """Return ours without a broker and a cache, and what is given."""
+    others = ("CACHE", "CELERY", "REDIS")
+    ours = {k: v for k, v in os.environ.items() if not k.startswith(others)}
     return {**ours, "DJANGO_SETTINGS_MODULE": SETTINGS, **variables}
 
 
@@ -124,6 +124,15 @@ class TestSettings:
         assert found["imported"] is True
         assert found["executor"] == "django_sitemaps_plus.tasks.CeleryExecutor"
         assert found["broker"] == "redis://127.0.0.1:7/3"
+
+    def test_a_cache_in_the_environment_is_used(self):
+        """With time limits, so that one which does not answer hangs no request."""
+        url = "redis://127.0.0.1:7/5"
+        assert look(CACHE_URL=url)["cache"] == {
+            "BACKEND": "django.core.cache.backends.redis.RedisCache",
+            "LOCATION": url,
+            "OPTIONS": {"socket_connect_timeout": 0.25, "socket_timeout": 0.25},
+        }
 
     def test_beat_sends_what_keeps_sitemaps_right(self):
         """Look for changes, compare, tidy up, tell engines."""
