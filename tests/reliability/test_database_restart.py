@@ -136,7 +136,7 @@ def test_a_database_that_crashes(
     """What was committed is published, no page is ever bad, and nobody needs help."""
     chance = random.Random(seed := some_seed(0))
     saver, crawler, began = Saver(seed), Crawler(url, database), time.monotonic()
-    bad = []
+    bad, resumed = [], []
     with repeating(crawler.turn):
         with repeating(saver.turn):
             for number in range(CRASHES):
@@ -146,7 +146,9 @@ def test_a_database_that_crashes(
                     wait_for_more(builders.failed, "each builder has failed")
                     wait_for_more(lambda: (saver.failed,), "a save has failed")
                 database.start()
+                returned = time.monotonic()
                 wait_for_more(builders.done, "each builder has succeeded again")
+                resumed.append(round(time.monotonic() - returned, 1))
                 wait_for_more(lambda: (saver.committed,), "a save has succeeded again")
         wait_until(lambda: not unfinished(), "all that has changed is built")
         wait_for_more(lambda: (crawler.whole,), "it was read once more")
@@ -161,6 +163,7 @@ def test_a_database_that_crashes(
         lost=len(lost),
         bad=len(bad),
         seconds=round(time.monotonic() - began),
+        seconds_until_all_build_again=resumed,
         saves=saver.committed,
         saves_failed=saver.failed,
         refreshes_failed=sum(builders.failed()),

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 import pytest
 
@@ -26,8 +27,11 @@ from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename, some_seed, ta
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: Seconds after the return until what was changed meanwhile is published: ten times
-#: lease and sweep, which busy machines and starting workers come on top of.
+#: Seconds after the return until what was changed meanwhile is published.
+PROMISED_SECONDS = 5.0
+
+#: Seconds after which it hangs: ten times lease and sweep, which busy machines and
+#: starting workers come on top of.
 MAX_SECONDS = 30.0
 
 KILLS = 6
@@ -36,6 +40,26 @@ FLAPS = 5
 #: Seconds that it is down, or frozen.
 DOWN_SECONDS = (0.05, 4.0) if IS_SOAK else (0.05, 0.5)
 FROZEN_SECONDS = 12.0 if IS_SOAK else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One return of what was lost.
+
+    Attributes:
+        seconds: from it until all that was changed meanwhile was published.
+        was_restarted: whether a worker was started again meanwhile, which takes longer
+            than work.
+    """
+
+    seconds: float
+    was_restarted: bool = False
+
+    @property
+    def limit(self) -> float:
+        """Seconds that it may take; runs without SOAK may share their machine."""
+        is_strict = IS_SOAK and not self.was_restarted
+        return PROMISED_SECONDS if is_strict else MAX_SECONDS
 
 
 class Shop:
@@ -56,11 +80,11 @@ class Shop:
         self.number += 1
         rename([0], f"change-{self.number}")
 
-    def published_after(self) -> float:
-        """Wait until the last change is published; return the seconds."""
-        began = time.monotonic()
+    def wait(self) -> Round:
+        """Wait until the last change is published."""
+        began, restarts = time.monotonic(), self.restarts
         wait_until(self._is_published, "the change is published")
-        return time.monotonic() - began
+        return Round(time.monotonic() - began, self.restarts > restarts)
 
     def _is_published(self) -> bool:
         if not self.worker.is_running():
@@ -82,7 +106,7 @@ def shop(sections, valkey, settings) -> Iterator[Shop]:
         stack.enter_context(sweeping(broker))
         shop = Shop(worker)
         shop.change()
-        shop.published_after()
+        shop.wait()
         yield shop
         if not valkey.is_running():
             valkey.start()
@@ -91,15 +115,14 @@ def shop(sections, valkey, settings) -> Iterator[Shop]:
 def test_a_broker_that_is_killed(shop: Shop, valkey: Valkey, figures):
     """It comes back empty, and what was changed meanwhile is published."""
     chance = random.Random(seed := some_seed(0))
-    seconds = []
+    rounds = []
     for _ in range(KILLS):
         valkey.kill()
         shop.change()
         time.sleep(chance.uniform(*DOWN_SECONDS))
         valkey.start()
-        seconds.append(shop.published_after())
-    restarts = shop.restarts
-    _tell(figures, "broker killed", seconds, seed=seed, kills=KILLS, restarts=restarts)
+        rounds.append(shop.wait())
+    _tell(figures, "broker killed", rounds, seed=seed, kills=KILLS)
 
 
 def test_a_broker_that_flaps(shop: Shop, valkey: Valkey, figures):
@@ -108,8 +131,7 @@ def test_a_broker_that_flaps(shop: Shop, valkey: Valkey, figures):
         valkey.kill()
         shop.change()
         valkey.start()
-    seconds = [shop.published_after()]
-    _tell(figures, "broker flaps", seconds, kills=FLAPS, restarts=shop.restarts)
+    _tell(figures, "broker flaps", [shop.wait()], kills=FLAPS)
 
 
 def test_a_broker_that_is_frozen(shop: Shop, valkey: Valkey, figures):
@@ -119,7 +141,7 @@ def test_a_broker_that_is_frozen(shop: Shop, valkey: Valkey, figures):
     shop.change()
     time.sleep(FROZEN_SECONDS / 2)
     valkey.thaw()
-    _tell(figures, "broker frozen", [shop.published_after()], kills=0)
+    _tell(figures, "broker frozen", [shop.wait()], kills=0)
 
 
 class SlowSource(PlainSource):
@@ -136,7 +158,7 @@ def test_all_workers_are_killed(celery, sections, figures):
     add_quietly(range(0, 200 * STEP, STEP))
     sections.register("products", PlainSource)
     refresh()
-    seconds, kills, claimed = [], 0, 0
+    rounds, kills, claimed = [], 0, 0
     with working(celery, SlowSource, 2) as workers, sweeping(celery):
         for number in range(10 if IS_SOAK else 2):
             rename(Product.objects.values_list("pk", flat=True), f"change-{number}")
@@ -145,25 +167,35 @@ def test_all_workers_are_killed(celery, sections, figures):
                 worker.kill()
                 kills += 1
             claimed += Page.objects.exclude(token="").count()
-            began = time.monotonic()
             for worker in workers:
                 worker.start()
+            began = time.monotonic()
             wait_until(lambda: published_urls() == table(), "all is published")
-            seconds.append(time.monotonic() - began)
-    _tell(figures, "workers killed", seconds, kills=kills)
+            rounds.append(Round(time.monotonic() - began))
+    _tell(figures, "workers killed", rounds, kills=kills)
     assert claimed
 
 
-def _tell(figures, what, seconds, *, seed="none", kills, restarts=0):
+def _tell(
+    figures: Callable[..., None],
+    what: str,
+    rounds: list[Round],
+    *,
+    kills: int,
+    seed: object = "none",
+) -> None:
+    """Print what was measured, and fail where it took too long."""
+    late = [found for found in rounds if found.seconds > found.limit]
     figures(
         f"recovery, {what}",
         seed=seed,
-        points=len(seconds),
+        points=len(rounds),
         kills=kills,
         lost=0,
-        bad=sum(took > MAX_SECONDS for took in seconds),
-        seconds=[round(took, 1) for took in seconds],
+        bad=len(late),
+        measured="from its return until all is published",
+        seconds=[round(found.seconds, 1) for found in rounds],
         sweep=SWEEP_SECONDS,
-        restarts=restarts,
+        restarts=sum(found.was_restarted for found in rounds),
     )
-    assert max(seconds) <= MAX_SECONDS
+    assert late == []
