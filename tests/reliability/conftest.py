@@ -9,6 +9,9 @@ import pytest
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import temporary_registry
 
+#: What xdist carries the figures of a test under.
+_FIGURES = "figures"
+
 
 @pytest.fixture
 def sections() -> Iterator[SourceRegistry]:
@@ -18,12 +21,26 @@ def sections() -> Iterator[SourceRegistry]:
 
 
 @pytest.fixture
-def figures(capsys: pytest.CaptureFixture[str]) -> Callable[..., None]:
-    """Return what prints the figures of a test, whether it passes or not."""
+def figures(record_property: Callable[[str, object], None]) -> Callable[..., None]:
+    """Return what notes the figures of a test, whether it passes or not."""
 
     def figures(test: str, **values: object) -> None:
         words = " ".join(f"{name}={value}" for name, value in values.items())
-        with capsys.disabled():
-            print(f"\n  {test}: {words}")
+        record_property(_FIGURES, f"{test}: {words}")
 
     return figures
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Show the figures in the end: workers of xdist print nothing themselves."""
+    lines = [
+        str(value)
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", "") == "call"
+        for name, value in report.user_properties
+        if name == _FIGURES
+    ]
+    if lines:
+        terminalreporter.section("figures")
+        terminalreporter.write("\n".join([*sorted(lines), ""]))
