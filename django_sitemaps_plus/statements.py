@@ -17,7 +17,7 @@ from django.db.models import Expression, QuerySet
 from django.db.models.query import ModelIterable
 from django.db.models.sql import UpdateQuery
 
-from .transactions import own_alias
+from .models import own_alias
 
 #: Compiled statements that are kept: a few for each section.
 MAX_KEPT = 1_000

@@ -12,12 +12,12 @@ from django.db import (
     InterfaceError,
     OperationalError,
     connections,
-    router,
     transaction,
 )
 from django.db.models import F
 
-from .models import Page, PageQuerySet, Section
+from .models import Page, PageQuerySet, Section, own_alias
+from .statements import Rows, fetch, update
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -31,11 +31,6 @@ _LOST = {"40P01", "40001", 1213, 1205, 1020}
 
 # MySQL's codes of an unknown column and an unknown function.
 _UNKNOWN = {1054, 1305}
-
-
-def own_alias() -> str:
-    """Return the alias of the database of our rows; changes may lie elsewhere too."""
-    return router.db_for_write(Page)
 
 
 def atomic() -> transaction.Atomic:
@@ -52,13 +47,23 @@ def lock(sections: Iterable[int]) -> None:
     Whoever changes several pages at once does so first, so that no two wait for each
     other's pages.
     """
-    rows = Section.objects.filter(pk__in=set(sections))
+    keys = sorted(set(sections))
     if connections[own_alias()].features.has_select_for_update:
-        list(rows.order_by("pk").select_for_update().values_list("pk"))
+        fetch(_locked, sections=keys)
     else:
         # SQLite refuses at once who reads first and then finds another at work, but
         # lets who begins with a write wait.
-        rows.update(plan_version=F("plan_version"))
+        update(_touched, sections=keys)
+
+
+def _locked(sections: Any) -> Rows:
+    rows = Section.objects.filter(pk__in=sections).order_by("pk")
+    return rows.select_for_update().values_list("pk")
+
+
+def _touched(sections: Any) -> tuple[Rows, dict[str, Any]]:
+    rows = Section.objects.filter(pk__in=sections)
+    return rows, {"plan_version": F("plan_version")}
 
 
 def has_lost(error: OperationalError) -> bool:

@@ -23,6 +23,7 @@ from django_sitemaps_plus.models import (
     Recipient,
     Section,
     State,
+    own_alias,
 )
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import delete_object
@@ -33,7 +34,7 @@ from django_sitemaps_plus.storage.listing import (
     remove_temporary_files,
 )
 from django_sitemaps_plus.storage.public import public_tree
-from django_sitemaps_plus.transactions import atomic, lock, own_alias
+from django_sitemaps_plus.transactions import atomic, lock
 
 from .index import MISSING_GRACE
 from .public import page_name

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -13,11 +14,11 @@ from django.db.models import F, QuerySet
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import LostObjectError
-from django_sitemaps_plus.models import INDEX, Page, State
+from django_sitemaps_plus.models import INDEX, Page, State, own_alias
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 from django_sitemaps_plus.storage.public import PublicTree, Shown, public_tree
-from django_sitemaps_plus.transactions import own_alias, update_pages
+from django_sitemaps_plus.transactions import update_pages
 
 from .cached import first_to
 
@@ -57,14 +58,24 @@ def page_name(section: str, number: int) -> str:
     return f"sitemaps-{number}" if number else "sitemap"
 
 
-def show_when_committed(pages: Iterable[Page], *, lists_fewer: bool = True) -> None:
+def show_when_committed(
+    pages: Iterable[Page],
+    known: Mapping[int, Pointer] = MappingProxyType({}),
+    *,
+    lists_fewer: bool = True,
+) -> None:
     """Let :func:`show` follow the flip that the present transaction makes."""
     keys = [page.pk for page in pages]
-    shown = partial(show, keys, lists_fewer=lists_fewer)
+    shown = partial(show, keys, known, lists_fewer=lists_fewer)
     transaction.on_commit(shown, using=own_alias())
 
 
-def show(pages: Collection[int], *, lists_fewer: bool = True) -> None:
+def show(
+    pages: Collection[int],
+    known: Mapping[int, Pointer] = MappingProxyType({}),
+    *,
+    lists_fewer: bool = True,
+) -> None:
     """Let the public names of pages show what their rows point to.
 
     An index that has no name yet, as in a new tree, gets it from :func:`repair`, when
@@ -73,6 +84,7 @@ def show(pages: Collection[int], *, lists_fewer: bool = True) -> None:
 
     Args:
         pages: primary keys; their flips are committed.
+        known: what has just become of those whose rows need not be read for it.
         lists_fewer: whether an index among them may have let pages go. Who finds that
             out reads all pages; where as many came, the next look finds it.
 
@@ -82,7 +94,7 @@ def show(pages: Collection[int], *, lists_fewer: bool = True) -> None:
     tree = public_tree()
     if tree is None or not pages:
         return
-    pointers = _pointers_of(pages)
+    pointers = _pointers_of([pk for pk in pages if pk not in known]) | dict(known)
     indexes = {pk: p for pk, p in pointers.items() if p.section == INDEX}
     new = {pk for pk, p in indexes.items() if not tree.is_of(p.name)}
     _settle(tree, {pk: p for pk, p in pointers.items() if pk not in new})
@@ -174,6 +186,11 @@ def _rows(pages: Any) -> QuerySet[Page, Any]:
     return _served().filter(pk__in=pages).values_list("pk", *_COLUMNS)
 
 
+def _rows_of_site(site: Any) -> QuerySet[Page, Any]:
+    pages = _served().filter(section__site=site).exclude(object="")
+    return pages.values_list("pk", *_COLUMNS)
+
+
 def _pointers(rows: Iterable[Any]) -> dict[int, Pointer]:
     return {pk: Pointer(*columns) for pk, *columns in rows}
 
@@ -252,9 +269,7 @@ def repair(site: Site) -> set[int]:
     if tree is None:
         return set()
     shown = tree.shown()  # before the rows, so that no name is newer than they are
-    pages = _served().filter(section__site=site.name)
-    rows = pages.exclude(object="").values_list("pk", *_COLUMNS)
-    pointers = _pointers(rows.iterator())
+    pointers = _pointers(fetch(_rows_of_site, site=site.name))
     wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, shown, p)}
     # An index gets its first name here, when all pages have theirs.
     first = [p for p in wrong.values() if p.section == INDEX and not tree.is_of(p.name)]

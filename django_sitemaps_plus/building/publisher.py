@@ -13,12 +13,11 @@ from django.utils import timezone
 from django_sitemaps_plus.core.dates import parse_w3c, w3c
 from django_sitemaps_plus.models import INDEX, Hold, Page, Publication, Section, State
 from django_sitemaps_plus.statements import Rows, fetch, update
-from django_sitemaps_plus.tracking.marking import raise_wanted
 from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .guard import WAITING, eroding, hold_reason
 from .page import BuiltPage
-from .public import show_when_committed
+from .public import Pointer, show_when_committed
 from .publications import is_wanted
 
 Result = tuple[Page, BuiltPage]
@@ -56,6 +55,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
         shown = [(p, b) for p, b in done if b.is_stored or (p, b) in new]
         show_when_committed(
             [page for page, _ in shown],
+            {p.pk: _public(p, b, now) for p, b in shown if p.state != State.COMING},
             lists_fewer=any(built.entries < page.entries for page, built in shown),
         )
     return done
@@ -169,6 +169,21 @@ def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:
     return found
 
 
+def _public(page: Page, built: BuiltPage, now: datetime) -> Pointer:
+    """Return what the row of a page says after its flip, as public names ask for it."""
+    return Pointer(
+        section=page.section.name,
+        number=page.number,
+        object=built.object,
+        published_at=_publication_time(page, now)
+        if built.is_new
+        else page.published_at,
+        gzip_size=built.gzip_size,
+        plain_size=built.plain_size,
+        gzip_hash=built.gzip_hash,
+    )
+
+
 def _publication_time(page: Page, now: datetime) -> datetime:
     """Return the present time, or the second after the one of the last publication.
 
@@ -222,12 +237,14 @@ def publish(flips: Iterable[Flip]) -> None:
     site = flips[0][0].section.site
     # Last, since every builder waits here for every other.
     if any(page.section.name != INDEX for page, _, _ in flips):
-        indexes = [pk for (pk,) in fetch(_indexes, site=site)]
-        raise_wanted(indexes)
+        update(_indexes, site=site)
 
 
-def _indexes(site: Any) -> Rows:
-    return Page.objects.of(site, INDEX).values_list("pk")
+def _indexes(site: Any) -> tuple[Rows, dict[str, Any]]:
+    # By the key of their section, since an update joins no other table.
+    sections = Section.objects.filter(site=site, name=INDEX)
+    indexes = Page.objects.filter(section__in=sections)
+    return indexes, {"wanted": F("wanted") + 1}
 
 
 def hold(held: Sequence[Result]) -> None:

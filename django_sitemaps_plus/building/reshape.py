@@ -27,13 +27,13 @@ from django_sitemaps_plus.core.plan import (
 )
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.leases import Lease
-from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.models import Page, Section, State, own_alias
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.marking import coming_pages
-from django_sitemaps_plus.transactions import atomic, lock, own_alias, retried
+from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .adding import add_pages, add_plan
 from .claims import claim_page, give_back, lease_of

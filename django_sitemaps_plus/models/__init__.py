@@ -12,6 +12,7 @@ from .pages import (
     PageQuerySet,
     Section,
     State,
+    own_alias,
 )
 from .rows import Row, RowQuerySet
 
@@ -30,4 +31,5 @@ __all__ = [
     "RowQuerySet",
     "Section",
     "State",
+    "own_alias",
 ]

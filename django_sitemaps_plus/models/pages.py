@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from django.db import models
+from django.db import models, router
 from django.db.models import Case, F, Q, When
 from django.db.models.functions import Now
 
@@ -220,3 +220,8 @@ class Page(Row):
 
     def __str__(self) -> str:
         return f"page {self.number} of section {self.section_id}"
+
+
+def own_alias() -> str:
+    """Return the alias of the database of our rows; changes may lie elsewhere too."""
+    return router.db_for_write(Page)

@@ -20,10 +20,10 @@ from django_sitemaps_plus.core.plan import (
     locate_integers,
 )
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Change, Page, Section, State
+from django_sitemaps_plus.models import Change, Page, Section, State, own_alias
 from django_sitemaps_plus.sources.keyset import KeySpace
 from django_sitemaps_plus.statements import Rows, fetch, update
-from django_sitemaps_plus.transactions import atomic, lock, own_alias, retried
+from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .databases import attempt
 
