@@ -119,7 +119,8 @@ class Work:
             StoreError: the storage failed; claims are given up without blame.
             DatabaseError: the database failed.
         """
-        while self._may_go_on():
+        is_dirty = True  # as far as anybody knows; to claim is to ask
+        while is_dirty and not self._is_late():
             pages = claim(self.sections, since=self.since, owner=self.owner)
             if pages:
                 if self.was_behind is None:
@@ -129,13 +130,11 @@ class Work:
                 self._wait()
             else:
                 break
+            is_dirty = bool(fetch(_dirty, tuple(self.sections)))
         return self.counts
 
-    def _may_go_on(self) -> bool:
-        is_late = self.until is not None and time.monotonic() >= self.until
-        # Cheap, and most refreshes find nothing to do. Whoever is busy is so with pages
-        # that are dirty.
-        return not is_late and bool(fetch(_dirty, tuple(self.sections)))
+    def _is_late(self) -> bool:
+        return self.until is not None and time.monotonic() >= self.until
 
     def _build_or_release(self, pages: list[Page]) -> None:
         try:
