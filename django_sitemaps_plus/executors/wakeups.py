@@ -89,7 +89,11 @@ class Wakeups:
             connections.close_all()  # of this thread, where the cache is a table
 
     def _pause(self, error: Exception) -> None:
-        self._paused_until = time.monotonic() + PAUSE_SECONDS
+        now = time.monotonic()
+        is_known = now < self._paused_until  # from one that was told meanwhile
+        self._paused_until = now + PAUSE_SECONDS
+        if is_known:
+            return
         logger.warning(
             "Nobody was told to build, and nobody will be for %s s. The next sweep "
             "finds what has changed: %s: %s",

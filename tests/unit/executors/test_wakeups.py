@@ -147,6 +147,20 @@ def test_a_failure_is_never_raised_and_ends_wake_ups_for_a_while(
     assert teller.told == ["a", "b"]
 
 
+def test_failures_at_the_same_time_are_one_warning(
+    woken: Wakeups, teller: Teller, clock, caplog
+):
+    """Whoever reads the log learns that the broker is away, once a pause."""
+    teller.may_go_on.clear()
+    teller.error = ConnectionError("no broker")
+    for section in ("a", "b", "c"):
+        woken.wake(section)
+    wait_until(lambda: len(teller.told) == 3, "all are being told")
+    teller.may_go_on.set()
+    finish(woken)
+    assert caplog.text.count("Nobody was told to build") == 1
+
+
 def test_nobody_waits_for_one_that_hangs(woken: Wakeups, teller: Teller, clock):
     """While one hangs, others are left out, and no thread is started for them."""
     teller.may_go_on.clear()
