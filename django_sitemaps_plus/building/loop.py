@@ -91,6 +91,7 @@ class Work:
         lost_owner: returns the owner of builders that have died, or "".
         waits: whether it ends only when others have built their pages too.
         until: by the monotonic clock, when no more pages are begun.
+        is_dirty: whether pages are known to be dirty, so that nobody need ask.
         was_behind: whether public names may have been wrong before the first page was
             built; None until then.
         fingerprints: of the sources of this process, by the key of their section; those
@@ -105,6 +106,7 @@ class Work:
     lost_owner: Callable[[], str] = field(default=str, repr=False)
     waits: bool = True
     until: float | None = None
+    is_dirty: bool = False
     was_behind: bool | None = None
     fingerprints: dict[int, str] = field(default_factory=dict, repr=False)
     counts: dict[str, Counts] = field(default_factory=dict)
@@ -119,7 +121,7 @@ class Work:
             StoreError: the storage failed; claims are given up without blame.
             DatabaseError: the database failed.
         """
-        is_dirty = True  # as far as anybody knows; to claim is to ask
+        is_dirty = self.is_dirty or self._has_dirty()
         while is_dirty and not self._is_late():
             pages = claim(self.sections, since=self.since, owner=self.owner)
             if pages:
@@ -130,8 +132,13 @@ class Work:
                 self._wait()
             else:
                 break
-            is_dirty = bool(fetch(_dirty, tuple(self.sections)))
+            is_dirty = self._has_dirty()
         return self.counts
+
+    def _has_dirty(self) -> bool:
+        # Cheap, and most refreshes find nothing to do. Whoever is busy is so with pages
+        # that are dirty.
+        return bool(fetch(_dirty, tuple(self.sections)))
 
     def _is_late(self) -> bool:
         return self.until is not None and time.monotonic() >= self.until

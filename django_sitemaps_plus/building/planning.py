@@ -5,13 +5,13 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from django.db.models import CharField, Exists, F, OuterRef, TextField, UUIDField
+from django.db.models import CharField, Exists, F, OuterRef, Q, TextField, UUIDField
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.plan import KeyRange, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.statements import Rows, fetch
 from django_sitemaps_plus.transactions import atomic, retried
@@ -100,6 +100,20 @@ def may_break(section: Section, *, was_deployed: bool) -> bool:
         return False
     # Of all others the order is that of every database.
     return was_deployed or isinstance(space.field, CharField | TextField | UUIDField)
+
+
+def is_unsettled(section: Section) -> bool:
+    """Return whether a section is held, or a plan or pages wait for a decision."""
+    return bool(fetch(_unsettled, section=section.pk))
+
+
+def _unsettled(section: Any) -> Rows:
+    # Each by itself, so that an index finds it.
+    pages = Page.objects.filter(section=section)
+    coming = pages.filter(state=State.COMING)
+    held = pages.filter(state=State.ACTIVE, hold=Hold.HELD)
+    waits = ~Q(held="") | Exists(coming) | Exists(held)
+    return Section.objects.filter(waits, pk=section).values_list("pk")
 
 
 def settle_plan(

@@ -45,7 +45,7 @@ from .loop import Counts, Work, merge_counts
 from .lost import mark_lost
 from .missing import forget_missing, note_missing
 from .options import Options, Told
-from .planning import is_broken, may_break, plan_section, settle_plan
+from .planning import is_broken, is_unsettled, may_break, plan_section, settle_plan
 from .report import BuildReport, SectionReport, section_report
 from .reshape import begin_replan, has_coming, merge_small
 from .status import index_problems, note_failure
@@ -249,10 +249,13 @@ class _Refresh:
 
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
+        counts = self.counts.get(section.name, Counts())
+        waits = counts.shrank or counts.stale or section.held
+        if not waits and not is_unsettled(section):
+            return False
         section.refresh_from_db()
         if is_of_other_code(section, self.site, self.fingerprints):
             return False  # whoever builds its last page decides
-        counts = self.counts.get(section.name, Counts())
         again = False
         if counts.shrank and not has_coming(section):
             again = merge_small(section, self.site) > 0
@@ -305,6 +308,7 @@ class _Refresh:
                 [pages[0].section_id],
                 self.since,
                 waits=waits,
+                is_dirty=True,
                 was_behind=self.was_behind,
             ).run()
             pages = fetch(_indexes, site=self.site.name)

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from django.db.models import Case, F, IntegerField, When
+from django.db.models import Case, Exists, F, IntegerField, When
 from django.db.models.functions import Coalesce
 
 from django_sitemaps_plus.conf import tells_engines
@@ -79,9 +79,10 @@ def locate(
         keys: values of the key, in any order.
         ranges: first and last key of ranges, both included.
     """
-    [(version,)] = fetch(_plan_version, section=section.pk)
+    [(version, has_coming)] = fetch(_plan, section=section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
-    if not ranges and len(keys) <= FEW_KEYS and isinstance(space.field, IntegerField):
+    is_few = not ranges and not has_coming and len(keys) <= FEW_KEYS
+    if is_few and isinstance(space.field, IntegerField):
         few = _owners_of_few(section, keys)
         if few is not None:
             return Located(version, few)
@@ -97,10 +98,8 @@ def locate(
 def _owners_of_few(section: Section, keys: Sequence[Any]) -> frozenset[int] | None:
     """Return the pages of a few integers, without reading the bounds of all others.
 
-    None where a plan is to come, or where the bounds are no integers.
+    None where the bounds are no integers.
     """
-    if fetch(coming_pages, section=section.pk):
-        return None
     if any([as_number(str(key)) is None for key in keys]):
         return None
     found = {_owner(section, int(key)) for key in keys}
@@ -113,8 +112,9 @@ def coming_pages(section: Any) -> Rows:
     return rows.values_list("pk")[:1]
 
 
-def _plan_version(section: Any) -> Rows:
-    return Section.objects.filter(pk=section).values_list("plan_version")
+def _plan(section: Any) -> Rows:
+    rows = Section.objects.filter(pk=section)
+    return rows.values_list("plan_version", Exists(coming_pages(section)))
 
 
 def _owner(section: Section, key: int) -> int | None:
