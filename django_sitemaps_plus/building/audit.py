@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import Page, State
+from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.tracking.marking import raise_wanted
 from django_sitemaps_plus.transactions import update_pages
@@ -52,5 +52,6 @@ def _unchecked(
     sections: tuple[int, ...], seconds: int, limit: int
 ) -> QuerySet[Page, Any]:
     old = Page.objects.filter(checked_at__lt=Now() - timedelta(seconds=seconds))
-    due = old.filter(section__in=sections, is_dirty=0, state=State.ACTIVE)
+    # Not by is_dirty=0, for the reason that active() gives.
+    due = old.filter(section__in=sections).active().exclude(is_dirty=1)
     return due.order_by("checked_at").values_list("pk", "section_id")[:limit]

@@ -127,9 +127,8 @@ def _owner(section: Section, key: int) -> int | None:
 
 
 def _below(section: Any, key: Any) -> Rows:
-    pages = Page.objects.filter(section=section, state=State.ACTIVE)
-    below = pages.filter(low_number__lte=key).order_by("-low_number")
-    return below.values_list("pk")[:1]
+    below = Page.objects.active().filter(section=section, low_number__lte=key)
+    return below.order_by("-low_number").values_list("pk")[:1]
 
 
 def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
