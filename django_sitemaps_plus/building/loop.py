@@ -285,7 +285,7 @@ def _has_become_small(page: Page, built: BuiltPage) -> bool:
 
 def _dirty(sections: tuple[int, ...]) -> QuerySet[Page, Any]:
     """Return one dirty page of the sections, or none."""
-    found = Page.objects.dirty().filter(section__in=sections).values_list("pk")
-    # In the order of its index, or PostgreSQL reads all pages as long as its statistics
-    # say, as after a first build, that most are dirty.
-    return found.order_by("section_id", "is_dirty")[:1]
+    # By a range, and in the order of the index that has it, or PostgreSQL reads all
+    # pages where it takes many of them for dirty, as after a first build.
+    found = Page.objects.planned().filter(section__in=sections, is_dirty__gt=0)
+    return found.order_by("section_id", "is_dirty").values_list("pk")[:1]
