@@ -1,0 +1,64 @@
+"""Tests that what each refresh asks is found by an index, whatever statistics say."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection, models
+from django.db.models import F
+
+from django_sitemaps_plus.building import audit, loop
+from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.tracking import marking
+
+pytestmark = pytest.mark.django_db
+
+#: Enough for an index to be worth its while.
+PAGES = 3_000
+
+
+@pytest.fixture
+def section() -> Section:
+    """Give many pages that are dirty; no database has looked at them yet."""
+    section = Section.objects.create(site="default", name="products")
+    Page.objects.bulk_create(
+        [
+            Page(section=section, number=n, low=str(n), low_number=n)
+            for n in range(1, PAGES + 1)
+        ]
+    )
+    return section
+
+
+def analyze() -> None:
+    """Let the database look at the values, as it does now and then."""
+    if connection.vendor != "mysql":  # which always does, and here would commit
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE sitemaps_plus_page")
+
+
+def plan(rows: models.QuerySet) -> str:
+    """Return how the database reads rows."""
+    explain = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+    sql, params = rows.query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(f"{explain} {sql}", params)
+        return str(cursor.fetchall())
+
+
+def test_whether_a_page_is_dirty(section):
+    """Most refreshes ask in vain, and must not read all pages for that."""
+    analyze()  # in the middle of a first build
+    section.pages.update(built=F("wanted"))
+    assert "sitemaps_plus_dirty" in plan(loop._dirty((section.pk,)))
+
+
+def test_the_page_that_owns_a_key(section):
+    """It is the one with the next lower bound; all others are left alone."""
+    assert "sitemaps_plus_low" in plan(marking._below(section.pk, PAGES // 2))
+
+
+def test_the_page_that_was_longest_unchecked(section):
+    """Each refresh asks, and each time only few pages are that old."""
+    section.pages.update(built=F("wanted"))
+    asked = audit._unchecked((section.pk,), 3_600, audit.AUDIT_PAGES)
+    assert "sitemaps_plus_checked" in plan(asked)
