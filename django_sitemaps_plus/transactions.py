@@ -46,9 +46,14 @@ def lock(sections: Iterable[int]) -> None:
 
     Whoever changes several pages at once does so first, so that no two wait for each
     other's pages.
+
+    Raises:
+        TransactionManagementError: there is none, and the lock would end at once.
     """
-    keys = sorted(set(sections))
-    if connections[own_alias()].features.has_select_for_update:
+    keys, connection = sorted(set(sections)), connections[own_alias()]
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("a lock needs a transaction")
+    if connection.features.has_select_for_update:
         fetch(_locked, sections=keys)
     else:
         # SQLite refuses at once who reads first and then finds another at work, but

@@ -170,7 +170,8 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
 
 def forget_peak(section: Section) -> None:
     """Take a section for as small as it should be."""
-    Section.objects.filter(pk=section.pk).update(peak=0, earlier_peak=0)
+    section.peak, section.earlier_peak, section.peak_since = 0, 0, None
+    section.save(update_fields=["peak", "earlier_peak", "peak_since"])
 
 
 def _active(section: Section) -> PageQuerySet:
@@ -185,10 +186,12 @@ def is_peak_old(section: Section) -> bool:
 def note_peak(section: Section, total: int) -> None:
     """Remember the most entries that a section had, for 24 to 48 hours."""
     rows = Section.objects.filter(pk=section.pk)
+    # Another refresh may have noted one since the row was read.
     if is_peak_old(section):
-        rows.update(earlier_peak=F("peak"), peak=total, peak_since=timezone.now())
+        same = rows.filter(peak_since=section.peak_since)
+        same.update(earlier_peak=F("peak"), peak=total, peak_since=timezone.now())
     elif total > section.peak:
-        rows.update(peak=total)
+        rows.filter(peak__lt=total).update(peak=total)
 
 
 def look_again(section: Section, *, at_once: bool) -> None:

@@ -91,7 +91,8 @@ class Work:
         lost_owner: returns the owner of builders that have died, or "".
         waits: whether it ends only when others have built their pages too.
         until: by the monotonic clock, when no more pages are begun.
-        is_dirty: whether pages are known to be dirty, so that nobody need ask.
+        is_dirty: whether pages are known to be dirty at the beginning, so that nobody
+            need ask.
         was_behind: whether public names may have been wrong before the first page was
             built; None until then.
         fingerprints: of the sources of this process, by the key of their section; those

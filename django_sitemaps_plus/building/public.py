@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import partial
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from django.db import transaction
@@ -58,24 +57,14 @@ def page_name(section: str, number: int) -> str:
     return f"sitemaps-{number}" if number else "sitemap"
 
 
-def show_when_committed(
-    pages: Iterable[Page],
-    known: Mapping[int, Pointer] = MappingProxyType({}),
-    *,
-    lists_fewer: bool = True,
-) -> None:
+def show_when_committed(pages: Iterable[Page], *, lists_fewer: bool = True) -> None:
     """Let :func:`show` follow the flip that the present transaction makes."""
     keys = [page.pk for page in pages]
-    shown = partial(show, keys, known, lists_fewer=lists_fewer)
+    shown = partial(show, keys, lists_fewer=lists_fewer)
     transaction.on_commit(shown, using=own_alias())
 
 
-def show(
-    pages: Collection[int],
-    known: Mapping[int, Pointer] = MappingProxyType({}),
-    *,
-    lists_fewer: bool = True,
-) -> None:
+def show(pages: Collection[int], *, lists_fewer: bool = True) -> None:
     """Let the public names of pages show what their rows point to.
 
     An index that has no name yet, as in a new tree, gets it from :func:`repair`, when
@@ -84,7 +73,6 @@ def show(
 
     Args:
         pages: primary keys; their flips are committed.
-        known: what has just become of those whose rows need not be read for it.
         lists_fewer: whether an index among them may have let pages go. Who finds that
             out reads all pages; where as many came, the next look finds it.
 
@@ -94,7 +82,7 @@ def show(
     tree = public_tree()
     if tree is None or not pages:
         return
-    pointers = _pointers_of([pk for pk in pages if pk not in known]) | dict(known)
+    pointers = _pointers_of(pages)
     indexes = {pk: p for pk, p in pointers.items() if p.section == INDEX}
     new = {pk for pk, p in indexes.items() if not tree.is_of(p.name)}
     _settle(tree, {pk: p for pk, p in pointers.items() if pk not in new})

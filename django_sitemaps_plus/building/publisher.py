@@ -17,7 +17,7 @@ from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .guard import WAITING, eroding, hold_reason
 from .page import BuiltPage
-from .public import Pointer, show_when_committed
+from .public import show_when_committed
 from .publications import is_wanted
 
 Result = tuple[Page, BuiltPage]
@@ -55,7 +55,6 @@ def flip(results: Sequence[Result]) -> list[Result]:
         shown = [(p, b) for p, b in done if b.is_stored or (p, b) in new]
         show_when_committed(
             [page for page, _ in shown],
-            {p.pk: _public(p, b, now) for p, b in shown if p.state != State.COMING},
             lists_fewer=any(built.entries < page.entries for page, built in shown),
         )
     return done
@@ -169,21 +168,6 @@ def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:
     return found
 
 
-def _public(page: Page, built: BuiltPage, now: datetime) -> Pointer:
-    """Return what the row of a page says after its flip, as public names ask for it."""
-    return Pointer(
-        section=page.section.name,
-        number=page.number,
-        object=built.object,
-        published_at=_publication_time(page, now)
-        if built.is_new
-        else page.published_at,
-        gzip_size=built.gzip_size,
-        plain_size=built.plain_size,
-        gzip_hash=built.gzip_hash,
-    )
-
-
 def _publication_time(page: Page, now: datetime) -> datetime:
     """Return the present time, or the second after the one of the last publication.
 
@@ -241,10 +225,9 @@ def publish(flips: Iterable[Flip]) -> None:
 
 
 def _indexes(site: Any) -> tuple[Rows, dict[str, Any]]:
-    # By the key of their section, since an update joins no other table.
-    sections = Section.objects.filter(site=site, name=INDEX)
-    indexes = Page.objects.filter(section__in=sections)
-    return indexes, {"wanted": F("wanted") + 1}
+    # One key, and no list of keys: for that MariaDB would read, and lock, all pages.
+    section = Section.objects.filter(site=site, name=INDEX).values("pk")[:1]
+    return Page.objects.filter(section=section), {"wanted": F("wanted") + 1}
 
 
 def hold(held: Sequence[Result]) -> None:

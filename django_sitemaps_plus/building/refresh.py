@@ -250,8 +250,8 @@ class _Refresh:
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
         counts = self.counts.get(section.name, Counts())
-        waits = counts.shrank or counts.stale or section.held
-        if not waits and not is_unsettled(section):
+        must_decide = counts.shrank or counts.stale or bool(section.held)
+        if not must_decide and not is_unsettled(section):
             return False
         section.refresh_from_db()
         if is_of_other_code(section, self.site, self.fingerprints):

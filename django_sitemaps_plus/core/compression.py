@@ -19,7 +19,7 @@ except ImportError:  # the extra `fast` is not installed
 # zlib adds a gzip header of its own to a window of 15 bits + 16: no name, mtime 0, so
 # equal input gives equal bytes.
 _GZIP_WINDOW = 31
-_SIZE_BYTES = 4  # in the end, for the size before compression (RFC 1952)
+_SIZE_BYTES = 4  # at the end, for the size before compression (RFC 1952)
 _ZLIB_LEVEL = 6
 _ISAL_LEVEL = 2
 
@@ -94,8 +94,8 @@ def inflate(data: bytes, max_bytes: int = MAX_BYTES) -> bytes:
     """
     library = isal_zlib or zlib
     stream = library.decompressobj(_GZIP_WINDOW)
-    # Told how much to expect, it makes room once: more than twice as fast. A false
-    # trailer ends as data that is cut short.
+    # Told how much to expect, isal makes room once: twice as fast. A false trailer
+    # ends as data that is damaged or cut short.
     expected = int.from_bytes(data[-_SIZE_BYTES:], "little")
     try:
         plain: bytes = stream.decompress(data, min(expected, max_bytes) + 1)

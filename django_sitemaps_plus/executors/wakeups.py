@@ -90,10 +90,9 @@ class Wakeups:
 
     def _pause(self, error: Exception) -> None:
         now = time.monotonic()
-        is_known = now < self._paused_until  # from one that was told meanwhile
+        if now < self._paused_until:
+            return  # one that was told at the same time has said so
         self._paused_until = now + PAUSE_SECONDS
-        if is_known:
-            return
         logger.warning(
             "Nobody was told to build, and nobody will be for %s s. The next sweep "
             "finds what has changed: %s: %s",

@@ -10,6 +10,7 @@ import pytest
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.models import Section
 from tests.integration.shop import limited, make_products
 from tests.testapp.models import Product
 
@@ -48,6 +49,18 @@ def test_no_more_than_half_goes(shop, crawl, tenths):
     assert any("--allow-shrink" in problem for problem in problems)
     refresh(options=Options(allow_shrink=True))
     assert sum(map(len, crawl().values())) == Product.objects.count() < ROWS / 2
+
+
+@pytest.mark.parametrize("sums", [True, False])
+def test_what_was_allowed_is_what_the_next_losses_are_measured_by(shop, settings, sums):
+    """Not by nothing, as if the section were new."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "SHRINK_GUARD": 0.2}
+    thin_out(3)
+    assert refresh().problems
+    refresh(options=Options(allow_shrink=True, sums=sums))
+    assert Section.objects.get(name="products").peak == Product.objects.count()
+    thin_out(3)
+    assert refresh(options=Options(sums=sums)).problems
 
 
 def test_what_is_replaced_is_not_lost(shop):

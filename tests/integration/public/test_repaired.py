@@ -211,7 +211,7 @@ def test_what_a_killed_builder_has_flipped_is_shown(products, public, monkeypatc
     monkeypatch.setattr(showing, "FEW_NAMES", 0)
     refresh()
     with monkeypatch.context() as patch:
-        patch.setattr(showing, "show", lambda *pages, **how: None)
+        patch.setattr(showing, "show", lambda pages, **how: None)
         patch.setattr(showing, "look_after", lambda *args, **kwargs: False)
         rename("a")
         build()
@@ -226,14 +226,14 @@ def test_a_builder_paused_before_it_shows_changes_nothing_when_it_wakes(
     """Meanwhile another has flipped and shown; a refresh before that shows its flip."""
     real, todo = showing.show, [1]
 
-    def paused(*pages: Any, **how: Any) -> None:
+    def paused(pages: Any, **how: Any) -> None:
         if todo:
             todo.clear()
             refresh()
             assert wrong_names(public) == []
             rename("b")
             build()
-        real(*pages, **how)
+        real(pages, **how)
 
     monkeypatch.setattr(showing, "show", paused)
     rename("a")
