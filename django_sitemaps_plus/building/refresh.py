@@ -258,7 +258,7 @@ class _Refresh:
             return False  # whoever builds its last page decides
         again = False
         if counts.shrank and not has_coming(section):
-            again = merge_small(section, self.site) > 0
+            again = merge_small(section, self.site)
         if self._is_left_to_others(section):
             return again
         return self._decide(section, counts) or again

@@ -32,7 +32,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
-from django_sitemaps_plus.tracking.marking import coming_pages
+from django_sitemaps_plus.tracking.marking import coming_pages, raise_wanted
 from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .adding import add_pages, add_plan
@@ -158,18 +158,20 @@ def _with_end(page: Page, high: str | None) -> Page:
     return changed
 
 
-def merge_small(section: Section, site: Site) -> int:
+def merge_small(section: Section, site: Site) -> bool:
     """Merge neighbours that together hold less than half of what a page may.
 
     Returns:
-        How many pages have gone.
+        Whether pages are dirty again: what others were merged into, and those that have
+        lost rows of which nobody knew.
     """
     merged: set[int] = set()
-    for pair in _small_neighbours(section):
+    pairs = _small_neighbours(section)
+    for pair in pairs:
         # What one was merged into is looked at again the next time.
         if merged.isdisjoint(pair) and _merge_pair(section, pair, site):
             merged.update(pair)
-    return len(merged) // 2
+    return bool(pairs) and section.pages.claimable().exists()
 
 
 def _small_neighbours(section: Section) -> list[tuple[int, int]]:
@@ -221,6 +223,10 @@ def _merge(a: Page, b: Page, site: Site) -> bool:
 @retried
 def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
     built = build_page(_with_end(a, b.high), site, lease_of([a, b]))
+    if _has_lost(built, a, b):
+        # Not noticed so far. Each is built by itself, so that the guard looks at it.
+        raise_wanted([a.pk, b.pk])
+        return False
     now = timezone.now()
     with atomic():
         raise_plan_version(a.section)
@@ -240,6 +246,12 @@ def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
     if is_done and built.is_new:
         send_page_built(a, built.entries, site)
     return is_done
+
+
+def _has_lost(built: BuiltPage, *pages: Page) -> bool:
+    """Return whether one page would list fewer rows, or leave out more, than all."""
+    entries, skipped = sum(p.entries for p in pages), sum(p.skipped for p in pages)
+    return built.entries < entries or built.skipped > skipped
 
 
 def active_plan(section: Section) -> list[Page]:

@@ -187,7 +187,7 @@ class Sweep:
 
     def built(self, *, merges: bool) -> dict[str, bytes]:
         """Build, and return all documents; pages are flipped before they merge."""
-        none = mock.patch.object(refreshing, "merge_small", return_value=0)
+        none = mock.patch.object(refreshing, "merge_small", return_value=False)
         with nullcontext() if merges else none:
             refresh(options=ALLOW)
         return crawl(Client())
