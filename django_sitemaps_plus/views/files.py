@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 
-from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 from django.views.decorators.http import require_safe
@@ -16,18 +15,20 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications.configured import working_engines
 from django_sitemaps_plus.notifications.secrets import without_text
 
+from .responses import outside_transactions
+
 logger = logging.getLogger(__name__)
 
 
 @require_safe
-@transaction.non_atomic_requests
+@outside_transactions
 def robots(request: HttpRequest, name: str = "robots.txt") -> HttpResponse:
     """Answer with the rules of the settings and a line for each sitemap; always 200."""
     return _respond(request, render_site_robots(request))
 
 
 @require_safe
-@transaction.non_atomic_requests
+@outside_transactions
 def key_file(request: HttpRequest, name: str) -> HttpResponse:
     """Answer with a file by which an engine knows that the site is ours."""
     content = key_files().get(name)

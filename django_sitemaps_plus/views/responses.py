@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeVar
 
+from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_vary_headers
@@ -16,11 +18,24 @@ from django_sitemaps_plus.core.compression import Document, inflate
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.storage import read_object
 
+V = TypeVar("V", bound=Callable[..., HttpResponse])
+
 #: Seconds after which a crawler may ask again when a source could not be read.
 RETRY_AFTER = 120
 
 # More of a header than any client sends is not read.
 _MAX_HEADER = 4_096
+
+
+def outside_transactions(view: V) -> V:
+    """Let no ATOMIC_REQUESTS wrap a view, whichever database has it.
+
+    Rendering for a while must hold no transaction open, and a database that is down
+    must keep nobody from what lies in another, or in none.
+    """
+    for alias in connections:
+        view = transaction.non_atomic_requests(using=alias)(view)
+    return view
 
 
 @dataclass(frozen=True, slots=True)

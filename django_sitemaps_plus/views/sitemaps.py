@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable
 from functools import wraps
 
-from django.db import Error, transaction
+from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
@@ -29,7 +29,7 @@ from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.transactions import is_outage
 
-from .responses import Content, gone, respond, unavailable
+from .responses import Content, gone, outside_transactions, respond, unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ def _put_off(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 @require_safe
-@transaction.non_atomic_requests
+@outside_transactions
 @_put_off
 def index(
     request: HttpRequest, number: str = "0", as_file: bool = False
@@ -87,7 +87,7 @@ def index(
 
 
 @require_safe
-@transaction.non_atomic_requests
+@outside_transactions
 @_put_off
 def page(
     request: HttpRequest, section: str, number: str, as_file: bool = False
