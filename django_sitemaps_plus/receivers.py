@@ -26,6 +26,7 @@ from .tracking.watching import (
     every_column,
     many_to_many,
     watched_models,
+    watched_relations,
 )
 
 _UID = "sitemaps_plus"
@@ -140,12 +141,16 @@ class _Link:
 
 
 def _many_to_many() -> dict[Any, list[_Link]]:
-    """Return the tables behind many-to-many relations that declared paths cross."""
+    """Return the tables behind many-to-many relations that concern sections."""
     found: dict[Any, list[_Link]] = {}
     for name, source in registry.items():
         for path, model, field in many_to_many(source):
             relation = field if hasattr(field, "through") else field.remote_field
             before = path.rpartition("__")[0]
             ends = [Watched(name, source, to, every_column) for to in (before, path)]
+            found.setdefault(relation.through, []).append(_Link(model, *ends))
+        for model, far, near, field in watched_relations(source):
+            relation = field if hasattr(field, "through") else field.remote_field
+            ends = [Watched(name, source, to, every_column) for to in (near, far)]
             found.setdefault(relation.through, []).append(_Link(model, *ends))
     return found

@@ -194,10 +194,15 @@ def _unheard(source: ModelSource) -> Iterator[str]:
         join for name, join in query.alias_map.items() if query.alias_refcount[name]
     ]
     joined = {join.table_name for join in joins if join.join_type} - tables
-    # Not those that link many to many: who watches the models at their ends hears them.
-    for model in apps.get_models():
-        if model._meta.db_table in joined:
+    for model in apps.get_models(include_auto_created=True):
+        if model._meta.db_table not in joined:
+            continue
+        if not model._meta.auto_created:
             yield model._meta.label
+            continue
+        # Who watches the models at the ends of a relation hears of it as well.
+        ends = [field.related_model for field in model._meta.fields]
+        yield from {end._meta.label for end in ends if end and end not in heard}
 
 
 def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any, cast
@@ -141,6 +141,10 @@ def links_between(source: Source) -> Iterator[tuple[str, ForeignKey[Any, Any]]]:
         link = _link(relation)
         if link is not None and not link.model._meta.auto_created:
             yield path.rpartition("__")[0], link
+    for _, _, near, relation in watched_relations(source):
+        link = _link(relation.remote_field)
+        if link is not None and not link.model._meta.auto_created:
+            yield near, link
 
 
 def _link(relation: Any) -> ForeignKey[Any, Any] | None:
@@ -171,6 +175,37 @@ def many_to_many(source: Source) -> Iterator[tuple[str, type[Model], Any]]:
         relation = model._meta.get_field(last)
         if relation.many_to_many:
             yield path, model, relation
+
+
+def watched_relations(
+    source: Source,
+) -> Iterator[tuple[type[Model], str, str, Any]]:
+    """Yield the many-to-many relations that the paths of ``watch`` cross.
+
+    Each as the model at the end that is nearer to the rows; what leads to them from an
+    object at the further end, and from one at the nearer, as a change records it; and
+    what Django knows of it at the further end.
+    """
+    watch = source.watch if isinstance(source, ModelSource) else {}
+    for watched, path in watch.items():
+        start: Any = watched
+        names = path.split("__")
+        for depth, name in enumerate(names):
+            end = _related_model(start, name)
+            if end is None:
+                break  # a check says so
+            relation = start._meta.get_field(name)
+            if relation.many_to_many:
+                far, near = (
+                    _leads(start, names[depth:]),
+                    _leads(end, names[depth + 1 :]),
+                )
+                yield end, far, near, relation
+            start = end
+
+
+def _leads(model: type[Model], names: Sequence[str]) -> str:
+    return f"{model._meta.label}:{'__'.join(names)}" if names else ""
 
 
 def related_paths(source: ModelSource) -> dict[str, set[str]]:

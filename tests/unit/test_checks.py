@@ -18,7 +18,7 @@ from django_sitemaps_plus.checks import (
 )
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
-from tests.testapp.models import Author, Book, Cafe, Film, Product
+from tests.testapp.models import Author, Book, Cafe, Film, Product, Tag
 
 BASE = {"BASE_URL": "https://example.com"}
 SHARED = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache"}}
@@ -214,6 +214,8 @@ class TestSources:
         [
             ({"author__name": "x"}, {}, ["W009"]),
             ({"tags__name": "x"}, {}, ["W009"]),
+            ({"tags": 5}, {}, ["W009"]),
+            ({"tags": 5}, {"watch": {Tag: "book"}}, []),
             ({"author": 5}, {}, []),
             ({"author__name": "x"}, {"watch": {Author: "book"}}, []),
             ({"author__name": "x"}, {"lastmod": "author__updated_at"}, ["W003"]),

@@ -26,6 +26,14 @@ class FilmSource(BookSource):
     priority = Count("cast__name") * 0.0 + 0.5
 
 
+class CastSource(BookSource):
+    """Its pages depend on who plays in a film, as the project says."""
+
+    model = Film
+    limit = 2
+    watch = {Actor: "film"}
+
+
 class ActorSource(BookSource):
     """Its pages depend on the films of an actor, seen from the far side."""
 
@@ -83,19 +91,21 @@ def moved_alone(role, film):
 
 
 class TestNearSide:
+    source = FilmSource
+
     @pytest.mark.parametrize("act", [played, moved, moved_alone])
     def test_a_row_that_is_saved_marks_the_page_it_leads_to(
         self, publish, films, role, act
     ):
         """Whether it is new or had another film before."""
-        section = publish(FilmSource)
+        section = publish(self.source)
         act(role, films[2])
         assert recorded() == keys(films[2])
         assert noticed(section) == [2]
 
     def test_any_column_of_it_counts(self, publish, role):
         """As of whatever is watched."""
-        publish(FilmSource)
+        publish(self.source)
         role.save(update_fields=["character"])
         assert recorded() == keys(role.film)
 
@@ -112,30 +122,36 @@ class TestNearSide:
     )
     def test_a_row_that_is_deleted_marks_the_page_it_led_to(self, publish, role, act):
         """And no other: it still says which film it was of."""
-        section = publish(FilmSource)
+        section = publish(self.source)
         act(role)
         assert set(recorded()) == set(keys(role.film))
         assert noticed(section) == [3]
 
     def test_a_film_that_is_deleted_marks_its_own_page(self, publish, role):
         """Its roles go with it, and the whole section is none the wiser."""
-        section = publish(FilmSource)
+        section = publish(self.source)
         role.film.delete()
         assert noticed(section) == [3]
 
     def test_add_is_heard_as_before(self, publish, films, role):
         """It sends no signal for the row between."""
-        publish(FilmSource)
+        publish(self.source)
         films[0].cast.add(role.actor)
         assert recorded() == keys(films[0])
 
     def test_track_deletes_off_keeps_the_fast_delete(self, publish, films, role):
         """Saves are recorded all the same."""
-        publish(type("Quiet", (FilmSource,), {"track_deletes": False}))
+        publish(type("Quiet", (self.source,), {"track_deletes": False}))
         assert Collector(using="default").can_fast_delete(Role.objects.all())
         played(role, films[0])
         Role.objects.all().delete()
         assert recorded() == keys(films[0])
+
+
+class TestWatched(TestNearSide):
+    """The same where a filter alone depends on who plays in a film."""
+
+    source = CastSource
 
 
 class TestOtherKeys:
