@@ -196,10 +196,8 @@ def watched_relations(
                 break  # a check says so
             relation = start._meta.get_field(name)
             if relation.many_to_many:
-                far, near = (
-                    _leads(start, names[depth:]),
-                    _leads(end, names[depth + 1 :]),
-                )
+                far = _leads(start, names[depth:])
+                near = _leads(end, names[depth + 1 :])
                 yield end, far, near, relation
             start = end
 
