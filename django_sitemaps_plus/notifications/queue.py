@@ -76,8 +76,8 @@ def want_feeds(
         targets = _feeds(engine, site, indexes)
         if not (has_changed and engine.follows_content):
             targets = _unknown(site, engine, targets)
-        if targets:
-            want(site, engine, targets, at)
+        for start in range(0, len(targets), BATCH_ROWS):
+            want(site, engine, targets[start : start + BATCH_ROWS], at)
 
 
 def _takers(takes: Takes, engines: Iterable[Engine] | None) -> list[Engine]:

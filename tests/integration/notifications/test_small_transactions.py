@@ -11,15 +11,27 @@ from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Delivery, Publication, Section
-from django_sitemaps_plus.notifications import queue
+from django_sitemaps_plus.notifications import Takes, queue
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import saves
 from tests.integration.shop import limited, make_products
 
 from .wanted import urls
 
 pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Hub(RecordingEngine):
+    """One that follows five feeds."""
+
+    name = "hub"
+    takes = Takes.FEEDS
+
+    def feeds(self, site, indexes):
+        """Return them, whatever indexes there are."""
+        return urls(5)
 
 
 @pytest.fixture
@@ -58,6 +70,14 @@ def test_urls_that_are_chosen(recording, second_fails, monkeypatch):
     monkeypatch.setattr(queue, "BATCH_ROWS", 2)
     with pytest.raises(DatabaseError, match="disk full"):
         queue.want_urls(get_site(), urls(5))
+    assert Delivery.objects.count() == 2
+
+
+def test_feeds_of_a_hub(recording, second_fails, monkeypatch):
+    """It may follow any number of them."""
+    monkeypatch.setattr(queue, "BATCH_ROWS", 2)
+    with pytest.raises(DatabaseError, match="disk full"):
+        queue.want_feeds(get_site(), has_changed=True, engines=[Hub()])
     assert Delivery.objects.count() == 2
 
 
