@@ -171,7 +171,8 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
 def forget_peak(section: Section) -> None:
     """Take a section for as small as it should be."""
     section.peak, section.earlier_peak, section.peak_since = 0, 0, None
-    section.save(update_fields=["peak", "earlier_peak", "peak_since"])
+    rows = Section.objects.filter(pk=section.pk)
+    rows.update(peak=0, earlier_peak=0, peak_since=None)
 
 
 def _active(section: Section) -> PageQuerySet:
@@ -209,9 +210,10 @@ def look_again(section: Section, *, at_once: bool) -> None:
 
 def has_held_pages(section: Section) -> bool:
     """Return whether pages of a section wait for its others."""
-    return bool(fetch(_held_pages, section=section.pk))
+    return bool(fetch(held_pages, section=section.pk))
 
 
-def _held_pages(section: Any) -> QuerySet[Page, Any]:
+def held_pages(section: Any) -> QuerySet[Page, Any]:
+    """Return one page of a section that waits for its others, for :func:`fetch`."""
     rows = Page.objects.filter(section=section, state=State.ACTIVE, hold=Hold.HELD)
     return rows.values_list("pk")[:1]

@@ -11,13 +11,14 @@ from django.db.models.functions import Now
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.plan import KeyRange, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
+from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.statements import Rows, fetch
+from django_sitemaps_plus.tracking.marking import coming_pages
 from django_sitemaps_plus.transactions import atomic, retried
 
 from .adding import add_plan
-from .guard import forget_peak, plan_reason
+from .guard import forget_peak, held_pages, plan_reason
 from .late import take_changes_again
 from .plans import first_plan
 from .reshape import (
@@ -108,11 +109,9 @@ def is_unsettled(section: Section) -> bool:
 
 
 def _unsettled(section: Any) -> Rows:
-    # Each by itself, so that an index finds it.
-    pages = Page.objects.filter(section=section)
-    coming = pages.filter(state=State.COMING)
-    held = pages.filter(state=State.ACTIVE, hold=Hold.HELD)
-    waits = ~Q(held="") | Exists(coming) | Exists(held)
+    # An Exists for each, so that an index finds it.
+    pages_wait = Exists(coming_pages(section)) | Exists(held_pages(section))
+    waits = ~Q(held="") | pages_wait
     return Section.objects.filter(waits, pk=section).values_list("pk")
 
 

@@ -21,7 +21,7 @@ from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.tracking.marking import mark_all, mark_keys
-from django_sitemaps_plus.transactions import TRIES, has_lost
+from django_sitemaps_plus.transactions import TRIES, has_lost, lock
 from tests.integration.builds import build
 from tests.integration.shop import limited, make_products
 from tests.testapp.models import Product
@@ -32,6 +32,12 @@ pytestmark = pytest.mark.django_db(transaction=True)
 HANG = 240
 
 ROUNDS = 4
+
+
+def test_a_lock_needs_a_transaction():
+    """Outside of one it would end with its own statement, and keep nobody back."""
+    with pytest.raises(transaction.TransactionManagementError, match="a lock needs"):
+        lock([1])
 
 
 @pytest.fixture
