@@ -11,7 +11,7 @@ from django.db import connection, models
 from django.db.models import F
 
 from django_sitemaps_plus import statements
-from django_sitemaps_plus.building import audit, loop, publisher
+from django_sitemaps_plus.building import loop, publisher
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.tracking import marking
 
@@ -70,13 +70,6 @@ def test_whether_a_page_is_dirty(section):
 def test_the_page_that_owns_a_key(section):
     """It is the one with the next lower bound; all others are left alone."""
     assert "sitemaps_plus_low" in plan(marking._below(section.pk, PAGES // 2))
-
-
-def test_the_page_that_was_longest_unchecked(section):
-    """Each refresh asks, and each time only few pages are that old."""
-    section.pages.update(built=F("wanted"))
-    asked = audit._unchecked((section.pk,), 3_600, audit.AUDIT_PAGES)
-    assert "sitemaps_plus_checked" in plan(asked)
 
 
 def test_the_index_of_a_site(section):
