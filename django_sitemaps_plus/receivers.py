@@ -26,7 +26,6 @@ from .tracking.watching import (
     every_column,
     many_to_many,
     watched_models,
-    watched_relations,
 )
 
 _UID = "sitemaps_plus"
@@ -123,7 +122,7 @@ def _related(
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A many-to-many relation that a declared path of a section crosses.
+    """A many-to-many relation that a path of a section crosses.
 
     Attributes:
         model: the model at which the relation begins, seen from the section's rows.
@@ -144,13 +143,10 @@ def _many_to_many() -> dict[Any, list[_Link]]:
     """Return the tables behind many-to-many relations that concern sections."""
     found: dict[Any, list[_Link]] = {}
     for name, source in registry.items():
-        for path, model, field in many_to_many(source):
+        for crossing in many_to_many(source):
+            field, ways = crossing.relation, (crossing.near, crossing.far)
             relation = field if hasattr(field, "through") else field.remote_field
-            before = path.rpartition("__")[0]
-            ends = [Watched(name, source, to, every_column) for to in (before, path)]
-            found.setdefault(relation.through, []).append(_Link(model, *ends))
-        for model, far, near, field in watched_relations(source):
-            relation = field if hasattr(field, "through") else field.remote_field
-            ends = [Watched(name, source, to, every_column) for to in (near, far)]
-            found.setdefault(relation.through, []).append(_Link(model, *ends))
+            ends = [Watched(name, source, way, every_column) for way in ways]
+            link = _Link(crossing.model, *ends)
+            found.setdefault(relation.through, []).append(link)
     return found

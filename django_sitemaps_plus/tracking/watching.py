@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist
@@ -137,14 +137,10 @@ def links_between(source: Source) -> Iterator[tuple[str, ForeignKey[Any, Any]]]:
     Its rows may be saved and deleted like any others, and then Django says nothing of
     the relation.
     """
-    for path, _, relation in many_to_many(source):
-        link = _link(relation)
+    for crossing in many_to_many(source):
+        link = _link(crossing.relation)
         if link is not None and not link.model._meta.auto_created:
-            yield path.rpartition("__")[0], link
-    for _, _, near, relation in watched_relations(source):
-        link = _link(relation.remote_field)
-        if link is not None and not link.model._meta.auto_created:
-            yield near, link
+            yield crossing.near, link
 
 
 def _link(relation: Any) -> ForeignKey[Any, Any] | None:
@@ -162,11 +158,24 @@ def _link(relation: Any) -> ForeignKey[Any, Any] | None:
     return cast("ForeignKey[Any, Any]", through._meta.get_field(name))
 
 
-def many_to_many(source: Source) -> Iterator[tuple[str, type[Model], Any]]:
-    """Yield the many-to-many relations that declared paths cross.
+class Crossing(NamedTuple):
+    """A many-to-many relation on the way between rows and what they depend on.
 
-    Each as its path, the model at which it begins, and what Django knows of it there.
+    Attributes:
+        model: the model at its end nearer to the rows.
+        near: what leads from there to the rows, as a change records it.
+        far: what leads to them from its other end.
+        relation: what Django knows of it at the nearer end.
     """
+
+    model: type[Model]
+    near: str
+    far: str
+    relation: Any
+
+
+def many_to_many(source: Source) -> Iterator[Crossing]:
+    """Yield the many-to-many relations that declared paths and ``watch`` cross."""
     if not isinstance(source, ModelSource):
         return
     for path in related_paths(source):
@@ -174,32 +183,22 @@ def many_to_many(source: Source) -> Iterator[tuple[str, type[Model], Any]]:
         model = path_model(source.model, before) if before else source.model
         relation = model._meta.get_field(last)
         if relation.many_to_many:
-            yield path, model, relation
+            yield Crossing(model, before, path, relation)
+    for watched, path in source.watch.items():
+        yield from _crossings_to_rows(watched, path.split("__"))
 
 
-def watched_relations(
-    source: Source,
-) -> Iterator[tuple[type[Model], str, str, Any]]:
-    """Yield the many-to-many relations that the paths of ``watch`` cross.
-
-    Each as the model at the end that is nearer to the rows; what leads to them from an
-    object at the further end, and from one at the nearer, as a change records it; and
-    what Django knows of it at the further end.
-    """
-    watch = source.watch if isinstance(source, ModelSource) else {}
-    for watched, path in watch.items():
-        start: Any = watched
-        names = path.split("__")
-        for depth, name in enumerate(names):
-            end = _related_model(start, name)
-            if end is None:
-                break  # a check says so
-            relation = start._meta.get_field(name)
-            if relation.many_to_many:
-                far = _leads(start, names[depth:])
-                near = _leads(end, names[depth + 1 :])
-                yield end, far, near, relation
-            start = end
+def _crossings_to_rows(model: type[Model], names: Sequence[str]) -> Iterator[Crossing]:
+    """Yield the same of a path that leads the other way, to the rows."""
+    for depth, name in enumerate(names):
+        end = _related_model(model, name)
+        if end is None:
+            return  # a change by a path that leads nowhere marks all pages
+        relation: Any = model._meta.get_field(name)
+        if relation.many_to_many:
+            far, near = _leads(model, names[depth:]), _leads(end, names[depth + 1 :])
+            yield Crossing(end, near, far, relation.remote_field)
+        model = end
 
 
 def _leads(model: type[Model], names: Sequence[str]) -> str:
@@ -232,9 +231,9 @@ def _linking(relation: Any) -> set[str]:
 
 
 def _related_model(model: type[Model], name: str) -> Any:
-    return (
-        model._meta.get_field(name).related_model if _has_field(model, name) else None
-    )
+    if name == "pk" or not _has_field(model, name):
+        return None
+    return model._meta.get_field(name).related_model
 
 
 def _has_field(model: type[Model], name: str) -> bool:

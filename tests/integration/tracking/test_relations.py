@@ -235,6 +235,13 @@ class TestManyToMany:
         tag.book_set.remove(books[7])
         assert noticed(section, registry.get(section.name)) == [2]
 
+    @pytest.mark.parametrize("path", ["pk", "name", "nowhere", "book__nowhere"])
+    def test_a_path_that_leads_nowhere_marks_all_pages(self, tagged, publish, path):
+        """And keeps no project from starting."""
+        section = publish(type("Lost", (Filtered,), {"watch": {Tag: path}}))
+        tagged[2].save()
+        assert noticed(section, registry.get(section.name)) == [1, 2, 3, 4]
+
     def test_a_source_from_the_far_side(self, publish, library):
         """Tags that count their books hear of books that get them."""
         declared = {
