@@ -12,7 +12,7 @@ from django_sitemaps_plus.core.entries import (
 )
 from django_sitemaps_plus.core.limits import MIN_URL_LENGTH
 
-from .dates import as_text
+from .dates import DateColumn, date_column
 from .declarations import (
     Columns,
     constant,
@@ -43,14 +43,16 @@ def compile_renderer(
     location = declared["location"]
     route = location.compile() if isinstance(location, Route) else None
     getters = {"location": _location(location, route, columns)}
-    lastmod_is_text = _add_lastmod(source, declared, columns, getters, alias)
+    dates = _date_column(source, declared, alias)
+    if dates is not None:
+        getters["lastmod"] = _date_getter(dates, columns)
     for name, value in declared.items():
         if name not in getters:
             getters[name] = _getter(name, value, columns)
     fast = None
     # Without a column to name, the query selects all of them.
-    if columns.expressions and not columns.of_instances and lastmod_is_text:
-        fast = _fast(declared, route, site.origin)
+    if columns.expressions and not columns.of_instances:
+        fast = _fast(declared, route, dates, site.origin)
     return columns, RowRenderer(getters, site.origin, source.on_error == "raise", fast)
 
 
@@ -66,23 +68,19 @@ def _location(location: Any, route: CompiledRoute | None, columns: Columns) -> G
     return route_getter(route, [taken[i] for i in range(len(paths))])
 
 
-def _add_lastmod(
-    source: ModelSource,
-    declared: dict[str, Any],
-    columns: Columns,
-    getters: dict[str, Getter],
-    alias: str,
-) -> bool:
-    """Add the lastmod; return whether the fast way can write it."""
+def _date_column(
+    source: ModelSource, declared: dict[str, Any], alias: str
+) -> DateColumn | None:
+    """Return how the lastmod is read as text, if it is."""
     lastmod = declared.get("lastmod")
-    if lastmod is None:
-        return True
-    if isinstance(lastmod, str):
-        text = as_text(lastmod, find_field(source.model, lastmod), alias)
-        getters["lastmod"] = columns.add(text or lastmod)
-        return text is not None
-    getters["lastmod"] = _getter("lastmod", lastmod, columns)
-    return False
+    if not isinstance(lastmod, str):
+        return None
+    return date_column(lastmod, find_field(source.model, lastmod), alias)
+
+
+def _date_getter(dates: DateColumn, columns: Columns) -> Getter:
+    value = columns.add(dates.expression)
+    return lambda row: dates.text(value(row))
 
 
 def _getter(name: str, value: Any, columns: Columns) -> Getter:
@@ -92,9 +90,14 @@ def _getter(name: str, value: Any, columns: Columns) -> Getter:
 
 
 def _fast(
-    declared: dict[str, Any], route: CompiledRoute | None, origin: str
+    declared: dict[str, Any],
+    route: CompiledRoute | None,
+    dates: DateColumn | None,
+    origin: str,
 ) -> FastLines | None:
     if not NAMESPACE_OF.keys().isdisjoint(declared):
+        return None
+    if "lastmod" in declared and dates is None:
         return None
     if len(f"{origin}/") < MIN_URL_LENGTH:  # a URL of it may be too short
         return None
@@ -102,12 +105,11 @@ def _fast(
         constants = _constants(declared)
     except ValueError:
         return None
-    has_lastmod = "lastmod" in declared
-    if route is not None:
-        if route.fast is None:
-            return None
-        return route_lines(route.fast, origin, has_lastmod, **constants)
-    return path_lines(origin, has_lastmod, **constants)
+    if route is None:
+        return path_lines(origin, dates, **constants)
+    if route.fast is None:
+        return None
+    return route_lines(route.fast, origin, dates, **constants)
 
 
 def _constants(declared: dict[str, Any]) -> dict[str, str | None]:

@@ -6,13 +6,12 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db.models import F, Value
+from django.db.models import CharField, F, Value
 from django.db.models.functions import Concat
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.sources.compiling import compile_renderer
-from django_sitemaps_plus.sources.dates import W3CText
 from django_sitemaps_plus.sources.fast import Lines
 from django_sitemaps_plus.sources.tally import Tally
 from tests.testapp.models import Product
@@ -51,7 +50,10 @@ class TestColumns:
     def test_a_lastmod_field_is_selected_as_text(self):
         """Parsing timestamps would be most of the time."""
         columns, _ = compiled(lastmod="updated_at")
-        assert columns.expressions == [F("slug"), W3CText(F("updated_at"))]
+        slug, lastmod = columns.expressions
+        assert slug == F("slug")
+        assert isinstance(lastmod.output_field, CharField)
+        assert lastmod.source_expressions == [F("updated_at")]
 
     def test_the_arguments_of_a_route_come_in_the_order_of_the_url(self):
         """The fast way needs no second look at them."""
