@@ -19,14 +19,10 @@ from .models import Publication
 from .notifications import queue, telling
 from .notifications.listening import listening_engines
 from .registry import registry
+from .tracking.parents import concrete
 from .tracking.recording import record, record_unlinked
-from .tracking.watching import (
-    Watched,
-    concrete,
-    every_column,
-    many_to_many,
-    watched_models,
-)
+from .tracking.relations import many_to_many
+from .tracking.watching import Watched, every_column, watched_models
 
 _UID = "sitemaps_plus"
 
@@ -63,7 +59,7 @@ def connect() -> None:
     disconnect()
     for model, watchers in watched_models().items():
         _connect(post_save, model, partial(_saved, watchers))
-        deletes = [w for w in watchers if getattr(w.source, "track_deletes", True)]
+        deletes = [watched for watched in watchers if watched.hears_deletions]
         if deletes:
             _connect(post_delete, model, partial(_deleted, deletes))
     for through, links in _many_to_many().items():
@@ -144,9 +140,10 @@ def _many_to_many() -> dict[Any, list[_Link]]:
     found: dict[Any, list[_Link]] = {}
     for name, source in registry.items():
         for crossing in many_to_many(source):
-            field, ways = crossing.relation, (crossing.near, crossing.far)
+            field, parent = crossing.relation, crossing.parent
             relation = field if hasattr(field, "through") else field.remote_field
-            ends = [Watched(name, source, way, every_column) for way in ways]
-            link = _Link(crossing.model, *ends)
+            near = Watched(name, source, crossing.near, every_column, parent=parent)
+            far = Watched(name, source, crossing.far, every_column)
+            link = _Link(crossing.model, near, far)
             found.setdefault(relation.through, []).append(link)
     return found

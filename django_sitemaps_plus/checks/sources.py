@@ -40,11 +40,7 @@ from django_sitemaps_plus.sources.declarations import (
 )
 from django_sitemaps_plus.sources.keyset import key_field
 from django_sitemaps_plus.sources.rows import FIELDS
-from django_sitemaps_plus.tracking.watching import (
-    links_between,
-    path_model,
-    related_paths,
-)
+from django_sitemaps_plus.tracking.watching import heard_models
 
 from .messages import error, warning
 
@@ -185,9 +181,7 @@ def _query(source: ModelSource) -> Iterator[CheckMessage]:
 
 def _unheard(source: ModelSource) -> Iterator[str]:
     """Yield the labels of models that only the queryset's joins name."""
-    heard = {*source.watch, source.model, *source.model._meta.all_parents}
-    heard |= {path_model(source.model, path) for path in related_paths(source)}
-    heard |= {link.model for _, link in links_between(source)}
+    heard = heard_models(source)
     tables = {model._meta.db_table for model in heard}
     query = source.queryset().query
     joins = [

@@ -19,7 +19,8 @@ from django_sitemaps_plus.sources.keyset import by_key, first_keys, on_write_dat
 from django_sitemaps_plus.transactions import contained
 
 from .databases import savepoint
-from .watching import Watched, concrete
+from .parents import concrete, path_to_parent
+from .watching import Watched
 
 logger = logging.getLogger(__name__)
 
@@ -134,14 +135,26 @@ def _row(watched: Watched, instance: Model, deleted: bool) -> Row:
         return watched.section, Change.Kind.KEY, str(key), ""
     if deleted:
         return watched.section, Change.Kind.AUDIT, "", ""
-    return watched.section, Change.Kind.RELATED, str(instance.pk), watched.path
+    pk = _related_key(watched, instance)
+    return watched.section, Change.Kind.RELATED, str(pk), watched.path
 
 
 def _key(watched: Watched, instance: Model) -> Any:
-    key = getattr(instance, watched.key_attribute)
+    model: Any = watched.source.tracked_model
+    return _inherited(instance, watched.key_attribute, model)
+
+
+def _related_key(watched: Watched, instance: Model) -> Any:
+    if watched.parent is None:
+        return instance.pk
+    pk: Any = watched.parent._meta.pk
+    return _inherited(instance, pk.attname, watched.parent)
+
+
+def _inherited(instance: Model, attribute: str, model: type[Model]) -> Any:
+    key = getattr(instance, attribute)
     if key is None:  # a child in a fixture has nothing but the link to its parent
-        parent: Any = watched.source.tracked_model
-        link: Any = instance._meta.get_ancestor_link(parent)
+        link: Any = instance._meta.get_ancestor_link(model)
         key = getattr(instance, link.attname)
     return key
 
@@ -249,9 +262,8 @@ def _listed(model: type[Model], queryset: QuerySet[Any]) -> QuerySet[Any] | None
         return queryset
     if not issubclass(own, told):
         return None
-    steps: Any = own._meta.get_path_to_parent(told)
-    path = "__".join([step.join_field.name for step in steps])
     rows = own._base_manager.using(queryset.db)
+    path = path_to_parent(own, told)
     return rows.filter(**{f"{path}__in": queryset.values("pk")})
 
 

@@ -107,3 +107,39 @@ class Role(models.Model):
 
     def __str__(self) -> str:
         return self.character
+
+
+class Venue(models.Model):
+    """The parent of a child that has a key of its own."""
+
+    slug = models.SlugField(max_length=80)
+    tags = models.ManyToManyField("testapp.Tag")
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Theatre(Venue):
+    """The child: its key is not that of the venue that it is."""
+
+    number = models.BigAutoField(primary_key=True)
+    venue = models.OneToOneField(Venue, models.CASCADE, parent_link=True)
+    seats = models.IntegerField(default=0)
+
+
+class Opera(Theatre):
+    """A child of the child, which has its key."""
+
+
+class Museum(Venue):
+    """Another child, which may be the same venue."""
+
+
+class Show(models.Model):
+    """What refers to a child."""
+
+    theatre = models.ForeignKey(Theatre, models.CASCADE)
+    slug = models.SlugField(max_length=80)
+
+    def __str__(self) -> str:
+        return self.slug

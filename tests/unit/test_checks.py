@@ -18,7 +18,16 @@ from django_sitemaps_plus.checks import (
 )
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
-from tests.testapp.models import Author, Book, Cafe, Film, Product, Tag
+from tests.testapp.models import (
+    Author,
+    Book,
+    Cafe,
+    Film,
+    Product,
+    Show,
+    Tag,
+    Theatre,
+)
 
 BASE = {"BASE_URL": "https://example.com"}
 SHARED = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache"}}
@@ -255,6 +264,18 @@ class TestSources:
         assert (
             ids_of(model=Cafe, get_queryset=lambda _: Cafe.objects.filter(**slug)) == []
         )
+
+    @pytest.mark.parametrize(
+        ("watch", "expected"), [({}, ["W009"]), ({Theatre: "show"}, [])]
+    )
+    def test_who_hears_a_child_hears_its_parent(self, watch, expected):
+        """A column that it inherits is in the parent's table."""
+        found = ids_of(
+            model=Show,
+            get_queryset=lambda self: Show.objects.filter(theatre__slug="x"),
+            watch=watch,
+        )
+        assert found == expected
 
     def test_a_key_of_several_columns_is_refused(self):
         """Pages are ranges of one."""

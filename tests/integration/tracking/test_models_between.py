@@ -10,7 +10,7 @@ from django.db.models.deletion import Collector
 
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import changes, watching
+from django_sitemaps_plus.tracking import changes, relations
 from tests.testapp.models import Actor, Film, Role
 
 from .rows import BookSource, dirty, keys, recorded
@@ -208,4 +208,4 @@ class TestOtherSides:
 
 def test_a_field_that_only_acts_like_one_is_left_to_its_own_signals():
     """Fields of other apps may keep their relations in any table."""
-    assert watching._link(SimpleNamespace(many_to_many=True, field=None)) is None
+    assert relations._link(SimpleNamespace(many_to_many=True, field=None)) is None
