@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import (
@@ -40,8 +39,8 @@ from django_sitemaps_plus.sources.declarations import (
 )
 from django_sitemaps_plus.sources.keyset import key_field
 from django_sitemaps_plus.sources.rows import FIELDS
-from django_sitemaps_plus.tracking.watching import heard_models
 
+from .hearing import check_heard
 from .messages import error, warning
 
 _KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)
@@ -171,32 +170,7 @@ def _query(source: ModelSource) -> Iterator[CheckMessage]:
             "Try its queryset and the expressions it declares in a shell.",
         )
         return
-    if names := ", ".join(sorted(_unheard(source))):
-        yield warning(
-            9,
-            f"its queryset depends on rows of {names}, whose saves it does not hear.",
-            "Name the model in watch, with the path that leads from it to these rows.",
-        )
-
-
-def _unheard(source: ModelSource) -> Iterator[str]:
-    """Yield the labels of models that only the queryset's joins name."""
-    heard = heard_models(source)
-    tables = {model._meta.db_table for model in heard}
-    query = source.queryset().query
-    joins = [
-        join for name, join in query.alias_map.items() if query.alias_refcount[name]
-    ]
-    joined = {join.table_name for join in joins if join.join_type} - tables
-    for model in apps.get_models(include_auto_created=True):
-        if model._meta.db_table not in joined:
-            continue
-        if not model._meta.auto_created:
-            yield model._meta.label
-            continue
-        # Who watches the models at the ends of a relation hears of it as well.
-        ends = [field.related_model for field in model._meta.fields]
-        yield from {end._meta.label for end in ends if end and end not in heard}
+    yield from check_heard(source)
 
 
 def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:

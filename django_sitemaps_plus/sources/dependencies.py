@@ -134,3 +134,33 @@ def _columns_in(node: Any) -> set[str] | None:
     if isinstance(node, _OPAQUE) or not hasattr(node, "get_source_expressions"):
         return None
     return _columns_of(node.get_source_expressions())
+
+
+def joined_tables(query: Query) -> set[str]:
+    """Return the tables that a query reads beside that of its model."""
+    return {table.table_name for table in _tables(query) if table.join_type}
+
+
+def inner_tables(query: Query) -> set[str]:
+    """Return the tables that the queries within a query read."""
+    found: set[str] = set()
+    parts = [query.where, *query.annotations.values(), *query.select]
+    for inner in chain.from_iterable(map(_queries_in, parts)):
+        # Until it is compiled it may name no table, not even that of its model.
+        found |= {inner.model._meta.db_table}  # type: ignore[union-attr]
+        found |= {table.table_name for table in _tables(inner)} | inner_tables(inner)
+    return found
+
+
+def _tables(query: Query) -> list[Any]:
+    return [
+        table for name, table in query.alias_map.items() if query.alias_refcount[name]
+    ]
+
+
+def _queries_in(node: Any) -> Iterator[Query]:
+    if isinstance(node, Query):
+        yield from [node, *node.combined_queries]
+    elif hasattr(node, "get_source_expressions"):
+        for part in node.get_source_expressions():
+            yield from _queries_in(part)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from django.core.checks import CheckMessage
 from django.db import models
-from django.db.models import Count, Value
+from django.db.models import Case, Count, Exists, OuterRef, Subquery, Value, When
 from django.http import HttpResponse
 from django.test import override_settings
 from django.urls import include, path
@@ -54,12 +55,17 @@ def ids(messages) -> list[str]:
 
 
 def ids_of(**attributes) -> list[str]:
+    """Return the ids of what is said of a product source with these attributes."""
+    return ids(messages_of(**attributes))
+
+
+def messages_of(**attributes) -> list[CheckMessage]:
     """Return what is said of a product source with these attributes."""
     declared = {"model": Product, "location": Route("product-detail", slug="slug")}
     source = type("Checked", (ModelSource,), {**declared, **attributes})
     with temporary_registry():
         registry._registry["checked"] = source()
-        return ids(check_sources())
+        return check_sources()
 
 
 class TestSettings:
@@ -190,6 +196,44 @@ class TestRobots:
         assert ids(check_robots()) == ["W021"]
 
 
+HIS_AUTHOR = Author.objects.filter(pk=OuterRef("author"), name="x")
+TAGGED = Book.objects.filter(pk=OuterRef("pk"), tags__name="x")
+
+# What the rows of another model let in, and of which.
+INNER = {
+    "Exists": (lambda books: books.filter(Exists(HIS_AUTHOR)), Author),
+    "not Exists": (lambda books: books.filter(~Exists(HIS_AUTHOR)), Author),
+    "in": (lambda books: books.filter(author__in=Author.objects.all()), Author),
+    "Subquery": (
+        lambda books: books.alias(
+            x=Subquery(HIS_AUTHOR.values("name")[:1]),
+        ).filter(x="x"),
+        Author,
+    ),
+    "case": (
+        lambda books: books.alias(
+            x=Case(When(Exists(HIS_AUTHOR), then=Value(1)), default=Value(0))
+        ).filter(x=1),
+        Author,
+    ),
+    "joined": (lambda books: books.filter(Exists(TAGGED)), Tag),
+    "excluded": (lambda books: books.exclude(tags__name="x"), Tag),
+    "relation": (lambda books: books.exclude(tags=5), Tag),
+    "nested": (
+        lambda books: books.filter(
+            pk__in=Book.objects.filter(author__in=Author.objects.filter(name="x"))
+        ),
+        Author,
+    ),
+    "union": (
+        lambda books: books.filter(
+            author__in=Author.objects.filter(name="x").union(Author.objects.all())
+        ),
+        Author,
+    ),
+}
+
+
 class TestSources:
     @pytest.mark.parametrize(
         ("attributes", "expected"),
@@ -257,6 +301,35 @@ class TestSources:
             **attributes,
         )
         assert found == expected
+
+    @pytest.mark.parametrize("name", INNER)
+    def test_a_model_that_only_an_inner_query_names_is_not_heard(self, name):
+        """The message names it; watched, it is heard."""
+        change, model = INNER[name]
+        declared = {
+            "model": Book,
+            "location": Route("book-detail", slug="slug"),
+            "get_queryset": lambda self: change(Book.objects.all()),
+        }
+        (message,) = messages_of(**declared)
+        assert message.id == "sitemaps_plus.W009"
+        assert f"rows of {model._meta.label}," in message.msg
+        assert ids_of(**declared, watch={model: "book"}) == []
+
+    def test_a_model_that_only_a_declared_query_names_is_not_heard(self):
+        """What it says of a page changes with rows of that model."""
+        declared = {
+            "model": Book,
+            "location": Route("book-detail", slug="slug"),
+            "priority": Case(When(Exists(HIS_AUTHOR), then=Value(0.9))),
+        }
+        assert ids_of(**declared) == ["W009"]
+        assert ids_of(**declared, watch={Author: "book"}) == []
+
+    def test_an_inner_query_of_its_own_rows_is_heard(self):
+        """They are saved under the name that it lists."""
+        rows = Product.objects.filter(pk__in=Product.objects.filter(published=True))
+        assert ids_of(get_queryset=lambda self: rows) == []
 
     def test_a_child_is_heard_with_its_parent(self):
         """They share the row."""
