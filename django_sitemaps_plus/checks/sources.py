@@ -40,7 +40,7 @@ from django_sitemaps_plus.sources.declarations import (
 from django_sitemaps_plus.sources.keyset import key_field
 from django_sitemaps_plus.sources.rows import FIELDS
 
-from .hearing import check_heard
+from .hearing import check_heard, check_watched
 from .messages import error, warning
 
 _KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)
@@ -89,6 +89,8 @@ def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
     yield from _location(source)
     wrong_paths = list(_paths(source))
     yield from wrong_paths
+    if not wrong_key:
+        yield from check_watched(source)
     if not wrong_paths and not wrong_key:
         yield from _query(source)
     yield from _lastmod(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 from django.core.exceptions import FieldDoesNotExist
@@ -42,6 +42,25 @@ def _link(relation: Any) -> ForeignKey[Any, Any] | None:
     return cast("ForeignKey[Any, Any]", through._meta.get_field(name))
 
 
+def watched_paths(source: ModelSource) -> Iterator[tuple[type[Model], str]]:
+    """Yield the models of ``watch`` with their paths, wherever these lead.
+
+    What is no model and no path is left out: a project must start, for a system check
+    to name it.
+    """
+    watch: object = source.watch
+    for model, path in watch.items() if isinstance(watch, Mapping) else ():
+        if is_model(model) and isinstance(path, str):
+            yield model, path
+
+
+def is_model(value: object) -> bool:
+    """Return whether it is a model class that may have rows."""
+    if not (isinstance(value, type) and issubclass(value, Model)):
+        return False
+    return not value._meta.abstract
+
+
 class Crossing(NamedTuple):
     """A many-to-many relation on the way between rows and what they depend on.
 
@@ -70,7 +89,7 @@ def many_to_many(source: Source) -> Iterator[Crossing]:
         relation = model._meta.get_field(last)
         if relation.many_to_many:
             yield _crossing_from_rows(model, before, path, relation)
-    for watched, path in source.watch.items():
+    for watched, path in watched_paths(source):
         yield from _crossings_to_rows(watched, path.split("__"))
 
 

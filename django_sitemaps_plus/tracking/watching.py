@@ -16,7 +16,7 @@ from django_sitemaps_plus.sources.dependencies import columns, own_fields
 from django_sitemaps_plus.transactions import contained
 
 from .parents import by_parent, concrete, parents
-from .relations import links_between, path_model, related_paths
+from .relations import links_between, path_model, related_paths, watched_paths
 
 Columns = Callable[[], frozenset[str] | None]
 
@@ -131,7 +131,7 @@ def _dependencies(
     yield model, "", cache(partial(_own_columns, source))
     if not isinstance(source, ModelSource):
         return
-    for related, path in source.watch.items():
+    for related, path in watched_paths(source):
         yield related, f"{related._meta.label}:{path}", every_column
     for path, names in related_paths(source).items():
         end = path_model(model, path)

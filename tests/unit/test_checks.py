@@ -24,10 +24,13 @@ from tests.testapp.models import (
     Book,
     Cafe,
     Film,
+    Opera,
+    PlaceProxy,
     Product,
     Show,
     Tag,
     Theatre,
+    Venue,
 )
 
 BASE = {"BASE_URL": "https://example.com"}
@@ -47,6 +50,17 @@ class Composite(models.Model):
 
     def __str__(self) -> str:
         return f"{self.one}, {self.two}"
+
+
+class Nothing(models.Model):
+    """A model without rows."""
+
+    class Meta:
+        app_label = "testapp"
+        abstract = True
+
+    def __str__(self) -> str:
+        return ""
 
 
 def ids(messages) -> list[str]:
@@ -349,6 +363,61 @@ class TestSources:
             watch=watch,
         )
         assert found == expected
+
+    @pytest.mark.parametrize(
+        ("model", "watch"),
+        [
+            (Book, {Tag: "book"}),
+            (Tag, {Author: "book__tags", Book: "tags"}),
+            (Theatre, {Show: "theatre"}),
+            (Opera, {Show: "theatre"}),
+            (Venue, {Show: "theatre__venue", Tag: "venue"}),
+            (PlaceProxy, {Cafe: "place_ptr"}),
+        ],
+    )
+    def test_a_watched_path_that_leads_to_the_rows_is_right(self, model, watch):
+        """Whatever part of them, as long as it has their key."""
+        location = Route("book-detail", slug="pk")
+        assert ids_of(model=model, location=location, watch=watch) == []
+
+    @pytest.mark.parametrize(
+        ("watch", "said"),
+        [
+            ({Tag: "pk"}, "'pk'"),
+            ({Tag: ""}, "''"),
+            ({Tag: "name"}, "testapp.Tag.name is no relation"),
+            ({Tag: "book_set"}, "'book_set'"),
+            ({Tag: "book__nowhere"}, "'book__nowhere'"),
+            ({Tag: "book__slug"}, "testapp.Book.slug is no relation"),
+            ({Tag: "book__author"}, "leads to testapp.Author"),
+            ({Tag: 5}, "5"),
+            ({"testapp.Tag": "book"}, "'testapp.Tag'"),
+            ({Nothing: "book"}, "Nothing"),
+            ([Tag], "watch is ["),
+        ],
+    )
+    def test_a_watched_path_that_leads_elsewhere_is_named(self, watch, said):
+        """With its model and its section, and what to write instead."""
+        declared = {"model": Book, "location": Route("book-detail", slug="slug")}
+        (message,) = messages_of(**declared, watch=watch)
+        assert message.id == "sitemaps_plus.E027"
+        assert message.msg.startswith("Section 'checked': ")
+        assert said in message.msg
+        assert "testapp.Book" in message.hint
+
+    def test_the_relations_to_the_rows_are_proposed(self):
+        """For a path that was mistyped."""
+        declared = {"model": Book, "location": Route("book-detail", slug="slug")}
+        (message,) = messages_of(**declared, watch={Tag: "book_set"})
+        assert "'book'" in message.hint
+
+    @pytest.mark.parametrize(
+        ("model", "watch"), [(Venue, {Show: "theatre"}), (Theatre, {Tag: "venue"})]
+    )
+    def test_a_watched_path_to_a_row_with_another_key_is_named(self, model, watch):
+        """The pages of other rows would be built for it."""
+        location = Route("book-detail", slug="pk")
+        assert ids_of(model=model, location=location, watch=watch) == ["E027"]
 
     def test_a_key_of_several_columns_is_refused(self):
         """Pages are ranges of one."""

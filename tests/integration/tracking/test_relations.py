@@ -242,6 +242,17 @@ class TestManyToMany:
         tagged[2].save()
         assert noticed(section, registry.get(section.name)) == [1, 2, 3, 4]
 
+    @pytest.mark.parametrize(
+        "watch", [{"testapp.Tag": "book"}, {Tag: 5}, {Tag: None}, [Tag], None]
+    )
+    def test_what_cannot_be_watched_keeps_no_project_from_starting(
+        self, publish, library, watch
+    ):
+        """A system check says what is wrong; the rest is heard."""
+        section = publish(type("Wrong", (Dated,), {"watch": watch}))
+        library[0].save()
+        assert noticed(section, registry.get(section.name)) == [1, 2]
+
     def test_a_source_from_the_far_side(self, publish, library):
         """Tags that count their books hear of books that get them."""
         declared = {
