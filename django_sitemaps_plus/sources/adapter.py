@@ -101,9 +101,14 @@ class SitemapSource(Source):
 
     @property
     def tracked_model(self) -> type[Model] | None:
-        """The model of a ``GenericSitemap``; of others nobody knows before items()."""
+        """The model of a ``GenericSitemap``; of others nobody knows before items().
+
+        None where its pages are positions: a save does not say which pages it concerns.
+        """
         queryset = getattr(self.given, "queryset", None)
-        return queryset.model if isinstance(queryset, QuerySet) else None
+        if self.has_own_paging or not isinstance(queryset, QuerySet):
+            return None
+        return queryset.model if pages_by_key(queryset) else None
 
     def key_space(self) -> KeySpace | None:
         """Return what orders its keys, where ``items()`` is a plain queryset."""

@@ -72,6 +72,10 @@ def count_changes(section: str) -> int:
 
 def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
     space = source.key_space()
+    if space is None and source.max_age is not None:
+        # Its pages are built once they are old, however many saves there are.
+        delete_changes(changes)
+        return ()
     try:
         if space is None:
             raise StalePlanError("it has no keys")

@@ -6,8 +6,10 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.core.paginator import Paginator
 from django.db import connection
 from django.db.models import F
+from django.db.models.deletion import Collector
 from django.db.models.functions import Now
 
 from django_sitemaps_plus import Source, ViewSource
@@ -46,7 +48,52 @@ class Listed(Sitemap):
         return list(Product.objects.order_by("pk"))
 
 
+class OwnPages(GenericSitemap):
+    """A contrib class that says itself what is on a page."""
+
+    @property
+    def paginator(self):
+        return Paginator(self.items(), 2)
+
+
+class OwnItems(GenericSitemap):
+    """A contrib class whose queryset is not what it lists."""
+
+    def items(self):
+        return list(super().items())
+
+
+PRODUCTS = {"queryset": Product.objects.order_by("pk")}
+FIRST_PRODUCTS = {"queryset": Product.objects.order_by("pk")[:50]}
+
+
 class TestMaxAge:
+    @pytest.mark.parametrize(
+        "source",
+        [GenericSitemap(FIRST_PRODUCTS), OwnPages(PRODUCTS), OwnItems(PRODUCTS)],
+        ids=["sliced", "paginator", "items"],
+    )
+    def test_saves_build_no_pages_of_positions_before_they_are_old(
+        self, publish, source
+    ):
+        """Nobody can tell which page a row is on, and to build all costs too much."""
+        products = make_products(3)
+        section = publish(source)
+        products[0].slug = "moved"
+        products[0].save()
+        products[1].delete()
+        assert rendered() == 0
+        assert recorded() == []
+        make_older(section, 3_600)
+        assert rendered() == section.pages.planned().count()
+        assert page_of(section, 1).entries == 2
+
+    def test_a_slice_keeps_the_fast_delete_of_its_model(self, publish):
+        """Signals of deletions would tell nobody anything."""
+        publish(GenericSitemap(FIRST_PRODUCTS))
+        collector = Collector(using="default")
+        assert collector.can_fast_delete(Product.objects.all())
+
     @pytest.mark.parametrize(
         "source", [Views, Listed, GenericSitemap({"queryset": Product.objects.all()})]
     )
