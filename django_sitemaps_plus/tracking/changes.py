@@ -72,13 +72,11 @@ def count_changes(section: str) -> int:
 
 def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
     space = source.key_space()
-    if space is None and source.max_age is not None:
-        # Its pages are built once they are old, however many saves there are.
+    if space is None:
+        # Positions: pages are built once they are old, however many saves there are.
         delete_changes(changes)
         return ()
     try:
-        if space is None:
-            raise StalePlanError("it has no keys")
         keys, ranges, is_all = _named(source, space, changes)
     except _OTHER_PLAN:
         mark_all(section)

@@ -143,3 +143,20 @@ class Show(models.Model):
 
     def __str__(self) -> str:
         return self.slug
+
+
+class Annex(Venue):
+    """A child that its parent does not know."""
+
+    venue = models.OneToOneField(
+        Venue, models.CASCADE, parent_link=True, primary_key=True, related_name="+"
+    )
+
+
+class Room(models.Model):
+    """What refers to it."""
+
+    annex = models.ForeignKey(Annex, models.CASCADE)
+
+    def __str__(self) -> str:
+        return str(self.pk)

@@ -20,6 +20,7 @@ from django_sitemaps_plus.checks import (
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
 from tests.testapp.models import (
+    Annex,
     Author,
     Book,
     Cafe,
@@ -27,6 +28,7 @@ from tests.testapp.models import (
     Opera,
     PlaceProxy,
     Product,
+    Room,
     Show,
     Tag,
     Theatre,
@@ -363,6 +365,16 @@ class TestSources:
             watch=watch,
         )
         assert found == expected
+
+    def test_a_parent_from_which_no_path_leads_is_named(self):
+        """Where the link to it is hidden, watching the child does not watch it."""
+        found = ids_of(
+            model=Room,
+            location=Route("book-detail", slug="pk"),
+            get_queryset=lambda self: Room.objects.filter(annex__slug="x"),
+            watch={Annex: "room"},
+        )
+        assert found == ["W009"]
 
     @pytest.mark.parametrize(
         ("model", "watch"),
