@@ -94,12 +94,20 @@ def chosen(names: Iterable[str]) -> list[Engine]:
     return [engines.get(name) or _not_working(name) for name in names or engines]
 
 
-def is_told_by_another(site: Site, engine: Engine) -> bool:
-    """Return whether URLs are due that only another process keeps from being told."""
+def is_told_by_another(site: Site, engine: Engine, until: datetime) -> bool:
+    """Return whether URLs are due that only another process keeps from being told.
+
+    Args:
+        site: whose they are.
+        engine: whom they are to be told.
+        until: when they became due at the latest.
+    """
     now = timezone.now()
     resting = Q(not_before__gt=now) | ~Q(parked="")
     hosts = Recipient.objects.filter(resting, site=site.name, engine=engine.name)
-    due = Delivery.objects.due(now).filter(site=site.name, engine=engine.name)
+    due = Delivery.objects.due(min(until, now)).filter(
+        site=site.name, engine=engine.name
+    )
     # Why an engine rests or is parked is said elsewhere; nobody chooses feeds.
     due = due.filter(is_feed=False).exclude(host__in=hosts.values("host"))
     return due.exists()

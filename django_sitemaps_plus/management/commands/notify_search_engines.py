@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -21,8 +21,8 @@ from django_sitemaps_plus.conf import Site, get_settings, get_site, tells_engine
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.notifications import Engine, Takes, telling
 from django_sitemaps_plus.notifications import status as engine_status
-from django_sitemaps_plus.notifications import telling
 from django_sitemaps_plus.notifications.configured import engine_faults
 from django_sitemaps_plus.notifications.delivering import DeliveryReport
 from django_sitemaps_plus.notifications.queue import want_urls
@@ -92,8 +92,9 @@ class Command(BaseCommand):
         if new_key:
             self.stdout.write(secrets.token_hex(16))
             return
+        begin = timezone.now()
         try:
-            report, chosen = self._tell(**asked)
+            report, chosen = self._tell(begin, **asked)
         except (SitemapsPlusError, ImproperlyConfigured) as error:
             raise CommandError(str(error)) from error
         engines = engine_status.status(get_site())
@@ -102,24 +103,27 @@ class Command(BaseCommand):
         elif verbosity:
             self._show(report, engines, chosen, is_dry_run=asked["dry_run"])
         problems = [*report.failures, *_problems(engines, asked["engine"])]
-        if chosen and not report.requests:
-            problems += _told_by_others(asked["engine"])
+        if chosen:
+            problems += _told_by_others(asked["engine"], begin)
         if problems and not asked["dry_run"]:
             raise CommandError("\n".join(dict.fromkeys(problems)))
 
     def _tell(
-        self, *, engine: list[str], retry: bool, dry_run: bool, **chosen: Any
+        self,
+        begin: datetime,
+        *,
+        engine: list[str],
+        retry: bool,
+        dry_run: bool,
+        **chosen: Any,
     ) -> tuple[DeliveryReport, int]:
         site = get_site()
-        engines = telling.chosen(engine)
-        if not engines:
-            none = "No engines: SITEMAPS_PLUS['ENGINES'] names none."
-            raise CommandError(next(iter(engine_faults()), none))
-        if not tells_engines(site):
-            raise CommandError(_WHY_NOT.format(site.origin))
+        engines = _engines(site, engine)
+        if any([chosen[name] for name in _CHOICES]):
+            _check_that_urls_are_taken(engines, is_named=bool(engine))
         total = 0
         # Given by hand, it need not wait for others.
-        at = timezone.now() - timedelta(seconds=get_settings().notify_after)
+        at = begin - timedelta(seconds=get_settings().notify_after)
         for urls in _urls(site, **chosen):
             total += len(urls)
             if not dry_run:
@@ -145,6 +149,21 @@ class Command(BaseCommand):
             self.stdout.write(f"Nobody was told (--dry-run). {chosen:,} URLs chosen.")
             return
         self.stdout.write(f"{report.sent:,} told in {report.requests:,} requests.")
+
+
+def _engines(site: Site, names: list[str]) -> list[Engine]:
+    """Return the engines that are to be told, or raise why none is."""
+    engines = telling.chosen(names)
+    if not engines:
+        none = "No engines: SITEMAPS_PLUS['ENGINES'] names none."
+        raise CommandError(next(iter(engine_faults()), none))
+    if not tells_engines(site):
+        raise CommandError(_WHY_NOT.format(site.origin))
+    return engines
+
+
+#: Arguments that choose URLs.
+_CHOICES = ("urls", "section", "since", "everything")
 
 
 def _urls(
@@ -184,12 +203,29 @@ def _problems(engines: list[EngineStatus], names: list[str]) -> Iterator[str]:
                 yield f"{engine.engine} for {host}: {error} It is tried again by itself"
 
 
-def _told_by_others(names: list[str]) -> Iterator[str]:
-    """Yield which engines were told nothing, since another process is at it."""
+def _told_by_others(names: list[str], begin: datetime) -> Iterator[str]:
+    """Yield which engines were not told all, since another process is at it."""
+    # What came since the command began it was not asked for.
+    until = begin + timedelta(seconds=get_settings().notify_after)
     for engine in telling.chosen(names):
-        if telling.is_told_by_another(get_site(), engine):
-            yield f"another process is telling {engine.name}; run again"
+        if telling.is_told_by_another(get_site(), engine, until):
+            yield (
+                f"{engine.name} was not told all that was chosen: another process is "
+                "telling it; run again"
+            )
 
+
+def _check_that_urls_are_taken(engines: Sequence[Engine], *, is_named: bool) -> None:
+    """Refuse a choice of URLs that an engine, named for it, or all will not take."""
+    deaf = [engine.name for engine in engines if engine.takes is not Takes.URLS]
+    if deaf and (is_named or len(deaf) == len(engines)):
+        raise CommandError(_NO_URLS.format(", ".join(deaf)))
+
+
+_NO_URLS = (
+    "These engines take no URLs, but are told where indexes and feeds are: {}. Run the "
+    "command without a choice of URLs for what waits for them, or name others."
+)
 
 _WHY_NOT = (
     "Engines are not told: NOTIFY is False, or it is None and this is a test, DEBUG is "

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.notifications.queue import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.faults import fail_open
 from tests.integration.shop import ProductSource, limited, product_urls
@@ -33,6 +37,34 @@ class BrokenSource(ProductSource):
     def get_queryset(self):
         """Raise."""
         raise ValueError("no rows today")
+
+
+class OtherEngine(RecordingEngine):
+    """A second one that takes URLs."""
+
+
+@pytest.fixture
+def three(settings: Any) -> Iterator[None]:
+    """Have a third engine."""
+    options = settings.SITEMAPS_PLUS
+    path = f"{OtherEngine.__module__}.{OtherEngine.__qualname__}"
+    engines = {**options["ENGINES"], "three": {"BACKEND": path}}
+    settings.SITEMAPS_PLUS = {**options, "ENGINES": engines}
+    yield
+    OtherEngine.clear()
+
+
+def told_by_another(engine: str) -> Recipient:
+    """Let another process be at an engine."""
+    now = timezone.now()
+    return Recipient.objects.create(
+        site="default",
+        engine=engine,
+        host="example.com",
+        token="other",
+        claimed_at=now,
+        not_before=now,
+    )
 
 
 class TestEnd:
@@ -79,23 +111,65 @@ class TestEnd:
             run(URL)
         with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
             run(URL)
-        run(URL, "--engine=two")
+        run("--engine=two")
 
     def test_an_engine_that_another_tells_ends_it_with_an_error(self):
         """Nobody knows what becomes of that; once it is free, it is told."""
-        Recipient.objects.filter(engine="one").delete()
-        now, by_other = timezone.now(), {"site": "default", "token": "other"}
-        other = Recipient.objects.create(
-            engine="one", host="example.com", claimed_at=now, not_before=now, **by_other
-        )
+        other = told_by_another("one")
         run()  # which was asked for nothing
-        run(URL, "--engine=two")
-        with pytest.raises(CommandError, match="is telling one; run again"):
+        with pytest.raises(CommandError, match=r"one was not told all.*run again"):
             run(URL, "--engine=one")
         assert told() == []
         other.delete()
         run(URL)
         assert told() == [URL]
+
+    def test_it_does_so_though_others_were_told(self, three):
+        """Requests to one engine say nothing of the next."""
+        other = told_by_another("one")
+        with pytest.raises(CommandError, match="one was not told all") as caught:
+            run(URL)
+        assert "three" not in str(caught.value)
+        assert OtherEngine.told() == [URL]
+        other.delete()
+        run(URL)
+        assert told() == [URL]
+
+    def test_what_comes_meanwhile_was_not_asked_for(self, three, monkeypatch):
+        """Another process may tell one engine of a change of this moment."""
+
+        def send(self, batch):
+            want_urls(get_site(), [f"{URL}new/"])
+            other = {"token": "other", "claimed_at": timezone.now()}
+            Recipient.objects.filter(engine="one").update(**other)
+
+        monkeypatch.setattr(OtherEngine, "send", send)
+        run(URL)
+        assert told() == [URL]
+        assert Delivery.objects.waiting().filter(engine="one").count() == 1
+
+    @pytest.mark.parametrize(
+        "choice", [[URL], ["--section=products"], ["--since=2020-01-01"], ["--all"]]
+    )
+    @pytest.mark.parametrize("engines", [["two"], ["one", "two"]])
+    def test_urls_for_an_engine_that_takes_none_are_refused(self, choice, engines):
+        """It is named, with what to do; nobody is told half of what was asked for."""
+        names = [f"--engine={name}" for name in engines]
+        with pytest.raises(CommandError, match=r"no URLs.*: two\. Run .* without"):
+            run(*choice, *names)
+        assert told() == FeedEngine.told() == []
+        assert not Delivery.objects.exists()
+        run(*names)
+        assert FeedEngine.told() == ["https://example.com/sitemap.xml"]
+
+    def test_urls_are_refused_where_no_engine_takes_any(self, settings):
+        """Though none was named."""
+        options = settings.SITEMAPS_PLUS
+        only = {"two": options["ENGINES"]["two"]}
+        settings.SITEMAPS_PLUS = {**options, "ENGINES": only}
+        with pytest.raises(CommandError, match=r"no URLs.*: two\."):
+            run("--all")
+        run()
 
     def test_a_rejected_url_ends_it_with_an_error(self):
         """And does so until somebody acts."""

@@ -98,7 +98,7 @@ class TestChoice:
 
     def test_one_engine(self):
         """The others are told nothing of it."""
-        run(URL, "--engine=two")
+        run("--engine=two")
         assert told() == []
         assert FeedEngine.told() == ["https://example.com/sitemap.xml"]
         run(URL, "--engine=one")
