@@ -54,7 +54,7 @@ class Delivery(Row):
     is_feed = models.BooleanField(default=False)  # kept, so that it is known
     target_hash = models.CharField(max_length=64)
 
-    #: Raised by each change of the target.
+    #: Raised by each change of the target; 0 again for a feed that has gone.
     wanted = models.PositiveBigIntegerField(default=0)
     sent = models.PositiveBigIntegerField(default=0)
     state = models.GeneratedField(

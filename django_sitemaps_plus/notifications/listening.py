@@ -49,4 +49,6 @@ class _StandIn(Engine):
         Others it is told of as soon as it can be made.
         """
         rows = Delivery.objects.filter(site=site.name, engine=self.name, is_feed=True)
+        # What was forgotten is none of them any more.
+        rows = rows.filter(wanted__gt=0)
         return list(rows.values_list("target", flat=True))

@@ -64,6 +64,8 @@ def want_feeds(
 ) -> None:
     """Have every engine that takes feeds told of those that it does not know yet.
 
+    One that went and is there again counts as new: the set of feeds has changed.
+
     Args:
         site: whose they are.
         has_changed: whether what they list has changed, for engines that follow it.
@@ -74,6 +76,9 @@ def want_feeds(
     indexes = index_urls(site) if takers else []
     for engine in takers:
         targets = _feeds(engine, site, indexes)
+        if targets is None:
+            continue
+        _forget_others(site, engine, targets)
         if not (has_changed and engine.follows_content):
             targets = _unknown(site, engine, targets)
         for start in range(0, len(targets), BATCH_ROWS):
@@ -86,13 +91,14 @@ def _takers(takes: Takes, engines: Iterable[Engine] | None) -> list[Engine]:
     return [engine for engine in engines if engine.takes is takes]
 
 
-def _feeds(engine: Engine, site: Site, indexes: list[str]) -> list[str]:
+def _feeds(engine: Engine, site: Site, indexes: list[str]) -> list[str] | None:
+    """Return what an engine is to be told of; None where it cannot say."""
     try:
         return list(engine.feeds(site, indexes))
     except Exception as error:  # noqa: BLE001 - the user's code keeps back no other
         words = without_text(error)
         logger.error("%r could not say what its feeds are: %s", engine, words)
-        return []
+        return None
 
 
 def _unknown(site: Site, engine: Engine, targets: list[str]) -> list[str]:
@@ -102,9 +108,35 @@ def _unknown(site: Site, engine: Engine, targets: list[str]) -> list[str]:
     return [target for key, target in hashed.items() if key not in known]
 
 
+def _forget_others(site: Site, engine: Engine, targets: list[str]) -> None:
+    """Take back whatever an engine was told, or was to be told, of other feeds.
+
+    Their rows stay: they say when such a feed may be told, should it return.
+    """
+    present = set(map(hash_target, targets))
+    known = _feed_rows(site, engine).values_list("target_hash", flat=True)
+    gone = [key for key in known if key not in present]
+    for start in range(0, len(gone), BATCH_ROWS):
+        _forget(site, engine, gone[start : start + BATCH_ROWS])
+
+
+@retried
+def _forget(site: Site, engine: Engine, hashes: list[str]) -> None:
+    rows = _feed_rows(site, engine).filter(target_hash__in=hashes)
+    # Of one that is being told nobody knows yet; the next call forgets it.
+    rows.filter(token="").update(
+        wanted=0, sent=0, attempts=0, error="", rejections=0, dead_since=None
+    )
+
+
+def _feed_rows(site: Site, engine: Engine) -> QuerySet[Delivery]:
+    rows = Delivery.objects.filter(site=site.name, engine=engine.name)
+    return rows.filter(is_feed=True, wanted__gt=0)
+
+
 def told_feeds(site: Site, engine: Engine) -> QuerySet[Delivery]:
     """Return the rows of an engine's present feeds that it has been told of."""
-    targets = _feeds(engine, site, index_urls(site))
+    targets = _feeds(engine, site, index_urls(site)) or []
     return _rows(site, engine, map(hash_target, targets)).filter(sent__gt=0)
 
 

@@ -1,0 +1,127 @@
+"""A feed that goes is forgotten, and told like a new one should it return."""
+
+from __future__ import annotations
+
+import pytest
+
+from django_sitemaps_plus.building import adding, index
+from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
+from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.notifications.queue import want_feeds
+from django_sitemaps_plus.notifications.telling import tell_engines
+from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
+
+from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine, OtherConsole
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+INDEX = "https://example.com/sitemap.xml"
+SECOND = "https://example.com/sitemaps-2.xml"
+ELSEWHERE = "https://shop.example"
+
+
+def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
+    """The set of indexes has changed twice."""
+    for module in (index, adding):
+        monkeypatch.setattr(module, "MAX_ENTRIES", 2)
+    tell(console=ConsoleEngine)
+    made = make_products(4)
+    publish(limited(1))
+    tell_engines()
+    assert sorted(ConsoleEngine.told()) == [INDEX, SECOND]
+    for product in made[2:]:
+        Product.objects.get(pk=product.pk).delete()
+    refresh()
+    for days in (0, 2):
+        clock.forward(days=days)
+        tell_engines()
+    assert len(ConsoleEngine.told()) == 2
+    for product in made[2:]:
+        product.save()
+    refresh()
+    tell_engines()
+    tell_engines()
+    assert ConsoleEngine.told()[2:] == [SECOND]
+
+
+def test_a_host_that_returns_is_told_again(tell, clock, settings):
+    """As after a move that was called off; once a day at most."""
+    tell(console=ConsoleEngine)
+    there = f"{ELSEWHERE}/sitemap.xml"
+    origins = [("https://example.com", [INDEX]), (ELSEWHERE, [INDEX, there])]
+    for origin, expected in [*origins, ("https://example.com", [INDEX, there])]:
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "BASE_URL": origin}
+        tell_engines()
+        assert ConsoleEngine.told() == expected
+    clock.forward(hours=23)
+    tell_engines()
+    assert ConsoleEngine.told() == [INDEX, there]
+    clock.forward(hours=2)
+    tell_engines()
+    assert ConsoleEngine.told() == [INDEX, there, INDEX]
+
+
+def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, settings):
+    """Neither is it tried again, nor does it count as rejected for ever."""
+    tell(console=ConsoleEngine, other=OtherConsole)
+    with (
+        ConsoleEngine.failing(RetryLater("down")),
+        OtherConsole.failing(BatchRejected("no")),
+    ):
+        tell_engines()
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "BASE_URL": ELSEWHERE}
+    clock.forward(hours=1)
+    tell_engines()
+    assert ConsoleEngine.told() == [f"{ELSEWHERE}/sitemap.xml"]
+    assert not Delivery.objects.dead().exists()
+    assert not Delivery.objects.waiting().exists()
+
+
+def test_one_that_goes_while_it_is_told_is_told_once_it_returns(
+    tell, clock, settings, monkeypatch
+):
+    """The answer to the first request comes too late to count for the second."""
+    tell(console=ConsoleEngine)
+    real, here = ConsoleEngine.send, settings.SITEMAPS_PLUS
+
+    def send(engine, batch):
+        monkeypatch.setattr(ConsoleEngine, "send", real)
+        settings.SITEMAPS_PLUS = {**here, "BASE_URL": ELSEWHERE}
+        tell_engines()
+        engine.send(batch)
+
+    monkeypatch.setattr(ConsoleEngine, "send", send)
+    tell_engines()
+    tell_engines()  # which finds that the first has gone
+    settings.SITEMAPS_PLUS = here
+    clock.forward(days=2)
+    tell_engines()
+    assert ConsoleEngine.told() == [f"{ELSEWHERE}/sitemap.xml", INDEX, INDEX]
+
+
+def test_an_engine_that_cannot_say_is_not_told_again(tell, clock, monkeypatch):
+    """Nothing went; the engine's own code failed for a while."""
+    tell(hub=HubEngine)
+    tell_engines()
+    with monkeypatch.context() as patch:
+        patch.setattr(HubEngine, "feeds", BrokenHubEngine.feeds)
+        tell_engines()
+    clock.forward(days=2)
+    tell_engines()
+    assert HubEngine.told() == [FEED]
+
+
+def test_an_engine_that_cannot_be_made_brings_nothing_back(tell, settings, clock):
+    """It hears again of what it knew, and of nothing that went before."""
+    tell(hub=HubEngine)
+    tell_engines()
+    Delivery.objects.create(
+        site="default", engine="hub", host="h", target=INDEX, is_feed=True
+    )
+    engines = settings.SITEMAPS_PLUS["ENGINES"]
+    tell(hub={**engines["hub"], "OPTIONS": {"no": "such"}})
+    want_feeds(get_site(), has_changed=True)
+    assert [row.target for row in Delivery.objects.waiting()] == [FEED]
