@@ -145,6 +145,15 @@ class KeySpace:
         return key_field(self.model, self.key)
 
     @property
+    def attribute(self) -> str:
+        """The name of the key; of a relation that of the value which it holds.
+
+        Rows cannot be ordered by the name of a relation: that is the order of the
+        model behind it.
+        """
+        return str(_own_field(self.model, self.key).attname)
+
+    @property
     def grows(self) -> bool:
         """Whether a new key is, as a rule, above all others.
 

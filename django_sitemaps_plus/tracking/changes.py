@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from itertools import islice
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
-from django.apps import apps
 from django.core.exceptions import FieldError
 from django.db.models.functions import Now
 
@@ -19,16 +18,13 @@ from django_sitemaps_plus.sources import Source
 from django_sitemaps_plus.sources.keyset import KeySpace
 from django_sitemaps_plus.transactions import atomic, lock, retried
 
+from . import related
 from .databases import attempt, databases
 from .marking import delete_changes, mark_all, mark_keys
 from .saves import note_saves
 
 #: Changes that are read, located and deleted together.
 BATCH_CHANGES = 1_000
-
-#: Rows of related objects that are located one by one; more make all pages dirty. They
-#: are held in memory, and spread over a section they would reach most pages anyway.
-MAX_RELATED = 30_000
 
 
 def take_changes(section: Section, source: Source) -> Collection[Any]:
@@ -77,19 +73,19 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
         delete_changes(changes)
         return ()
     try:
-        keys, ranges, is_all = _named(source, space, changes)
+        named = _named(space, changes)
     except _OTHER_PLAN:
         mark_all(section)
         delete_changes(changes)
         return ()
     if getattr(source, "announce_saves", False):
-        note_saves(section, space, keys, ranges, changes[0].at)
-    if is_all:
+        _note(section, space, named, changes)
+    if named.is_all:
         mark_all(section)
         delete_changes(changes)
         return ()
-    mark_keys(section, space, keys, ranges, changes=changes)
-    return keys
+    mark_keys(section, space, named.keys, named.ranges, changes=changes)
+    return named.keys
 
 
 # The key or the relation that a change names was another before a deploy.
@@ -106,8 +102,7 @@ def take_saves(section: Section, source: Source) -> None:
         while batch := _read(section, source, alias):
             with suppress(*_OTHER_PLAN):
                 if space is not None:
-                    keys, ranges, _ = _named(source, space, batch)
-                    note_saves(section, space, keys, ranges, batch[0].at)
+                    _note(section, space, _named(space, batch), batch)
             if not _delete_unplanned(section, batch):
                 return  # a build is to see them
 
@@ -123,13 +118,23 @@ def _delete_unplanned(section: Section, changes: list[Change]) -> bool:
     return True
 
 
-def _named(
-    source: Source, space: KeySpace, changes: Sequence[Change]
-) -> tuple[list[Any], list[tuple[Any, Any]], bool]:
-    """Return the keys and the ranges of keys that changes name.
+class _Named(NamedTuple):
+    """What changes name.
 
-    And whether there are other rows, which nobody knows or which are too many.
+    Attributes:
+        keys: of rows.
+        ranges: first and last key of ranges, both included.
+        is_all: whether there are other rows, which nobody knows or which are too many.
+        others: keys of those that are too many to be held in memory.
     """
+
+    keys: list[Any]
+    ranges: list[tuple[Any, Any]]
+    is_all: bool
+    others: Iterable[Any] = ()
+
+
+def _named(space: KeySpace, changes: Sequence[Change]) -> _Named:
     by_kind: dict[str, list[Change]] = {}
     for change in changes:
         by_kind.setdefault(change.kind, []).append(change)
@@ -138,43 +143,15 @@ def _named(
         (space.value(change.low), space.value(change.high))
         for change in by_kind.get(Change.Kind.RANGE, ())
     ]
-    related = by_kind.get(Change.Kind.RELATED, ())
-    found = list(islice(_concerned(source, space, related), MAX_RELATED + 1))
-    if len(found) > MAX_RELATED:
-        return keys, ranges, True
-    return keys + found, ranges, Change.Kind.AUDIT in by_kind
+    by_path = related.by_path(by_kind.get(Change.Kind.RELATED, ()))
+    found = related.some_keys(space, by_path)
+    if found is None:
+        return _Named(keys, ranges, True, related.all_keys(space, by_path))
+    return _Named(keys + found, ranges, Change.Kind.AUDIT in by_kind)
 
 
-def _concerned(
-    source: Source, space: KeySpace, changes: Iterable[Change]
-) -> Iterator[Any]:
-    """Yield the keys of the rows that related objects concern."""
-    by_path: dict[str, set[str]] = {}
-    for change in changes:
-        by_path.setdefault(change.high, set()).add(change.low)
-    for path, pks in by_path.items():
-        yield from _related_keys(source, space, path, pks)
-
-
-def _related_keys(
-    source: Source, space: KeySpace, path: str, pks: set[str]
-) -> Iterator[Any]:
-    """Yield the keys of the rows that a path connects with related objects.
-
-    The path leads from the row (``author``), or, behind the label of a model and a
-    colon, from the related object to the row (``shop.Author:book``).
-    """
-    label, colon, from_related = path.rpartition(":")
-    if colon:
-        rows = apps.get_model(label)._base_manager.using(space.alias).filter(pk__in=pks)
-        found = rows.values_list(f"{from_related}__{space.key}", flat=True)
-    else:
-        rows = space.model._base_manager.using(space.alias)
-        found = rows.filter(**{f"{path}__pk__in": pks}).values_list(
-            space.key, flat=True
-        )
-    # Some databases send all rows at once, so the query itself must end. In no order:
-    # the rows would all have to be sorted first.
-    for key in found.order_by().distinct()[: MAX_RELATED + 1].iterator(2_000):
-        if key is not None:
-            yield key
+def _note(
+    section: Section, space: KeySpace, named: _Named, changes: Sequence[Change]
+) -> None:
+    keys = chain(named.keys, named.others)
+    note_saves(section, space, keys, named.ranges, changes[0].at)

@@ -14,10 +14,10 @@ from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from django_sitemaps_plus.tracking import changes, recording
+from django_sitemaps_plus.tracking import changes, recording, related
 from tests.integration.shop import limited, make_products, product_urls
 from tests.integration.tracking.rows import BookSource, make_books
-from tests.testapp.models import Author, Product
+from tests.testapp.models import Author, Book, Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -83,22 +83,41 @@ class TestAnnounceSaves:
         assert told() == product_urls(range(8))
 
 
-def test_rows_of_a_related_save_are_told_unless_they_are_too_many(
-    recording, publish, monkeypatch
-):
-    """Beyond that only those that were saved themselves, and what pages show."""
-    author = Author.objects.create(name="one")
-    books = make_books(author, 4)
-    declared = {"announce_saves": True, "watch": {Author: "book"}}
-    publish(type("Announced", (BookSource,), declared))
-    counts = []
-    for most in (4, 3):
-        monkeypatch.setattr(changes, "MAX_RELATED", most)
-        author.save()
-        books[2].save()
+class TestRelatedSaves:
+    @pytest.fixture(params=["author", "watch"])
+    def books(self, request, recording, publish):
+        """Publish books, which hear of their author in one of two ways."""
+        author = Author.objects.create(name="one")
+        books = make_books(author, 7)
+        declared = {
+            "author": {"lastmod": "author__updated_at"},
+            "watch": {"watch": {Author: "book"}},
+        }
+        announced = {"announce_saves": True, **declared[request.param]}
+        publish(type("Announced", (BookSource,), announced))
+        assert told() == []
+        return books
+
+    @pytest.fixture(autouse=True)
+    def few(self, monkeypatch):
+        """Hold five keys in memory, and read four at once."""
+        monkeypatch.setattr(related, "MAX_RELATED", 5)
+        monkeypatch.setattr(related, "BATCH_RELATED", 4)
+
+    @pytest.mark.parametrize("count", [5, 7])
+    def test_all_rows_are_told_however_many(self, books, count):
+        """Also where they are not held in memory; the saves beside them as well."""
+        [other] = Author.objects.bulk_create([Author(name="two")])
+        Book.objects.filter(pk__gte=books[count - 1].pk + 1).update(author=other)
+        books[0].author.save()
+        Book.objects.get(pk=books[6].pk).save()
         refresh()
-        counts.append(len(told()))
-    assert counts == [4, 1]
+        expected = {*books[:count], books[6]}
+        assert told() == sorted(
+            [f"https://example.com/books/{b.slug}/" for b in expected]
+        )
+        refresh()
+        assert told() == []
 
 
 def test_without_it_such_a_save_is_not_told(recording, publish):

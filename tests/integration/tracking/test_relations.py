@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import changes
+from django_sitemaps_plus.tracking import changes, related
 from tests.testapp.models import Author, Book, Country, Tag, Town
 
 from .rows import BookSource, dirty, keys, make_books, recorded
@@ -127,7 +127,7 @@ class TestAuthors:
         self, publish, library, monkeypatch, source, most, pages
     ):
         """They are not even read: one save may concern millions."""
-        monkeypatch.setattr(changes, "MAX_RELATED", most)
+        monkeypatch.setattr(related, "MAX_RELATED", most)
         section = publish(source)
         library[0].save()
         assert noticed(section, source()) == pages
@@ -137,7 +137,7 @@ class TestAuthors:
         self, publish, library, monkeypatch
     ):
         """What counts is the sum of a batch, by whatever paths its rows are found."""
-        monkeypatch.setattr(changes, "MAX_RELATED", 15)
+        monkeypatch.setattr(related, "MAX_RELATED", 15)
         section = publish(type("Both", (Dated, Watching), {}))
         one, _, two, _ = library
         one.save()
@@ -147,6 +147,25 @@ class TestAuthors:
         reads = [q["sql"] for q in queries if "testapp_book" in q["sql"]]
         assert reads
         assert all("LIMIT 16" in sql for sql in reads)
+
+    @pytest.mark.parametrize("path", ["author", "testapp.Author:book", "tags"])
+    def test_more_rows_than_memory_holds_are_read_in_parts(
+        self, publish, library, monkeypatch, path
+    ):
+        """Each row once, though several of its objects were saved."""
+        one, books, two, others = library
+        made = Tag.objects.bulk_create([Tag(name="a"), Tag(name="b")])
+        for book in (*books, *others[:1]):
+            book.tags.set(made)
+        concerned = books + (others[:1] if path == "tags" else [])
+        pks = [tag.pk for tag in made] if path == "tags" else [one.pk, one.pk + two.pk]
+        monkeypatch.setattr(related, "BATCH_RELATED", 4)
+        space = Watching().key_space()
+        with CaptureQueriesContext(connection) as queries:
+            found = list(related.all_keys(space, {path: {str(pk) for pk in pks}}))
+        assert found == [book.pk for book in concerned]
+        assert len(queries) == len(concerned) // 4 + 2
+        assert all("LIMIT 4" in query["sql"] for query in queries)
 
     def test_a_foreign_key_to_another_column(self, publish):
         """A change holds the primary key, which is not what the rows hold."""
