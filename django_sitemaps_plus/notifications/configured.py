@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, MutableMapping
 from functools import cache
 from inspect import BoundArguments, signature
 from typing import Any
@@ -16,6 +16,7 @@ from django_sitemaps_plus.conf import SETTING, get_settings
 from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import Engine
+from .secrets import Secret
 
 logger = logging.getLogger(__name__)
 
@@ -95,10 +96,7 @@ def engine_class(name: str) -> type[Engine] | None:
     configured: Any = get_settings().engines[name]
     if not _is_name(name) or not isinstance(configured, Mapping):
         return None
-    try:
-        kind = import_string(str(configured.get("BACKEND", "")))
-    except ImportError:
-        return None
+    kind, _ = _imported(str(configured.get("BACKEND", "")))
     is_engine = isinstance(kind, type) and issubclass(kind, Engine)
     return kind if is_engine else None
 
@@ -115,15 +113,45 @@ def _made(name: Any) -> Engine | str:
     if not isinstance(configured, Mapping) or not configured.keys() <= _KEYS:
         return " must be a dict with BACKEND and, perhaps, OPTIONS."
     backend = str(configured.get("BACKEND", ""))
+    factory, reason = _imported(backend)
+    if reason:
+        return f": {reason}."
     try:
-        factory = import_string(backend)
         options = signature(factory).bind(**configured.get("OPTIONS", {}))
-    except ImportError as error:
-        return f": {error}."
     except (TypeError, ValueError) as error:  # it names options, and no values
         return f": OPTIONS: {error}."
     engine = _called(factory, options)
     return f": {backend!r} {engine}" if isinstance(engine, str) else engine
+
+
+def _imported(backend: str) -> tuple[Any, str]:
+    """Return what a path leads to, or why it leads to nothing.
+
+    Nothing is raised: the callers hold options, which debug pages would show.
+    """
+    try:
+        return import_string(backend), ""
+    except ImportError as error:
+        return None, str(error)
+    except Exception as error:  # noqa: BLE001 - a module of the project's own
+        kind = type(error).__name__
+        return None, f"{backend!r} cannot be imported: it raised {kind}: {error}"
+
+
+def hide_credentials() -> None:
+    """Replace credentials in the settings by secrets, which debug pages do not show.
+
+    Django takes nothing for a secret that is called by this name. Who gives a path may
+    have given the key itself by mistake.
+    """
+    configured: Any = get_settings().engines
+    entries = configured.values() if isinstance(configured, Mapping) else ()
+    for entry in entries:
+        options = entry.get("OPTIONS") if isinstance(entry, Mapping) else None
+        if isinstance(options, MutableMapping):
+            given = options.get("credentials")
+            if isinstance(given, str):
+                options["credentials"] = Secret(given)
 
 
 def _called(factory: Any, options: BoundArguments) -> Engine | str:

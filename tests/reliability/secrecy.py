@@ -112,6 +112,12 @@ BAD: dict[str, Any] = {
     "endpoint": configured("Ping", endpoint=WITH_PASSWORD),
     "text": configured("SearchConsole", credentials=f'{{"private_key": "{TRACE}'),
     "dict": configured("SearchConsole", credentials={"private_key": TRACE}),
+    "module": {
+        "one": {
+            "BACKEND": "tests.reliability.broken_engine.Engine",
+            "OPTIONS": {"token": TRACE},
+        }
+    },
     "raises": configured(Leaky, token=TRACE, made=False),
 }
 
