@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from datetime import timedelta
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.utils import timezone
@@ -14,6 +15,8 @@ from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import recipients
 from django_sitemaps_plus.notifications.queue import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
+from tests.servers.engine import Heard
+from tests.servers.engine_rules import BAIDU_TOKEN
 
 from .shop import some_seed
 from .under_fire import tell_indexnow
@@ -23,12 +26,15 @@ pytestmark = pytest.mark.django_db(transaction=True)
 #: URLs that wait.
 URLS = 20_000
 
+#: Hosts of one site, as after it moved.
+HOSTS = ["example.com", "www.example.com", "old.example.com"]
+
 OUTAGE = timedelta(hours=48)
 
 #: Time between two sweeps.
 SWEEP = timedelta(minutes=45)
 
-#: Requests that an engine gets in that time, at most.
+#: Requests that an engine gets in that time about a host, at most.
 MAX_REQUESTS = 60
 
 
@@ -78,6 +84,55 @@ def test_an_outage_of_two_days(number, engine, settings, monkeypatch, figures):
     assert batches[0] == 1  # finds out whether it is well; then twice as many each time
     assert len(batches) <= 20
     assert not Delivery.objects.waiting().exists()
+
+
+def test_an_outage_of_two_days_for_three_hosts(engine, settings, monkeypatch, figures):
+    """Each host has pauses of its own, and a request is about one host.
+
+    Of an engine that takes any of them: to IndexNow the others would need a key file.
+    """
+    options = {"token": BAIDU_TOKEN, "endpoint": f"{engine.url}/baidu/urls"}
+    backend = "django_sitemaps_plus.notifications.Baidu"
+    settings.SITEMAPS_PLUS = {
+        **settings.SITEMAPS_PLUS,
+        "ENGINES": {"baidu": {"BACKEND": backend, "OPTIONS": options}},
+        "NOTIFY": True,
+    }
+    random.seed(seed := some_seed(1))
+    began, real = timezone.now(), timezone.now
+    passed = timedelta()
+    monkeypatch.setattr(timezone, "now", lambda: real() + passed)
+    engine.faults.misbehave({"503": 1.0})
+    urls = [f"https://{host}/{number}/" for host in HOSTS for number in range(100)]
+    want_urls(get_site(), urls)
+    while passed < OUTAGE:
+        report = tell_engines()
+        assert report.next_at is not None
+        passed = min(report.next_at - began + timedelta(seconds=1), passed + SWEEP)
+    during = Counter(map(_host, engine.journal))
+    engine.faults.heal()
+    passed += 2 * recipients.LONGEST_PAUSE
+    report = tell_engines()
+    figures(
+        "outage of 48 hours, three hosts",
+        seed=seed,
+        points=len(urls),
+        kills=0,
+        requests=max(during.values()),
+        lost=len(set(urls) - set(engine.accepted())),
+    )
+    assert sorted(during) == sorted(HOSTS)
+    assert max(during.values()) <= MAX_REQUESTS
+    assert report.failures == []
+    assert engine.accepted() == Counter(urls)
+    for heard in engine.journal:
+        assert {urlsplit(url).netloc for url in heard.body.split()} == {_host(heard)}
+    assert not Delivery.objects.waiting().exists()
+
+
+def _host(heard: Heard) -> str:
+    """Return the host that a request says it is about."""
+    return parse_qs(heard.query)["site"][0]
 
 
 def _pauses() -> list[float]:
