@@ -9,6 +9,7 @@ _DELIVERING = f"{_NOTIFICATIONS}/test_delivering.py"
 _TWO = f"{_NOTIFICATIONS}/test_two_at_once.py"
 _QUEUE = f"{_NOTIFICATIONS}/test_queue.py"
 _FIRST_BUILDS = f"{_NOTIFICATIONS}/test_first_builds.py"
+_RECONCILED = f"{TESTS}/test_reconcile.py::test_edits_that_nobody_told"
 _LOOP = "notifications/delivering.py"
 _ROWS = "notifications/rows.py"
 
@@ -165,14 +166,56 @@ DELIVERY_MUTANTS = (
         f"{_NOTIFICATIONS}/test_saves.py::TestASiteThatIsNotBuilt",
     ),
     Mutant(
-        "a redirect is followed",
-        "notifications/http/attempts.py",
-        '        location = revealed.hide(headers.get("Location", "")',
-        '        if "Location" in headers:\n'
-        "            from dataclasses import replace\n\n"
-        '            self._message = replace(self._message, url=headers["Location"])\n'
-        "            return self._ask()\n"
-        '        location = revealed.hide(headers.get("Location", "")',
-        f"{TESTS}/test_egress.py::test_redirects_are_not_followed",
+        "a feed that went is known for ever",
+        "notifications/queue.py",
+        "        _forget_others(site, engine, targets)\n",
+        "",
+        f"{_NOTIFICATIONS}/test_feeds_that_go.py::"
+        "test_a_host_that_returns_is_told_again",
+    ),
+    Mutant(
+        "rows of a related save that memory does not hold are not told",
+        "tracking/changes.py",
+        "    keys = chain(named.keys, named.others)\n",
+        "    keys = chain(named.keys)\n",
+        f"{_NOTIFICATIONS}/test_saves.py::TestRelatedSaves",
+    ),
+    Mutant(
+        "what a full build finds is told to nobody",
+        "building/refresh.py",
+        "            update_pages(pages, [section.pk], ",
+        "            update_pages(pages, [section.pk], announce=False, ",
+        f"{_RECONCILED}[full-1]",
+    ),
+    Mutant(
+        "what an audit finds is told to nobody",
+        "building/audit.py",
+        'pages.values(), wanted=F("wanted") + 1)',
+        'pages.values(), wanted=F("wanted") + 1, announce=False)',
+        f"{_RECONCILED}[audit-1]",
+    ),
+    Mutant(
+        "an audit looks at some of the old pages alone",
+        "building/audit.py",
+        '        update_pages(rows, pages.values(), wanted=F("wanted") + 1)\n',
+        "        rows.update(checked_at=Now())\n"
+        "        rows = rows.filter(number__lt=10)\n"
+        '        update_pages(rows, pages.values(), wanted=F("wanted") + 1)\n',
+        f"{_RECONCILED}[audit-1]",
+    ),
+    Mutant(
+        "all between two edits of a page counts as changed",
+        "core/diff.py",
+        '    return _difference(set(before.split(b"\\n")), ',
+        '    after = after.replace(b"\\n", b" \\n")\n'
+        '    return _difference(set(before.split(b"\\n")), ',
+        f"{_RECONCILED}[full-1]",
+    ),
+    Mutant(
+        "of an address that goes nobody is told",
+        "receivers.py",
+        "    urls = [*part.added, *part.updated, *part.removed]\n",
+        "    urls = [*part.added, *part.updated]\n",
+        f"{_RECONCILED}[full-1]",
     ),
 )

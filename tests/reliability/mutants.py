@@ -16,6 +16,7 @@ from pathlib import Path
 
 from .delivery_mistakes import DELIVERY_MUTANTS
 from .file_mistakes import FILE_MUTANTS
+from .http_mistakes import EGRESS_MUTANTS, SECRET_MUTANTS
 from .mistakes import MUTANTS, TESTS, Mutant
 
 TOP = Path(__file__).parents[2]
@@ -96,7 +97,8 @@ def main(words: list[str]) -> int:
     Returns:
         How many were not caught.
     """
-    every = (*MUTANTS, *FILE_MUTANTS, *DELIVERY_MUTANTS)
+    delivering = (*DELIVERY_MUTANTS, *EGRESS_MUTANTS, *SECRET_MUTANTS)
+    every = (*MUTANTS, *FILE_MUTANTS, *delivering)
     mutants = [m for m in every if not words or any(word in m.name for word in words)]
     if broken := list(broken_tests(mutants)):
         print("Without any mutant these tests fail:", *broken, sep="\n  ")

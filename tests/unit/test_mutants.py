@@ -6,10 +6,14 @@ import pytest
 
 from tests.reliability.delivery_mistakes import DELIVERY_MUTANTS
 from tests.reliability.file_mistakes import FILE_MUTANTS
+from tests.reliability.http_mistakes import EGRESS_MUTANTS, SECRET_MUTANTS
 from tests.reliability.mistakes import MUTANTS, Mutant
 from tests.reliability.mutants import PACKAGE, TOP
 
-ALL = [*MUTANTS, *FILE_MUTANTS, *DELIVERY_MUTANTS]
+ALL = [
+    *(*MUTANTS, *FILE_MUTANTS),
+    *(*DELIVERY_MUTANTS, *EGRESS_MUTANTS, *SECRET_MUTANTS),
+]
 
 
 @pytest.mark.parametrize("mutant", ALL, ids=[mutant.name for mutant in ALL])
