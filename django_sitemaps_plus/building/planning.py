@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +14,13 @@ from django_sitemaps_plus.core.plan import KeyRange, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.statements import Rows, fetch
+from django_sitemaps_plus.tracking.fingerprint import (
+    fingerprint,
+    has_other_keys,
+    note_deploy,
+)
 from django_sitemaps_plus.tracking.marking import coming_pages
 from django_sitemaps_plus.transactions import atomic, retried
 
@@ -28,6 +35,8 @@ from .reshape import (
     has_coming,
     raise_plan_version,
 )
+
+logger = logging.getLogger(__name__)
 
 
 def plan_section(name: str, site: Site) -> tuple[Section, datetime, bool]:
@@ -74,6 +83,39 @@ def _make_plan(name: str, site: Site) -> None:
         raise_plan_version(section)
         if not section.pages.filter(state=State.ACTIVE).exists():
             add_plan(section, ranges, announce=False)
+
+
+def renew_plan(section: Section, site: Site) -> bool:
+    """Take note of a deploy, and begin a new plan where the stored one fits no more.
+
+    Returns:
+        Whether it is replaced; what else has changed is located in the plan to come.
+
+    Raises:
+        SourceError: the source failed.
+    """
+    source = registry.get(section.name)
+    with rendering(site):
+        current = fingerprint(source, site)
+        was_deployed = current != section.fingerprint
+        if has_other_keys(section.fingerprint, current):
+            _replace_plan(section, site, current)
+            return True
+        if was_deployed:
+            note_deploy(section, current)
+            section.fingerprint = current
+        asks = may_break(section, was_deployed=was_deployed)
+    if not asks or not is_broken(section):
+        return False
+    if not has_coming(section):  # else one that is being built
+        _replace_plan(section, site)
+    return True
+
+
+def _replace_plan(section: Section, site: Site, current: str = "") -> None:
+    logger.warning("The plan of %s is broken: it gets a new one", section)
+    begin_replan(section, site, is_broken=True, fingerprint=current)
+    section.fingerprint = current or section.fingerprint
 
 
 def is_broken(section: Section) -> bool:

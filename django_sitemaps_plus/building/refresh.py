@@ -21,13 +21,9 @@ from django_sitemaps_plus.executors.local import share
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished
-from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.statements import Rows, fetch
 from django_sitemaps_plus.storage import get_storage
-from django_sitemaps_plus.tracking.fingerprint import (
-    check_fingerprint,
-    is_of_other_code,
-)
+from django_sitemaps_plus.tracking.fingerprint import is_of_other_code
 from django_sitemaps_plus.tracking.noticing import notice
 from django_sitemaps_plus.transactions import (
     as_django_errors,
@@ -45,7 +41,7 @@ from .loop import Counts, Work, merge_counts
 from .lost import mark_lost
 from .missing import forget_missing, note_missing
 from .options import Options, Told
-from .planning import is_broken, is_unsettled, may_break, plan_section, settle_plan
+from .planning import is_unsettled, plan_section, renew_plan, settle_plan
 from .report import BuildReport, SectionReport, section_report
 from .reshape import begin_replan, has_coming, merge_small
 from .status import index_problems, note_failure
@@ -189,17 +185,11 @@ class _Refresh:
 
     def _prepare(self, section: Section) -> None:
         """Mark what has changed, and have a held section looked at anew."""
-        source = registry.get(section.name)
-        with rendering(self.site):
-            was_deployed = check_fingerprint(section, source, self.site)
-            self.fingerprints[section.pk] = section.fingerprint
-            asks = may_break(section, was_deployed=was_deployed)
-        if asks and is_broken(section):
-            if not has_coming(section):  # else one that is being built
-                logger.warning("The plan of %s is broken: it gets a new one", section)
-                begin_replan(section, self.site, is_broken=True)
+        is_renewed = renew_plan(section, self.site)
+        self.fingerprints[section.pk] = section.fingerprint
+        if is_renewed:
             return
-        notice(section, source, self.site)
+        notice(section, registry.get(section.name), self.site)
         if self.options.replan:
             begin_replan(section, self.site)
         if section.held:

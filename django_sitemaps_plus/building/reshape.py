@@ -32,6 +32,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
+from django_sitemaps_plus.tracking.fingerprint import note_deploy
 from django_sitemaps_plus.tracking.marking import coming_pages, raise_wanted
 from django_sitemaps_plus.transactions import atomic, lock, retried
 
@@ -278,7 +279,9 @@ def coming_plan(section: Section) -> list[Page]:
 
 
 @retried
-def begin_replan(section: Section, site: Site, *, is_broken: bool = False) -> int:
+def begin_replan(
+    section: Section, site: Site, *, is_broken: bool = False, fingerprint: str = ""
+) -> int:
     """Make a new plan; its pages are built beside those that are served.
 
     Args:
@@ -287,6 +290,8 @@ def begin_replan(section: Section, site: Site, *, is_broken: bool = False) -> in
         is_broken: whether the old plan does not fit the source any more. Pages whose
             ranges stay are then rendered anew too: between the same bounds there are
             other rows.
+        fingerprint: of the source, where a deploy is noted together with the plan that
+            it needs. Noted before, and then killed, nobody would know of the need.
 
     Returns:
         How many pages of it are new.
@@ -294,6 +299,8 @@ def begin_replan(section: Section, site: Site, *, is_broken: bool = False) -> in
     ranges = first_plan(section.name, site).ranges
     with atomic():
         raise_plan_version(section)
+        if fingerprint:
+            note_deploy(section, fingerprint)
         section.pages.filter(state=State.COMING).delete()
         active = section.pages.filter(state=State.ACTIVE)
         rows = active.values_list("pk", "low", "high")

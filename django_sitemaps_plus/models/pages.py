@@ -32,7 +32,8 @@ class Section(Row):
     plan_version = models.PositiveBigIntegerField(default=0)
     #: The number of the next new page; of the index, the place of the next in it.
     next_number = models.PositiveIntegerField(default=1)
-    #: What the pages were rendered from: declarations, query, languages, origin.
+    #: What the pages were rendered from: declarations, query, languages, origin; and
+    #: the type of the keys that the plan is of.
     fingerprint = models.CharField(max_length=64, blank=True)
     #: The newest lastmod that the look-back has seen, and the rows around it.
     watermark = models.DateTimeField(null=True)

@@ -12,7 +12,14 @@ from typing import Any
 from django.conf import settings
 from django.core.exceptions import EmptyResultSet
 from django.db import connections
-from django.db.models import Model, QuerySet
+from django.db.models import (
+    CharField,
+    IntegerField,
+    Model,
+    QuerySet,
+    TextField,
+    UUIDField,
+)
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.renderers import RENDERER_VERSION
@@ -32,26 +39,29 @@ _DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
 # Attributes that say how pages are cut and built, not what is in them.
 _IGNORED = {"limit", "max_age", "on_error", "watch", "track_deletes", "announce_saves"}
 
+# Types of keys that come in an order of their own. One and the same bound may be a key
+# of several.
+_KEY_TYPES: dict[str, Any] = {
+    "integer": IntegerField,
+    "uuid": UUIDField,
+    "string": (CharField, TextField),
+}
 
-def check_fingerprint(section: Section, source: Source, site: Site) -> bool:
+# Digits of the hash; what follows it is the type of the keys.
+_DIGITS = 48
+
+
+@retried
+def note_deploy(section: Section, current: str) -> None:
     """Mark all pages of a section whose source says something else than before.
 
     Nothing of that is announced: it is no change of content. Pages that are parked are
     tried again.
 
-    Returns:
-        Whether it did.
+    Args:
+        section: its row, as it was before.
+        current: the fingerprint of its source.
     """
-    current = fingerprint(source, site)
-    if current == section.fingerprint:
-        return False
-    _note_deploy(section, current)
-    section.fingerprint = current
-    return True
-
-
-@retried
-def _note_deploy(section: Section, current: str) -> None:
     # In one transaction: builders with the old code tell by the fingerprint that pages
     # are not marked for them, and one that is stored already marks nothing again.
     with atomic():
@@ -85,8 +95,19 @@ def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
     return own[section.pk] != section.fingerprint
 
 
+def has_other_keys(before: str, current: str) -> bool:
+    """Return whether two fingerprints are of keys of different types.
+
+    False where one does not say: nothing was noticed yet.
+    """
+    types = {found.partition(" ")[2] for found in (before, current)}
+    return len(types) > 1 and "" not in types
+
+
 def fingerprint(source: Source, site: Site) -> str:
     """Return a hash of all that decides how the rows of a source are rendered.
+
+    Behind it stands the type of the keys, by which a plan is known to be of others.
 
     It covers declarations and methods of the class, the compiled query, the URL
     patterns of a declared route, the languages, the origin and our renderer. Of an
@@ -96,7 +117,15 @@ def fingerprint(source: Source, site: Site) -> str:
     digest = hashlib.sha256()
     for part in _parts(source, site):
         digest.update(f"{part}\n".encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
+    return f"{digest.hexdigest()[:_DIGITS]} {_key_type(source)}"
+
+
+def _key_type(source: Source) -> str:
+    space = source.key_space()
+    if space is None:
+        return "page" if source.has_own_paging else "position"
+    found = (name for name, kind in _KEY_TYPES.items() if isinstance(space.field, kind))
+    return next(found, "other")
 
 
 def _parts(source: Source, site: Site) -> Iterator[str]:

@@ -14,7 +14,7 @@ from django.db.models.functions import Cast, Length
 from django_sitemaps_plus.building import loop
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
-from django_sitemaps_plus.tracking.fingerprint import check_fingerprint
+from django_sitemaps_plus.tracking.fingerprint import fingerprint, note_deploy
 from tests.integration.builds import build
 from tests.integration.faults import fail_queries
 from tests.integration.published import age
@@ -56,7 +56,7 @@ def broken(two_sections: Any, sections: Any) -> None:
     sections.unregister("products")
     sections.register("products", limited(10, get_queryset=without_column))
     section = Section.objects.get(name="products")
-    check_fingerprint(section, sections.get("products"), get_site())
+    note_deploy(section, fingerprint(sections.get("products"), get_site()))
 
 
 class TestSection:

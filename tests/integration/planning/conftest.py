@@ -9,6 +9,10 @@ import pytest
 from django.db import connection, models
 from django.test.utils import isolate_apps
 
+from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.models import Page
+
 
 @pytest.fixture
 def keyed(transactional_db: None) -> Iterator[Callable[[models.Field], Any]]:
@@ -29,3 +33,19 @@ def keyed(transactional_db: None) -> Iterator[Callable[[models.Field], Any]]:
     for model in made:
         with connection.schema_editor() as editor:
             editor.delete_model(model)
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what makes pages of some numbers fail, and what mends them."""
+    build = loop.build_page
+
+    def fail(*numbers: int) -> None:
+        def build_page(page: Page, *others: Any) -> Any:
+            if page.number in numbers:
+                raise SourceError("not today")
+            return build(page, *others)
+
+        monkeypatch.setattr(loop, "build_page", build_page)
+
+    return fail

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import chain
+from typing import Any
+
 from django.db.models import F
 
 from django_sitemaps_plus.core.plan import in_plan_order
 from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.registry import registry
 from tests.testapp.models import Product
 
 
@@ -50,3 +54,14 @@ def add(*keys: int) -> list[Product]:
     return [
         Product.objects.create(pk=key, name=f"p-{key}", slug=f"p-{key}") for key in keys
     ]
+
+
+def everything(pages: dict[str, list[str]]) -> list[str]:
+    """Return the locations of all pages, sorted."""
+    return sorted(chain.from_iterable(pages.values()))
+
+
+def replace(source: Any) -> None:
+    """Register another source of products, as a deploy does."""
+    registry.unregister("products")
+    registry.register("products", source)

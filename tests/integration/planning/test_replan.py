@@ -1,27 +1,33 @@
-"""New plans: asked for, forced by a collation, or by a key of another type."""
+"""New plans: asked for, or forced by a collation."""
 
 from __future__ import annotations
 
 from io import StringIO
-from itertools import chain
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building import loop
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.planning import is_broken
 from django_sitemaps_plus.building.refresh import _Refresh, refresh
 from django_sitemaps_plus.building.status import status
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Section
-from django_sitemaps_plus.registry import registry
 from tests.integration.shop import limited
-from tests.testapp.models import Label, Product, Shop
+from tests.testapp.models import Label, Product
 
-from .plans import add, dirty, numbers, objects, plan_of, sizes, spread
+from .plans import (
+    add,
+    dirty,
+    everything,
+    numbers,
+    objects,
+    plan_of,
+    replace,
+    sizes,
+    spread,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -39,17 +45,6 @@ class LabelSource(ModelSource):
     model = Label
     location = Route("label-detail", code="code")
     limit = 5
-
-
-def everything(pages):
-    """Return the locations of all pages, sorted."""
-    return sorted(chain.from_iterable(pages.values()))
-
-
-def replace(source):
-    """Register another source under the name, as a deploy does."""
-    registry.unregister("products")
-    registry.register("products", source)
 
 
 class TestAskedFor:
@@ -117,22 +112,6 @@ class TestAskedFor:
         failing()
         refresh()
         assert sizes(section) == [6, 6, 6, 6, 6]
-
-
-@pytest.fixture
-def failing(monkeypatch):
-    """Return what makes pages of some numbers fail, and what mends them."""
-    build = loop.build_page
-
-    def fail(*numbers):
-        def build_page(page, *others):
-            if page.number in numbers:
-                raise SourceError("not today")
-            return build(page, *others)
-
-        monkeypatch.setattr(loop, "build_page", build_page)
-
-    return fail
 
 
 class TestUnfinished:
@@ -291,45 +270,3 @@ class TestBroken:
         before = numbers(section)
         refresh()
         assert numbers(section) == before
-
-
-def of_shops(limit):
-    attributes = {"model": Shop, "location": Route("shop-detail", pk="pk")}
-    return type("Shops", (ModelSource,), {"limit": limit, **attributes})
-
-
-class TestAnotherKey:
-    @pytest.mark.parametrize("is_saved", [False, True], ids=["quiet", "saved"])
-    @pytest.mark.parametrize(
-        ("before", "after"), [("slug", "pk"), ("pk", "slug")], ids=["to pk", "to slug"]
-    )
-    def test_a_key_of_another_type_gets_a_new_plan(
-        self, publish, crawl, before, after, is_saved
-    ):
-        """Also when rows were saved between the deploy and the refresh."""
-        spread(30)
-        section = publish(limited(10, key=before))
-        urls = everything(crawl())
-        replace(limited(10, key=after))
-        if is_saved:
-            Product.objects.get(pk=150).save()
-        refresh((), Options(allow_shrink=True))
-        assert everything(crawl()) == urls
-        lows = [page.low for page in plan_of(section)[1:]]
-        model_field = Product._meta.get_field("id" if after == "pk" else after)
-        assert [model_field.to_python(low) for low in lows] == sorted(
-            model_field.to_python(low) for low in lows
-        )
-        assert dirty(section) == []
-
-    def test_another_model_gets_a_new_plan(self, publish, crawl):
-        """Its keys are UUIDs where the bounds are numbers."""
-        spread(30)
-        publish(limited(10))
-        Shop.objects.bulk_create([Shop() for _ in range(30)])
-        replace(of_shops(10))
-        Shop.objects.first().save()
-        refresh((), Options(allow_shrink=True))
-        listed = everything(crawl())
-        assert len(listed) == 30
-        assert all("/shops/" in loc for loc in listed)

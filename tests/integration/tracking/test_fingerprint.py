@@ -23,7 +23,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.testing import temporary_source
 from django_sitemaps_plus.tracking import fingerprint as noting
-from django_sitemaps_plus.tracking.fingerprint import check_fingerprint, fingerprint
+from django_sitemaps_plus.tracking.fingerprint import fingerprint, note_deploy
 from django_sitemaps_plus.tracking.marking import mark_all
 from tests.integration.shop import ProductSource, limited, make_products
 from tests.testapp.models import Label, Product
@@ -271,7 +271,7 @@ class TestDeploys:
         section.pages.update(wanted=F("wanted") + 1)
         pages = claim([section.pk])
         self.deploy(changefreq="daily")
-        check_fingerprint(section, registry.get("products"), get_site())
+        note_deploy(section, fingerprint(registry.get("products"), get_site()))
         release(pages)
         found = section.pages.values_list("attempts", flat=True)
         assert list(found) == [0, 0]
@@ -345,7 +345,7 @@ class TestRollingDeploys:
         """Let another process with the new code notice it, and mark all pages."""
         self.become(self.NEW)
         section = Section.objects.get(name="products")
-        assert check_fingerprint(section, registry.get("products"), get_site())
+        note_deploy(section, fingerprint(registry.get("products"), get_site()))
         self.become(self.OLD)
 
     def old_pages(self, client, section):
