@@ -23,6 +23,7 @@ from django_sitemaps_plus.sources.route import compile_route
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.transactions import is_outage
 
+from .flights import patience
 from .page import BuiltPage, store_page
 from .plans import live_plan
 
@@ -79,9 +80,10 @@ def render_site_index(
             raise
         planned, listed = set[str](), {}
     if live and not number:
-        for name in registry:
-            if name not in listed and name not in planned:
-                listed[name] = _unplanned(site, name, alive)
+        with patience():  # one for all sections together
+            for name in registry:
+                if name not in listed and name not in planned:
+                    listed[name] = _unplanned(site, name, alive)
     lines = _lines(site, listed)
     if not lines:
         return None, 0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -20,7 +21,7 @@ from django_sitemaps_plus.exceptions import (
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Source, rendering
 
-from .cached import recall, remember
+from .flights import Alive, Kept, once
 from .page import RenderedPage, render_page
 
 logger = logging.getLogger(__name__)
@@ -60,11 +61,11 @@ def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
     return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
 
 
-def _bounded_plan(section: str, site: Site, rows: int) -> Plan | None:
+def _bounded_plan(section: str, site: Site, rows: int, alive: Alive) -> Plan | None:
     """Make a plan as :func:`first_plan` does; None where there are more rows."""
     with _reading(section, site) as source:
         step = source.planned_rows
-        keys = source.bounded_keys(step, rows, site)
+        keys = source.bounded_keys(step, rows, site, alive)
     if keys is None:
         return None
     return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
@@ -100,7 +101,7 @@ def smaller_plan(section: str, site: Site, plan: Plan) -> Plan:
 
 
 def render_live(
-    section: str, number: int, site: Site, alive: Callable[[], object] = bool
+    section: str, number: int, site: Site, alive: Alive = bool
 ) -> RenderedPage | None:
     """Render a page of a section that is not built; None where it has no such page.
 
@@ -119,36 +120,37 @@ def render_live(
             return render_page(section, plan.ranges[number - 1], site, alive)
         except (LimitExceededError, StalePlanError):
             plan = smaller_plan(section, site, plan)
-            _remember(section, site, plan)
+            _kept(section, site).remember(plan)
     return None
 
 
-def live_plan(
-    section: str, site: Site, alive: Callable[[], object] = bool
-) -> Plan | None:
+def live_plan(section: str, site: Site, alive: Alive = bool) -> Plan | None:
     """Return the plan by which a section is served while it is not built.
 
     None for a section of more than LIVE_MAX_ROWS rows: it is absent until it is built.
+    Of many requests that need it at once, one makes it.
 
     Args:
         section: its name.
         site: the site.
-        alive: called for each chunk of rows that is rendered.
+        alive: called for each page that is planned, and each chunk of rows that is
+            rendered.
 
     Raises:
         SourceError: the source could not be read.
     """
-    known = _recall(section, site)
-    if known is not None:
-        return known if known.ranges else None
+    make = partial(_live_plan, section, site)
+    plan = once(_kept(section, site), make, alive)
+    return plan if plan.ranges else None
+
+
+def _live_plan(section: str, site: Site, alive: Alive) -> Plan:
+    """Make a plan; one without ranges for a section that is too large."""
     limit = get_settings().live_max_rows
-    plan = _bounded_plan(section, site, limit)
+    plan = _bounded_plan(section, site, limit, alive)
     if plan is not None:
-        if not _lists_nothing(section, site, plan, alive):
-            _remember(section, site, plan)
-            return plan
-        # Not kept: the first entry is to be seen at once.
-        return replace(plan, is_empty=True)
+        is_empty = _lists_nothing(section, site, plan, alive)
+        return replace(plan, is_empty=is_empty)
     logger.error(
         "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it is "
         "left out. Run: manage.py build_sitemaps %s",
@@ -157,13 +159,10 @@ def live_plan(
         section,
         extra={"action": "section_too_large", "section": section},
     )
-    _remember(section, site, Plan([], 0, is_empty=True))
-    return None
+    return Plan([], 0, is_empty=True)
 
 
-def _lists_nothing(
-    section: str, site: Site, plan: Plan, alive: Callable[[], object]
-) -> bool:
+def _lists_nothing(section: str, site: Site, plan: Plan, alive: Alive) -> bool:
     """Return whether there are no rows, or one page of rows none of which is listed."""
     if plan.is_empty or len(plan.ranges) > 1:
         return plan.is_empty
@@ -173,23 +172,22 @@ def _lists_nothing(
         return False
 
 
-def _key(section: str, site: Site) -> str:
+def _kept(section: str, site: Site) -> Kept[Plan]:
     source = registry.get(section)
     parts = (site, repr(source), source.limit, get_settings().live_max_rows)
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-    return f"plan:{section}:{digest}"
+    key = f"plan:{section}:{digest}"
+    return Kept(key, get_settings().plan_ttl, _format, _parse)
 
 
-def _remember(section: str, site: Site, plan: Plan) -> None:
+def _format(plan: Plan) -> bytes | None:
+    if plan.is_empty and plan.ranges:
+        return None  # not kept: the first entry is to be seen at once
     cuts = [key_range.low for key_range in plan.ranges]
-    text = json.dumps([plan.step, plan.is_empty, cuts])
-    remember(_key(section, site), text.encode(), get_settings().plan_ttl)
+    return json.dumps([plan.step, plan.is_empty, cuts]).encode()
 
 
-def _recall(section: str, site: Site) -> Plan | None:
-    data = recall(_key(section, site))
-    if data is None:
-        return None
+def _parse(data: bytes) -> Plan:
     step, is_empty, lows = json.loads(data)
     ranges = key_ranges(lows[1:]) if lows else []
     return Plan(ranges, step, is_empty, is_fresh=False)

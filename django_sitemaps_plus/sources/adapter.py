@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from types import SimpleNamespace
@@ -137,13 +137,19 @@ class SitemapSource(Source):
         rows = self._rows(self.make(), key_range, site, limit=None)
         return sum(1 for _ in rows)
 
-    def bounded_keys(self, step: int, rows: int, site: Site) -> list[str] | None:
+    def bounded_keys(
+        self,
+        step: int,
+        rows: int,
+        site: Site,
+        alive: Callable[[], object] = bool,
+    ) -> list[str] | None:
         """Return the first keys of all pages, None where there are more rows."""
         if self.has_own_paging and self.make().paginator.count > rows:
             return None  # how many are on a page is its own business
         if self.has_own_paging:
             return list(self.first_keys(step, site))
-        return super().bounded_keys(step, rows, site)
+        return super().bounded_keys(step, rows, site, alive)
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""

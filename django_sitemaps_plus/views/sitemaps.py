@@ -10,8 +10,9 @@ from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
+from django_sitemaps_plus.building.flights import Alive
 from django_sitemaps_plus.building.index import render_site_index
-from django_sitemaps_plus.building.live import Alive, shared
+from django_sitemaps_plus.building.live import shared
 from django_sitemaps_plus.building.lost import note_lost
 from django_sitemaps_plus.building.page import render_page
 from django_sitemaps_plus.building.plans import render_live

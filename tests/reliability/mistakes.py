@@ -200,17 +200,24 @@ MUTANTS = (
     ),
     Mutant(
         "a busy key that never ends: its leader may be dead",
-        "building/live.py",
+        "building/flights.py",
         "BUSY_SECONDS = 1\n",
         "BUSY_SECONDS = 3_600\n",
         f"{_STAMPEDE}::test_a_second_render_where_the_first_dies",
     ),
     Mutant(
         "threads of a process do not wait for each other",
-        "building/live.py",
-        "    flight = _flights.setdefault(key, mine)\n",
+        "building/flights.py",
+        "    flight: Future[T] = _flights.setdefault(kept.key, mine)\n",
         "    flight = mine\n",
         f"{_STAMPEDE}::test_one_render_for_each_process_where_the_cache_is_lost",
+    ),
+    Mutant(
+        "each request that finds no live plan makes one",
+        "building/plans.py",
+        "    plan = once(_kept(section, site), make, alive)\n",
+        "    plan = _kept(section, site).recall() or make(alive)\n",
+        f"{_STAMPEDE}::test_one_plan_for_a_shared_cache",
     ),
     Mutant(
         "the wake key is forgotten after changes are read",

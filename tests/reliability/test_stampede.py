@@ -1,4 +1,4 @@
-"""T15: however many ask for a page that is not kept, one renders it."""
+"""T15: however many ask for what is not kept, one renders or plans it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,7 @@ MAX_SECONDS = 2.5
 HANG = 30
 
 PATH = "/sitemap-products-2.xml"
+INDEX = "/sitemap.xml"
 
 
 class SlowSource(PlainSource):
@@ -59,6 +61,18 @@ class SlowSource(PlainSource):
         time.sleep(self.render_seconds)
         if self.kills_first and len(lines(self.notes / "renders")) == 1:
             os.kill(os.getpid(), signal.SIGKILL)
+
+
+class SlowPlanSource(PlainSource):
+    """To find the bounds of its pages takes time, and leaves a line as well."""
+
+    notes: Path
+
+    def first_keys(self, *args: Any, **kwargs: Any) -> Iterator[str]:
+        """Yield the key of the first row of each page."""
+        note(self.notes / "renders")
+        time.sleep(RENDER_SECONDS)
+        yield from super().first_keys(*args, **kwargs)
 
 
 def note(path: Path, text: str = "") -> None:
@@ -90,12 +104,17 @@ class Crowd:
     bodies: set[int] = field(default_factory=set)
 
 
-def crowd(notes: Path) -> Crowd:
-    """Let threads of several processes ask for a page at the same time."""
+def crowd(notes: Path, *paths: str) -> Crowd:
+    """Let threads of several processes ask at the same time, for one path or several.
+
+    Args:
+        notes: where what they do is noted.
+        paths: in turn those that a thread asks for; a page of the section unless told.
+    """
     for name in ("renders", "answers"):
         (notes / name).unlink(missing_ok=True)
     together = multiprocessing.get_context("fork").Barrier(PROCESSES * THREADS)
-    children = [_child(notes, together) for _ in range(PROCESSES)]
+    children = [_child(notes, together, paths or (PATH,)) for _ in range(PROCESSES)]
     for pid in children:
         os.waitpid(pid, 0)
     found = Crowd(Counter(line.split()[0] for line in lines(notes / "renders")))
@@ -107,15 +126,15 @@ def crowd(notes: Path) -> Crowd:
     return found
 
 
-def _child(notes: Path, together: Any) -> int:
+def _child(notes: Path, together: Any, paths: Sequence[str]) -> int:
     pid = fork()
     if pid:
         return pid
     try:
         signal.alarm(HANG)
         threads = [
-            threading.Thread(target=_ask, args=(notes, together))
-            for _ in range(THREADS)
+            threading.Thread(target=_ask, args=(notes, together, paths[n % len(paths)]))
+            for n in range(THREADS)
         ]
         for thread in threads:
             thread.start()
@@ -125,12 +144,12 @@ def _child(notes: Path, together: Any) -> int:
         os._exit(0)
 
 
-def _ask(notes: Path, together: Any) -> None:
+def _ask(notes: Path, together: Any, path: str) -> None:
     client = Client(raise_request_exception=False)
     client.get("/about/")  # loads what a first request loads
     together.wait(HANG)
     began = time.monotonic()
-    response = client.get(PATH)
+    response = client.get(path)
     seconds = time.monotonic() - began
     answer = [response.status_code, seconds, hash(response.content)]
     note(notes / "answers", json.dumps(answer))
@@ -151,7 +170,9 @@ def notes(sections, settings, tmp_path) -> Path:
 def told(figures) -> Any:
     """Return what prints and checks the figures of crowds."""
 
-    def told(what: str, crowds: list[Crowd], kills: int = 0) -> None:
+    def told(
+        what: str, crowds: list[Crowd], kills: int = 0, documents: int = 1
+    ) -> None:
         answers = sum([found.statuses for found in crowds], Counter[int]())
         slowest = max(found.slowest for found in crowds)
         figures(
@@ -166,7 +187,7 @@ def told(figures) -> Any:
         )
         asked = (PROCESSES * ROUNDS - kills) * THREADS
         assert answers == {200: asked}
-        assert all(len(found.bodies) == 1 for found in crowds)
+        assert all(len(found.bodies) == documents for found in crowds)
         assert slowest <= MAX_SECONDS
 
     return told
@@ -219,3 +240,35 @@ def test_one_render_for_each_process_without_a_shared_cache(notes, told):
             crowds.append(crowd(notes))
     told("no shared cache", crowds)
     assert [sorted(found.renders.values()) for found in crowds] == [[1, 1]] * ROUNDS
+
+
+@pytest.fixture
+def plans(sections, settings, tmp_path) -> Path:
+    """Have a section whose plan takes time; give where its source leaves its notes."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    add_quietly(range(0, 30 * STEP, STEP))
+    source = type("NotedPlanSource", (SlowPlanSource,), {"notes": tmp_path})
+    registry.register("products", source)
+    return tmp_path
+
+
+def test_one_plan_for_a_shared_cache(plans, valkey, told):
+    """Whether the index is asked for or pages are, and nothing was built before."""
+    crowds = []
+    for _ in range(ROUNDS):
+        valkey.restart()
+        with redis_cache(valkey.port, HANG):
+            crowds.append(crowd(plans, INDEX, PATH, "/sitemap-products-1.xml"))
+    told("live plan", crowds, documents=3)
+    assert [sum(found.renders.values()) for found in crowds] == [1] * ROUNDS
+
+
+def test_a_plan_is_made_where_the_cache_is_lost(plans, chaos, told):
+    """Nobody waits for a cache that never answers, and nobody is turned away."""
+    chaos.black_hole()
+    crowds = []
+    for _ in range(ROUNDS):
+        with redis_cache(chaos.port):
+            crowds.append(crowd(plans, INDEX))
+    chaos.heal()
+    told("live plan, cache is a black hole", crowds)

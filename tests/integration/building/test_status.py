@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, leases
-from django_sitemaps_plus.building import cached, live
+from django_sitemaps_plus.building import cached, flights, live
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.building.status import status
 from django_sitemaps_plus.conf import get_site
@@ -237,7 +237,7 @@ class TestSharedLivePages:
     ):
         """At most two seconds; here nearly none."""
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
-        monkeypatch.setattr(live, "MAX_WAIT", 0.1)
+        monkeypatch.setattr(flights, "MAX_WAIT", 0.1)
         make_products(3)
         sections.register("products", limited(10))
         key = live._key("products", 1, get_site(), 0)
@@ -261,7 +261,7 @@ class TestSharedLivePages:
             missed.append(key)
             return cached.recall(key) if len(missed) > 1 else None
 
-        monkeypatch.setattr(live, "recall", recall_late)
+        monkeypatch.setattr(flights, "recall", recall_late)
         second = client.get("/sitemap-products-1.xml")
         assert (second.status_code, second.content) == (200, first.content)
         assert cached.first_to(f"{missed[0]}:busy", 1)  # it lets others try
@@ -280,9 +280,9 @@ class TestSharedLivePages:
         others: list[bool] = []
 
         def location(self: ModelSource, product: Product) -> str:
-            clock.now += live.BUSY_SECONDS / 800  # so a chunk takes 0.6 of it
+            clock.now += flights.BUSY_SECONDS / 800  # so a chunk takes 0.6 of it
             if product.slug.endswith("00"):
-                others.append(cached.first_to(f"{key}:busy", live.BUSY_SECONDS))
+                others.append(cached.first_to(f"{key}:busy", flights.BUSY_SECONDS))
             return f"/{product.slug}/"
 
         make_products(1_500)

@@ -1,0 +1,143 @@
+"""What one makes for all who ask: live plans, and pages that need them."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent import futures
+from types import SimpleNamespace
+
+import pytest
+from django.core.cache import cache
+from django.core.cache.backends import base, locmem
+
+from django_sitemaps_plus import Entry, Source, leases
+from django_sitemaps_plus.building import cached, flights, live, plans
+from django_sitemaps_plus.building.plans import live_plan
+from django_sitemaps_plus.conf import Site, get_site
+from tests.integration.shop import ProductSource, limited, make_products
+
+pytestmark = pytest.mark.django_db
+
+INDEX, PAGE = "/sitemap.xml", "/sitemap-products-1.xml"
+SITE = Site("default", "https://example.com")
+THREADS = 8
+
+
+def plan_key(section):
+    return plans._kept(section, get_site()).key
+
+
+def be_busy(key):
+    """Be another process that makes something, and gives no result."""
+    cache.set(f"sitemaps_plus:{key}:busy", b"", 30)
+
+
+def test_an_index_waits_once_for_all_its_sections(sections, client, monkeypatch):
+    """Others are at work on the plan of each; it lists them all the same."""
+    monkeypatch.setattr(flights, "MAX_WAIT", 0.5)
+    make_products(20)
+    for number in range(6):
+        sections.register(f"s-{number}", limited(10))
+        be_busy(plan_key(f"s-{number}"))
+    began = time.monotonic()
+    response = client.get(INDEX)
+    assert 0.5 < time.monotonic() - began < 1.5
+    assert response.content.count(b"<sitemap>") == 12
+
+
+def test_a_page_waits_once_for_itself_and_its_plan(
+    sections, client, settings, monkeypatch
+):
+    """Somebody else is at both."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    monkeypatch.setattr(flights, "MAX_WAIT", 0.5)
+    make_products(20)
+    sections.register("products", limited(10))
+    be_busy(plan_key("products"))
+    be_busy(live._key("products", 1, get_site(), 0))
+    began = time.monotonic()
+    assert client.get(PAGE).status_code == 200
+    assert 0.5 < time.monotonic() - began < 0.9
+
+
+def test_who_waits_for_a_plan_stays_at_work_on_its_page(
+    sections, client, settings, monkeypatch
+):
+    """Or a second process would begin to render it."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    monkeypatch.setattr(flights, "MAX_WAIT", 0.5)
+    signs, signs_of_waiting = [], []
+    monkeypatch.setattr(flights, "still", lambda key, seconds: signs.append(key))
+
+    class NotedSource(ProductSource):
+        limit = 10
+
+        def first_keys(self, *args, **kwargs):
+            signs_of_waiting.extend(signs)
+            return super().first_keys(*args, **kwargs)
+
+    make_products(20)
+    sections.register("products", NotedSource)
+    be_busy(plan_key("products"))
+    assert client.get(PAGE).status_code == 200
+    busy = f"{live._key('products', 1, get_site(), 0)}:busy"
+    assert set(signs_of_waiting) == {busy}
+
+
+def test_one_thread_plans_where_the_cache_is_down(sections, settings, monkeypatch):
+    """All that ask before it is done take its plan, which is kept nowhere."""
+    settings.CACHES = {
+        **settings.CACHES,
+        "down": {"BACKEND": "tests.integration.caches.FailingCache"},
+    }
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "CACHE": "down"}
+    monkeypatch.setattr(flights, "MAX_WAIT", 30.0)
+    waiting, all_wait = set(), threading.Event()
+
+    def wait(*args):
+        waiting.add(threading.get_ident())
+        if len(waiting) == THREADS - 1:
+            all_wait.set()
+        return futures.wait(*args)
+
+    monkeypatch.setattr(flights, "wait", wait)
+
+    class WaitedFor(Source):
+        limit = 1
+        planned = 0
+
+        def entries(self, origin):
+            type(self).planned += 1
+            all_wait.wait(10)
+            return [Entry(loc=f"{origin}/{letter}/") for letter in "abc"]
+
+    sections.register("letters", WaitedFor)
+    with futures.ThreadPoolExecutor(THREADS) as threads:
+        asked = [threads.submit(live_plan, "letters", SITE) for _ in range(THREADS)]
+    assert [len(found.result().ranges) for found in asked] == [3] * THREADS
+    assert WaitedFor.planned == 1
+
+
+def test_who_plans_for_long_stays_at_work(sections, client, monkeypatch):
+    """Each page is a sign of life, so nobody else begins."""
+    clock = SimpleNamespace(now=1_000.0)
+    for module in (base, locmem, leases):
+        ticking = SimpleNamespace(time=lambda: clock.now, monotonic=lambda: clock.now)
+        monkeypatch.setattr(module, "time", ticking)
+    others = []
+
+    class SlowSource(ProductSource):
+        limit = 10
+
+        def first_keys(self, *args, **kwargs):
+            for key in super().first_keys(*args, **kwargs):
+                clock.now += flights.BUSY_SECONDS * 0.6
+                busy = f"{plan_key('products')}:busy"
+                others.append(cached.first_to(busy, flights.BUSY_SECONDS))
+                yield key
+
+    make_products(50)
+    sections.register("products", SlowSource)
+    assert client.get(INDEX).status_code == 200
+    assert others == [False] * 5
