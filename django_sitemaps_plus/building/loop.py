@@ -64,7 +64,7 @@ class Counts:
     errors: list[str] = field(default_factory=list)  # of pages that were not built
     seconds: float = 0.0  # of all loops together
     stale: bool = False  # whether the plan does not fit the source any more
-    shrank: bool = False  # whether a page got small enough to be merged, perhaps
+    small: list[int] = field(default_factory=list)  # pages that may be merged, perhaps
     grew: bool = False  # whether the section may have more entries than ever
 
 
@@ -259,7 +259,8 @@ class Work:
         counts.skipped += built.skipped
         counts.dropped += built.dropped
         counts.problems += built.problems
-        counts.shrank |= _has_become_small(page, built)
+        if _is_small(page, built):
+            counts.small.append(page.pk)
         counts.grew |= built.entries > page.entries
         if self.told is not None:
             self.told(page.section.name)
@@ -276,10 +277,15 @@ def _words(error: BaseException) -> str:
     return (str(error) or type(error).__name__) if is_failure else ""
 
 
-def _has_become_small(page: Page, built: BuiltPage) -> bool:
-    """Return whether it is worth to look for a neighbour to merge with."""
-    if built.entries >= page.entries or page.section.name == INDEX:
+def _is_small(page: Page, built: BuiltPage) -> bool:
+    """Return whether it is worth to look for a neighbour to merge with.
+
+    A page may have shrunk, and it may be small only since the limit was raised.
+    """
+    if not page.built or page.section.name == INDEX:
         return False
+    if page.high is None and built.entries >= page.entries:
+        return False  # new keys fill it
     limit = registry.get(page.section.name).limit
     return may_merge(built.entries, built.plain_size, limit)
 

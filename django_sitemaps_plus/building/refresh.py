@@ -240,15 +240,15 @@ class _Refresh:
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
         counts = self.counts.get(section.name, Counts())
-        must_decide = counts.shrank or counts.stale or bool(section.held)
+        must_decide = counts.small or counts.stale or section.held
         if not must_decide and not is_unsettled(section):
             return False
         section.refresh_from_db()
         if is_of_other_code(section, self.site, self.fingerprints):
             return False  # whoever builds its last page decides
         again = False
-        if counts.shrank and not has_coming(section):
-            again = merge_small(section, self.site)
+        if counts.small and not has_coming(section):
+            again = merge_small(section, self.site, counts.small)
         if self._is_left_to_others(section):
             return again
         return self._decide(section, counts) or again

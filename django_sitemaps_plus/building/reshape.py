@@ -7,7 +7,7 @@ is rendered after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from copy import copy
 from functools import partial
 
@@ -159,15 +159,22 @@ def _with_end(page: Page, high: str | None) -> Page:
     return changed
 
 
-def merge_small(section: Section, site: Site) -> bool:
-    """Merge neighbours that together hold less than half of what a page may.
+def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
+    """Merge pages with neighbours where both hold less than half of what a page may.
+
+    Args:
+        section: its row.
+        site: the site.
+        built: primary keys of pages that have been built. Others that would merge, as
+            all do after the limit was raised, wait until they are.
 
     Returns:
         Whether pages are dirty again: what others were merged into, and those that have
         lost rows of which nobody knew.
     """
     merged: set[int] = set()
-    pairs = _small_neighbours(section)
+    near = frozenset(built)
+    pairs = [p for p in _small_neighbours(section) if not near.isdisjoint(p)]
     for pair in pairs:
         # What one was merged into is looked at again the next time.
         if merged.isdisjoint(pair) and _merge_pair(section, pair, site):

@@ -23,7 +23,17 @@ from tests.integration.sources.contrib_zoo import InLanguages
 from tests.integration.told import hearing
 from tests.testapp.models import Product, Shop
 
-from .plans import add, dirty, numbers, objects, plan_of, sizes, spread
+from .plans import (
+    add,
+    dirty,
+    everything,
+    numbers,
+    objects,
+    plan_of,
+    replace,
+    sizes,
+    spread,
+)
 
 pytestmark = pytest.mark.django_db
 
@@ -232,6 +242,67 @@ class TestMerge:
         Product.objects.filter(pk__in=[40, 50, 60, 70, 80, 90]).delete()
         refresh((), ALLOW)
         assert (numbers(section), sizes(section)) == ([1, 2], [4, 10])
+
+
+class TestARaisedLimit:
+    """Pages that were right for it are small by the new one."""
+
+    @pytest.fixture
+    def section(self, publish):
+        """Six pages of ten, which the next build would give 60."""
+        spread(60)
+        section = publish(limited(10))
+        replace(limited(60))
+        return section
+
+    def test_a_page_that_is_rendered_merges_with_a_neighbour(self, section, crawl):
+        """As long as both together hold under half; no other page is touched."""
+        urls = everything(crawl())
+        before = objects(section)
+        Product.objects.get(pk=250).save()
+        refresh()
+        assert (numbers(section), sizes(section)) == (
+            [1, 2, 4, 5, 6],
+            [10, 20] + [10] * 3,
+        )
+        after = objects(section)
+        assert all(before[number] == after[number] for number in (1, 4, 5, 6))
+        assert (everything(crawl()), dirty(section)) == (urls, [])
+
+    def test_pages_that_a_deploy_marks_merge_all(self, section):
+        """In one refresh; and the next one has nothing to do."""
+        replace(limited(60, changefreq="daily"))
+        refresh()
+        assert sizes(section) == [20, 20, 20]
+        assert refresh().sections[0].rendered == 0
+
+    def test_they_grow_up_to_it(self, publish):
+        """Two and two, and two of these, in one refresh."""
+        spread(80)
+        section = publish(limited(5))
+        replace(limited(100))
+        refresh((), Options(full=True))
+        assert sizes(section) == [40, 40]
+
+    def test_pages_that_merged_are_left_alone(self, section):
+        """Neither edits nor a row that comes and goes split or merge them again."""
+        refresh((), Options(full=True))
+        version = Section.objects.get(pk=section.pk).plan_version
+        for key in (15, 205, 415):
+            product = add(key)[0]
+            refresh()
+            product.delete()
+            refresh()
+        assert Section.objects.get(pk=section.pk).plan_version == version
+        assert sizes(section) == [20, 20, 20]
+
+    def test_a_last_page_that_grows_looks_for_no_neighbour(self, section):
+        """It fills by itself, so a new row costs what it did before."""
+        version = Section.objects.get(pk=section.pk).plan_version
+        add(610)
+        refresh()
+        assert sizes(section) == [10, 10, 10, 10, 10, 11]
+        assert Section.objects.get(pk=section.pk).plan_version == version
 
 
 class TestEmptyPages:
