@@ -8,7 +8,10 @@ from django_sitemaps_plus import Entry, ModelSource, Route, Source
 from django_sitemaps_plus.building import plans
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
-from tests.integration.shop import limited
+from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.signals import urls_changed
+from tests.integration.shop import START, limited
+from tests.integration.told import hearing
 from tests.testapp.models import Label, Product, Shop
 
 from .plans import dirty, everything, numbers, plan_of, replace, sizes, spread
@@ -72,6 +75,23 @@ def test_bounds_that_are_keys_of_both_types_get_a_new_plan(
     assert sizes(section) == expected
     assert everything(crawl()) == urls
     assert refresh().sections[0].rendered == 0
+
+
+@pytest.mark.parametrize("limit", [10, 50], ids=["pages", "one page"])
+def test_a_save_beside_it_is_published_and_told(publish, crawl, limit):
+    """In the same refresh, whether the plan has other pages then or the one it had."""
+    digits(30)
+    section = publish(limited(limit))
+    saved = Product.objects.get(pk=115)
+    saved.updated_at = START
+    saved.save()
+    replace(limited(limit, key="slug"))
+    with hearing(urls_changed) as heard:
+        refresh()
+    told = [url for news in heard if news["announce"] for url in news["updated"]]
+    assert told == ["https://example.com/products/515/"]
+    assert len(everything(crawl())) == 30
+    assert (dirty(section), Change.objects.count()) == ([], 0)
 
 
 def test_uuids_that_become_strings_get_a_new_plan(publish):

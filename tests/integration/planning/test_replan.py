@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from io import StringIO
 
 import pytest
@@ -9,13 +10,13 @@ from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.planning import is_broken
+from django_sitemaps_plus.building.planning import is_broken, may_break
 from django_sitemaps_plus.building.refresh import _Refresh, refresh
 from django_sitemaps_plus.building.status import status
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Section
 from tests.integration.shop import limited
-from tests.testapp.models import Label, Product
+from tests.testapp.models import Label, Product, Shop
 
 from .plans import (
     add,
@@ -215,24 +216,25 @@ class TestShrinking:
         assert section.held == ""
 
 
+def swap(section, first=0):
+    """Leave bounds as a collation would that sorts the other way round.
+
+    The pages before the first one stay.
+    """
+    pages = plan_of(section)[first:]
+    bounds = [page.low for page in pages[1:]][::-1]
+    for page, low, high in zip(
+        pages, [pages[0].low, *bounds], [*bounds, None], strict=True
+    ):
+        section.pages.filter(pk=page.pk).update(low=low, high=high)
+
+
 class TestBroken:
     @pytest.fixture
     def section(self, publish):
         """Labels on five pages."""
         Label.objects.bulk_create([Label(code=f"code-{n:02}") for n in range(20)])
         return publish(LabelSource)
-
-    def swap(self, section, first=0):
-        """Leave bounds as a collation would that sorts the other way round.
-
-        The pages before the first one stay.
-        """
-        pages = plan_of(section)[first:]
-        bounds = [page.low for page in pages[1:]][::-1]
-        for page, low, high in zip(
-            pages, [pages[0].low, *bounds], [*bounds, None], strict=True
-        ):
-            section.pages.filter(pk=page.pk).update(low=low, high=high)
 
     def test_bounds_that_ascend_are_not_broken(self, section):
         """The plan stays."""
@@ -242,7 +244,7 @@ class TestBroken:
 
     def test_bounds_that_do_not_ascend_get_a_new_plan(self, section, caplog, crawl):
         """The refresh says so, and every row is listed once again."""
-        self.swap(section)
+        swap(section)
         assert is_broken(section)
         refresh((), Options(allow_shrink=True))
         assert "is broken: it gets a new one" in caplog.text
@@ -253,7 +255,7 @@ class TestBroken:
 
     def test_pages_whose_bounds_stay_are_rendered_anew(self, section, crawl):
         """Between the same two bounds there are other rows in another order."""
-        self.swap(section, first=1)
+        swap(section, first=1)
         # As if the order of before had put another row on the first page.
         Label.objects.filter(pk="code-02")._raw_delete("default")
         Label.objects.bulk_create([Label(code="code-01a")])
@@ -265,8 +267,50 @@ class TestBroken:
 
     def test_the_next_refresh_leaves_the_new_plan_alone(self, section):
         """It is mended once."""
-        self.swap(section)
+        swap(section)
         refresh((), Options(allow_shrink=True))
         before = numbers(section)
         refresh()
         assert numbers(section) == before
+
+
+class ShopSource(ModelSource):
+    """UUID keys."""
+
+    model = Shop
+    location = Route("shop-detail", pk="pk")
+    limit = 5
+
+
+class TestBrokenUUIDs:
+    """How a database sorts UUIDs is its own affair, and an upgrade may change it."""
+
+    @pytest.fixture
+    def section(self, publish):
+        """Twenty shops on five pages."""
+        Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 120)) for n in range(20)])
+        return publish(ShopSource)
+
+    def test_bounds_that_ascend_are_not_broken(self, section):
+        """A refresh asks, and leaves the plan."""
+        assert may_break(section, was_deployed=False)
+        assert not is_broken(section)
+        refresh()
+        assert numbers(section) == [1, 2, 3, 4, 5]
+
+    def test_bounds_that_do_not_ascend_get_a_new_plan(self, section, crawl):
+        """Without a deploy, by the next refresh; every row is listed once again."""
+        urls = everything(crawl())
+        swap(section)
+        refresh((), Options(allow_shrink=True))
+        assert numbers(section)[0] > 1
+        assert everything(crawl()) == urls
+        assert not is_broken(Section.objects.get(pk=section.pk))
+
+
+def test_integers_are_asked_after_a_deploy_alone(publish):
+    """Every database sorts them alike, so a refresh need not read their bounds."""
+    spread(30)
+    section = publish(limited(10))
+    assert not may_break(section, was_deployed=False)
+    assert may_break(section, was_deployed=True)

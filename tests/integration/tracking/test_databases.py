@@ -44,9 +44,9 @@ def take(section):
     return dirty(section)
 
 
-def age(alias):
-    """Let REPLICA_LAG_SECONDS pass."""
-    Change.objects.using(alias).update(at=Now() - timedelta(seconds=31))
+def age(alias, seconds=31):
+    """Let so many seconds pass since changes were recorded."""
+    Change.objects.using(alias).update(at=Now() - timedelta(seconds=seconds))
 
 
 def on_other(self):
@@ -184,3 +184,29 @@ class TestReplicas:
         age("default")
         assert take(section) == [1, 2]
         assert recorded() == []
+
+    @pytest.mark.parametrize("seconds", [5, 30, 600])
+    def test_it_waits_as_long_as_the_setting_says(
+        self, publish, both, settings, seconds
+    ):
+        """Two seconds too young it stays; two older it is taken."""
+        settings.SITEMAPS_PLUS = {
+            **settings.SITEMAPS_PLUS,
+            "REPLICA_LAG_SECONDS": seconds,
+        }
+        made = fill(both)
+        section = publish(limited(3, using=both))
+        Change.objects.create(section="products", kind="key", low=str(made[4].pk))
+        age("default", seconds - 2)
+        assert take(section) == []
+        age("default", seconds + 2)
+        assert take(section) == [2]
+        assert recorded() == []
+
+    def test_without_a_lag_nothing_waits(self, publish, both, settings):
+        """Where the other database is the same one by another name, say."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "REPLICA_LAG_SECONDS": 0}
+        fill(both)
+        section = publish(limited(3, using=both))
+        Change.objects.create(section="products", kind="audit")
+        assert take(section) == [1, 2]

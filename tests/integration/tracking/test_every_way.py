@@ -13,6 +13,9 @@ from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.signals import urls_changed
+from tests.integration.documents import locs
+from tests.integration.told import hearing
 from tests.testapp.models import Event
 
 from .rows import EventSource, dirty, recorded
@@ -169,3 +172,31 @@ def test_a_deploy_renders_all_pages(clock, section, client):
     assert newly_marked(section, before) == list(range(1, LAST + 1))
     assert (report.rendered, report.stored) == (LAST, LAST)
     assert b"renamed" in client.get(f"/sitemap-events-{UNTOLD}.xml").content
+
+
+def test_a_deploy_and_all_other_news_in_one_refresh(clock, section, client):
+    """All pages are rendered once, what is told of is announced, nothing is left."""
+    for change, number in WAYS.values():
+        change(number)
+    rename(UNTOLD)
+    registry.unregister("events")
+    registry.register("events", Deployed)
+    clock.append(NOW + 2 * HOUR)
+    with hearing(urls_changed) as heard:
+        [report] = refresh().sections
+    assert (report.rendered, report.stored) == (LAST, LAST)
+    announced = [told for told in heard if told["announce"]]
+    listed = {url for told in announced for url in (*told["added"], *told["updated"])}
+    pages = {
+        number for number in range(1, LAST + 1) if listed & urls_on(client, number)
+    }
+    news = {number for way, (_, number) in WAYS.items() if way != "the audit"}
+    assert pages == news
+    assert (dirty(section), recorded()) == ([], [])
+    assert b"saved-1" in client.get("/sitemap-events-1.xml").content
+    assert b"renamed" in client.get(f"/sitemap-events-{UNTOLD}.xml").content
+    assert refresh().sections[0].rendered == 0
+
+
+def urls_on(client, number):
+    return set(locs(client.get(f"/sitemap-events-{number}.xml").content))
