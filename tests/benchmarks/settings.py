@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from tests.databases import sqlite_pragmas
 from tests.settings import *  # noqa: F403
 from tests.settings import DATABASES, INSTALLED_APPS
 
@@ -19,6 +20,9 @@ _FILES = Path(tempfile.mkdtemp(prefix="sitemaps-plus-benchmark-"))
 atexit.register(shutil.rmtree, _FILES, ignore_errors=True)
 MEDIA_ROOT = str(_FILES / "media")
 DATABASES["default"]["CONN_MAX_AGE"] = None
+if DATABASES["default"]["ENGINE"].endswith(".sqlite3"):
+    # As sites have it, and not as the tests.
+    DATABASES["default"]["OPTIONS"]["init_command"] = sqlite_pragmas("NORMAL")
 
 # Without overwriting, icv writes each file that it replaces twice.
 _STORAGE = "django.core.files.storage.FileSystemStorage"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -18,6 +19,15 @@ def sections() -> Iterator[SourceRegistry]:
     """Give a registry without sections."""
     with temporary_registry() as registry:
         yield registry
+
+
+@pytest.fixture
+def no_flush(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for no disk: what is killed, or fails, keeps what the kernel has.
+
+    Whoever counts or fails flushes does so as before.
+    """
+    monkeypatch.setattr(os, "fsync", lambda descriptor: None)
 
 
 @pytest.fixture

@@ -183,6 +183,7 @@ def test_killed_at_any_step(
     tmp_path,
     figures,
     settings,
+    no_flush,
 ):
     """The old set or part of the new one is there, and a build finishes the job.
 

@@ -112,6 +112,7 @@ def test_files(
     tmp_path,
     figures,
     settings,
+    no_flush,
 ):
     """Full, broken or forbidden at any step: told with its cause, and mended."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
