@@ -14,7 +14,7 @@ from unittest import mock
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import FileSystemStorage
-from django.db import connection  # noqa: F401 - pytest looks at it below
+from django.db import connection
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building import public
@@ -50,6 +50,15 @@ pytestmark = [
 ]
 
 ROWS = 40_000  # on ten pages
+
+# By SQL, which takes a tenth of the time.
+_ADD_ROWS = """
+    WITH RECURSIVE keys(key) AS (
+        SELECT 0 UNION ALL SELECT key + 1 FROM keys LIMIT %s
+    )
+    INSERT INTO testapp_product (id, name, slug, published, frequency)
+    SELECT key, key, %s || printf('-%%09d', key), 1, '' FROM keys
+"""
 
 #: Plain bytes of all pages together, in either version.
 LEAST_BYTES = 5_000_000
@@ -97,11 +106,8 @@ def documents() -> Iterator[tuple[str, Document]]:
 def versions(sections: Any) -> list[dict[str, Document]]:
     """Have rows, and return both versions of each page; nothing is published."""
     registry.register("products", DatedSource)
-    word = "x" * 65
-    Product.objects.bulk_create(
-        [Product(pk=n, name=str(n), slug=f"{word}-{n:09}") for n in range(ROWS)],
-        batch_size=5_000,
-    )
+    with connection.cursor() as cursor:
+        cursor.execute(_ADD_ROWS, [ROWS, "x" * 65])
     return []
 
 
