@@ -10,8 +10,30 @@ import pytest
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import temporary_registry
 
+#: Files whose tests take longest. They begin first, so that in the end no process has
+#: one left while another has nothing to do.
+_LONGEST = (
+    "test_kill_sweep.py",
+    "test_example.py",
+    "test_storage_faults.py",
+    "test_torn_reads.py",
+    "test_deliveries.py",
+)
+
 #: What xdist carries the figures of a test under.
 _FIGURES = "figures"
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let xdist give each process its tests one by one."""
+    if getattr(config.option, "maxschedchunk", 1) is None:
+        config.option.maxschedchunk = 1
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with what takes longest, and leave the order as it is otherwise."""
+    items.sort(key=lambda item: item.path.name not in _LONGEST)
 
 
 @pytest.fixture
