@@ -12,8 +12,9 @@ from django_sitemaps_plus.registry import registry
 
 from .page import BuiltPage, build_page
 from .plans import first_plan
+from .replan import active_plan
 from .report import BuildReport, SectionReport
-from .reshape import active_plan, split_ranges
+from .reshape import split_ranges
 
 
 def dry_run(names: Iterable[str] = ()) -> BuildReport:

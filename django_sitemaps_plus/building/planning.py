@@ -28,7 +28,7 @@ from .adding import add_plan
 from .guard import forget_peak, held_pages, plan_reason
 from .late import take_changes_again
 from .plans import first_plan
-from .reshape import (
+from .replan import (
     begin_replan,
     coming_plan,
     finish_replan,

@@ -42,8 +42,9 @@ from .lost import mark_lost
 from .missing import forget_missing, note_missing
 from .options import Options, Told
 from .planning import is_unsettled, plan_section, renew_plan, settle_plan
+from .replan import begin_replan, has_coming
 from .report import BuildReport, SectionReport, section_report
-from .reshape import begin_replan, has_coming, merge_small
+from .reshape import merge_small
 from .status import index_problems, note_failure
 
 logger = logging.getLogger(__name__)

@@ -1,4 +1,4 @@
-"""Splits, merges and new plans: pages whose key ranges change.
+"""Splits and merges: pages whose key ranges change.
 
 Each flips all its pages in one transaction and raises the section's ``plan_version``.
 Pages stay dirty once more: a change that was located by the old plan a moment before
@@ -19,8 +19,6 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.plan import (
     KeyRange,
-    chain,
-    in_plan_order,
     key_ranges,
     may_merge,
     split_step,
@@ -30,20 +28,18 @@ from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import Page, Section, State, own_alias
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
-from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush
-from django_sitemaps_plus.tracking.fingerprint import note_deploy
-from django_sitemaps_plus.tracking.marking import coming_pages, raise_wanted
+from django_sitemaps_plus.tracking.marking import raise_wanted
 from django_sitemaps_plus.transactions import atomic, lock, retried
 
-from .adding import add_pages, add_plan
+from .adding import add_pages
 from .claims import claim_page, give_back, lease_of
 from .guard import hold_reason
 from .late import take_late_changes
 from .page import BuiltPage, build_page
-from .plans import first_plan
 from .public import show_when_committed
 from .publisher import Result, hold, point, pointer, publish, read_announce
+from .replan import raise_plan_version
 from .sending import send_page_built
 
 
@@ -260,99 +256,3 @@ def _has_lost(built: BuiltPage, *pages: Page) -> bool:
     """Return whether one page would list fewer rows, or leave out more, than all."""
     entries, skipped = sum(p.entries for p in pages), sum(p.skipped for p in pages)
     return built.entries < entries or built.skipped > skipped
-
-
-def active_plan(section: Section) -> list[Page]:
-    """Return the pages that are served, in the order of their ranges."""
-    active = section.pages.filter(state=State.ACTIVE).with_section()
-    return in_plan_order(active)
-
-
-def has_coming(section: Section) -> bool:
-    """Return whether a plan is to come."""
-    return bool(fetch(coming_pages, section=section.pk))
-
-
-def coming_plan(section: Section) -> list[Page]:
-    """Return the pages of the plan that is to come; none where none is.
-
-    Pages whose ranges stay the same serve in both.
-    """
-    pages = section.pages.planned().with_section()
-    ordered = sorted(pages, key=lambda page: page.state == State.COMING)
-    if not ordered or ordered[-1].state != State.COMING:
-        return []
-    return in_plan_order(chain(ordered))
-
-
-@retried
-def begin_replan(
-    section: Section, site: Site, *, is_broken: bool = False, fingerprint: str = ""
-) -> int:
-    """Make a new plan; its pages are built beside those that are served.
-
-    Args:
-        section: its row.
-        site: the site.
-        is_broken: whether the old plan does not fit the source any more. Pages whose
-            ranges stay are then rendered anew too: between the same bounds there are
-            other rows.
-        fingerprint: of the source, where a deploy is noted together with the plan that
-            it needs. Noted before, and then killed, nobody would know of the need.
-
-    Returns:
-        How many pages of it are new.
-    """
-    ranges = first_plan(section.name, site).ranges
-    with atomic():
-        raise_plan_version(section)
-        if fingerprint:
-            note_deploy(section, fingerprint)
-        section.pages.filter(state=State.COMING).delete()
-        active = section.pages.filter(state=State.ACTIVE)
-        rows = active.values_list("pk", "low", "high")
-        same = {KeyRange(low, high): pk for pk, low, high in rows}
-        new = [bounds for bounds in ranges if bounds not in same]
-        if is_broken:
-            kept = [same[bounds] for bounds in ranges if bounds in same]
-            section.pages.filter(pk__in=kept).update(wanted=F("wanted") + 1)
-            # The others go as they are: one may own any rows by now, and its pieces
-            # would lie across both plans.
-            active.exclude(pk__in=kept).update(built=F("wanted"))
-        add_plan(section, new, state=State.COMING, announce=False)
-    return len(new)
-
-
-@retried
-def finish_replan(section: Section, site: Site) -> bool:
-    """Let a new plan take the place of the old one, once each page of it was built."""
-    with atomic():
-        raise_plan_version(section)
-        plan = coming_plan(section)
-        if not plan or not all(page.built for page in plan):
-            return False
-        now = timezone.now()
-        kept = {page.pk for page in plan}
-        coming = [page for page in plan if page.state == State.COMING]
-        old = [page for page in active_plan(section) if page.pk not in kept]
-        # What was marked and is not in the old pages may be in the new ones, which
-        # then stay as they are when they are built again: it is told now or never.
-        is_told = any([page.announce and page.wanted > page.built for page in old])
-        retired = section.pages.filter(pk__in=[page.pk for page in old])
-        retired.update(state=State.RETIRED, retired_at=now)
-        new = section.pages.filter(pk__in=[page.pk for page in coming])
-        new.update(state=State.ACTIVE, announce=True)
-        for page in coming:
-            page.state, page.announce = State.ACTIVE, is_told
-        if coming:
-            publish([(coming[0], old, coming)])
-            show_when_committed(coming)
-    for page in coming:
-        if page.object:
-            send_page_built(page, page.entries, site)
-    return True
-
-
-def raise_plan_version(section: Section) -> None:
-    """Lock a section, and have whoever has located keys in its plan look again."""
-    Section.objects.filter(pk=section.pk).update(plan_version=F("plan_version") + 1)

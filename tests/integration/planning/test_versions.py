@@ -138,7 +138,7 @@ def test_a_range_of_keys_marks_the_pages_between(section):
 
 def test_while_a_plan_is_coming_a_key_marks_its_page_in_both(section):
     """Else the new one would be out of date the moment it is served."""
-    from django_sitemaps_plus.building.reshape import begin_replan
+    from django_sitemaps_plus.building.replan import begin_replan
     from django_sitemaps_plus.conf import get_site
 
     registry.unregister("products")
