@@ -69,10 +69,10 @@ def fetch(make: Callable[..., Rows], *shape: Any, **values: Any) -> list[Any]:
     compiled = _compiled(_select, make, shape, values)
     if compiled is None:
         return []
-    sql, params, columns, made = compiled
+    sql, params, converted, made = compiled
     with connection.cursor() as cursor:
         cursor.execute(sql, _bound(connection, params, values))
-        rows = _converted(connection, columns, cursor.fetchall())
+        rows = _converted(connection, converted, cursor.fetchall())
     return rows if made is None else [made(row) for row in rows]
 
 
@@ -105,7 +105,10 @@ def update(
 # What makes an object of a row, where one is wanted.
 _Maker = Callable[[tuple[Any, ...]], Any]
 
-_Compiled = tuple[str, tuple[Any, ...], list[Any], _Maker | None]
+# Columns that a database gives in another form, by their positions.
+_Converted = list[tuple[int, Any]]
+
+_Compiled = tuple[str, tuple[Any, ...], _Converted, _Maker | None]
 
 
 def _compiled(
@@ -145,11 +148,12 @@ def _parameter(name: str, length: int | None) -> Any:
 def _select(rows: Rows, alias: str) -> _Compiled:
     compiler = rows.query.get_compiler(alias)
     sql, params = compiler.as_sql()
-    columns = [column for column, _, _ in compiler.select]
+    columns = enumerate([column for column, _, _ in compiler.select])
+    converted = [item for item in columns if _converters(compiler.connection, item[1])]
     if rows._iterable_class is not ModelIterable:
-        return sql, tuple(params), columns, None
+        return sql, tuple(params), converted, None
     _check_joins(rows)
-    return sql, tuple(params), columns, _maker(compiler, alias)
+    return sql, tuple(params), converted, _maker(compiler, alias)
 
 
 def _maker(compiler: Any, alias: str) -> _Maker:
@@ -212,18 +216,19 @@ def _bound(
     )
 
 
-def _converted(connection: Any, columns: Sequence[Any], rows: Any) -> list[Any]:
+def _converted(connection: Any, converted: _Converted, rows: Any) -> list[Any]:
     """Return rows as Django gives them, where databases give something else."""
-    found = []
-    for position, column in enumerate(columns):
-        own = column.get_db_converters(connection)
-        if converters := connection.ops.get_db_converters(column) + own:
-            found.append((position, column, converters))
-    if not found:
+    if not converted:
         return list(rows)
     lists = [list(row) for row in rows]
-    for position, column, converters in found:
-        for convert in converters:
+    for position, column in converted:
+        for convert in _converters(connection, column):
             for row in lists:
                 row[position] = convert(row[position], column, connection)
     return [tuple(row) for row in lists]
+
+
+def _converters(connection: Any, column: Any) -> list[Any]:
+    # Each connection has its own.
+    found: list[Any] = connection.ops.get_db_converters(column)
+    return [*found, *column.get_db_converters(connection)]

@@ -65,6 +65,8 @@ def begin_replan(
     with atomic():
         raise_plan_version(section)
         if fingerprint:
+            if _is_noted(section, fingerprint):
+                return 0  # another builder was faster, and builds its plan
             note_deploy(section, fingerprint)
         section.pages.filter(state=State.COMING).delete()
         active = section.pages.filter(state=State.ACTIVE)
@@ -79,6 +81,11 @@ def begin_replan(
             active.exclude(pk__in=kept).update(built=F("wanted"))
         add_plan(section, new, state=State.COMING, announce=False)
     return len(new)
+
+
+def _is_noted(section: Section, fingerprint: str) -> bool:
+    rows = Section.objects.filter(pk=section.pk, fingerprint=fingerprint)
+    return rows.exists()
 
 
 @retried

@@ -7,12 +7,13 @@ is rendered after it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from copy import copy
 from functools import partial
+from typing import Any
 
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Q
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
@@ -41,6 +42,9 @@ from .public import show_when_committed
 from .publisher import Result, hold, point, pointer, publish, read_announce
 from .replan import raise_plan_version
 from .sending import send_page_built
+
+#: Pages whose neighbours alone are looked at.
+FEW_PAGES = 100
 
 
 def split(page: Page, site: Site, lease: Lease) -> list[Result]:
@@ -169,8 +173,7 @@ def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
         lost rows of which nobody knew.
     """
     merged: set[int] = set()
-    near = frozenset(built)
-    pairs = [p for p in _small_neighbours(section) if not near.isdisjoint(p)]
+    pairs = _small_neighbours(section, frozenset(built))
     for pair in pairs:
         # What one was merged into is looked at again the next time.
         if merged.isdisjoint(pair) and _merge_pair(section, pair, site):
@@ -178,28 +181,42 @@ def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
     return bool(pairs) and section.pages.claimable().exists()
 
 
-def _small_neighbours(section: Section) -> list[tuple[int, int]]:
+def _small_neighbours(section: Section, built: frozenset[int]) -> list[tuple[int, int]]:
     """Return the keys of pages, two by two, for which one page would do.
 
-    Of a section of many pages only the small ones are read, and of them few columns:
-    this is asked whenever a page has shrunk.
+    Of each two at least one has been built.
     """
     source = registry.get(section.name)
     if source.has_own_paging:
         return []  # a bound is the number of a page, so no range has two
-    small = section.pages.filter(
-        state=State.ACTIVE, built__gt=0, entries__lt=source.limit // 2
-    )
-    rows = small.values_list("low", "high", "pk", "entries", "plain_size")
-    by_low = {row[0]: row for row in rows.order_by("pk")}
+    rows = _small_pages(section, built, source.limit // 2)
+    by_low = {row[0]: row for row in rows}
     found = []
     for _, high, pk, entries, size in by_low.values():
         behind = None if high is None else by_low.get(high)
-        if behind is not None:
-            _, _, other, more, more_size = behind
-            if may_merge(entries + more, size + more_size, source.limit):
-                found.append((pk, other))
+        if behind is None or built.isdisjoint((pk, behind[2])):
+            continue
+        _, _, other, more, more_size = behind
+        if may_merge(entries + more, size + more_size, source.limit):
+            found.append((pk, other))
     return found
+
+
+def _small_pages(section: Section, built: frozenset[int], limit: int) -> Iterable[Any]:
+    """Return bounds, key and sizes of pages of fewer entries.
+
+    Where few have been built, only of those and their neighbours: all others may be
+    small too, and this is asked each time one of them is rendered.
+    """
+    small = section.pages.filter(state=State.ACTIVE, built__gt=0, entries__lt=limit)
+    if len(built) <= FEW_PAGES:
+        bounds = list(small.filter(pk__in=built).values_list("low", "high"))
+        lows = [low for low, _ in bounds if low is not None]
+        highs = [high for _, high in bounds if high is not None]
+        near = Q(pk__in=built) | Q(low__in=highs) | Q(high__in=lows)
+        small = small.filter(near)
+    rows = small.values_list("low", "high", "pk", "entries", "plain_size")
+    return rows.order_by("pk")
 
 
 def _merge_pair(section: Section, pair: tuple[int, int], site: Site) -> bool:

@@ -26,6 +26,7 @@ from django_sitemaps_plus.core.renderers import RENDERER_VERSION
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, rendering
+from django_sitemaps_plus.sources.keyset import KeySpace
 from django_sitemaps_plus.sources.route import Route
 from django_sitemaps_plus.transactions import atomic, contained, retried
 
@@ -114,21 +115,22 @@ def fingerprint(source: Source, site: Site) -> str:
     object's ``get_absolute_url()`` it knows the code, not what that calls. Dates in the
     query are left out, since a filter by the present time would never be the same.
     """
-    digest = hashlib.sha256()
-    for part in _parts(source, site):
-        digest.update(f"{part}\n".encode("utf-8", "backslashreplace"))
-    return f"{digest.hexdigest()[:_DIGITS]} {_key_type(source)}"
-
-
-def _key_type(source: Source) -> str:
+    # Once: of some sources only items() says it, which may read all rows.
     space = source.key_space()
+    digest = hashlib.sha256()
+    for part in _parts(source, site, space):
+        digest.update(f"{part}\n".encode("utf-8", "backslashreplace"))
+    return f"{digest.hexdigest()[:_DIGITS]} {_key_type(source, space)}"
+
+
+def _key_type(source: Source, space: KeySpace | None) -> str:
     if space is None:
         return "page" if source.has_own_paging else "position"
     found = (name for name, kind in _KEY_TYPES.items() if isinstance(space.field, kind))
     return next(found, "other")
 
 
-def _parts(source: Source, site: Site) -> Iterator[str]:
+def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
     yield f"{RENDERER_VERSION} {site.origin} {site.script_prefix}"
     yield f"{settings.LANGUAGE_CODE} {settings.USE_I18N} {settings.LANGUAGES}"
     given = source.given if isinstance(source, SitemapSource) else source
@@ -138,7 +140,7 @@ def _parts(source: Source, site: Site) -> Iterator[str]:
             yield from _members(vars(ancestor))
     if not isinstance(given, type):
         yield from _members(getattr(given, "__dict__", {}))
-    if (space := source.key_space()) is not None:
+    if space is not None:
         # Other keys come in another order.
         yield f"{space.field.db_type(connections[space.alias])}"
     if isinstance(source, ModelSource):

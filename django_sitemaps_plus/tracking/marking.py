@@ -79,13 +79,13 @@ def locate(
         keys: values of the key, in any order.
         ranges: first and last key of ranges, both included.
     """
-    [(version, has_coming)] = fetch(_plan, section=section.pk)
-    asked = [*keys, *(key for bounds in ranges for key in bounds)]
-    is_few = not ranges and not has_coming and len(keys) <= FEW_KEYS
+    is_few = not ranges and 0 < len(keys) <= FEW_KEYS
     if is_few and isinstance(space.field, IntegerField):
-        few = _owners_of_few(section, keys)
+        few = _locate_few(section, keys)
         if few is not None:
-            return Located(version, few)
+            return few
+    [(version,)] = fetch(_version, section=section.pk)
+    asked = [*keys, *(key for bounds in ranges for key in bounds)]
     found: set[int] = set()
     for plan in plans(section):
         at = owners(space, [slot.low for slot in plan], asked)
@@ -95,15 +95,19 @@ def locate(
     return Located(version, frozenset(found))
 
 
-def _owners_of_few(section: Section, keys: Sequence[Any]) -> frozenset[int] | None:
+def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
     """Return the pages of a few integers, without reading the bounds of all others.
 
-    None where the bounds are no integers.
+    None where the bounds are no integers, or where there is more than one plan.
     """
     if any([as_number(str(key)) is None for key in keys]):
         return None
-    found = {_owner(section, int(key)) for key in keys}
-    return None if None in found else frozenset(pk for pk in found if pk is not None)
+    owners = [_owner(section, int(key)) for key in keys]
+    found = [owner for owner in owners if owner is not None]
+    if len(found) < len(owners) or any([has_coming for _, _, has_coming in found]):
+        return None
+    # That of the first: the plan may have changed before the others were asked for.
+    return Located(found[0][1], frozenset([pk for pk, _, _ in found]))
 
 
 def coming_pages(section: Any) -> Rows:
@@ -112,23 +116,36 @@ def coming_pages(section: Any) -> Rows:
     return rows.values_list("pk")[:1]
 
 
-def _plan(section: Any) -> Rows:
-    rows = Section.objects.filter(pk=section)
-    return rows.values_list("plan_version", Exists(coming_pages(section)))
+def _version(section: Any) -> Rows:
+    return Section.objects.filter(pk=section).values_list("plan_version")
 
 
-def _owner(section: Section, key: int) -> int | None:
+def _owner(section: Section, key: int) -> tuple[int, int, bool] | None:
+    """Return the page that owns a key, the version of the plan, and if one is to come.
+
+    By one query, so that they belong together. None where bounds are no integers.
+    """
     found = fetch(_below, section=section.pk, key=key)
-    if not found:
-        pages = section.pages.filter(state=State.ACTIVE)
-        if not pages.filter(low_number=None).exclude(low=None).exists():
-            found = list(pages.filter(low=None).values_list("pk"))
-    return found[0][0] if found else None
+    found = found or fetch(_first, section=section.pk, key=key)
+    return found[0] if found else None
 
 
 def _below(section: Any, key: Any) -> Rows:
     below = Page.objects.active().filter(section=section, low_number__lte=key)
-    return below.order_by("-low_number").values_list("pk")[:1]
+    return _with_plan(below.order_by("-low_number"), section)
+
+
+def _first(section: Any, key: Any) -> Rows:
+    active = Page.objects.active().filter(section=section)
+    below = Exists(active.filter(low_number__lte=key))
+    no_integers = Exists(active.filter(low_number=None).exclude(low=None))
+    rows = active.filter(~below, ~no_integers, low=None)
+    return _with_plan(rows, section)
+
+
+def _with_plan(rows: Rows, section: Any) -> Rows:
+    has_coming = Exists(coming_pages(section))
+    return rows.values_list("pk", "section__plan_version", has_coming)[:1]
 
 
 def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -106,6 +106,24 @@ def test_marking_locates_until_the_plan_stands_still(section, monkeypatch):
     assert (looks, dirty(section)) == ([[2], [4]], [4])
 
 
+def test_a_first_page_that_splits_between_two_looks(section, monkeypatch):
+    """Found on no page with a begin, its key is not taken for one of the first."""
+    real = marking.fetch
+
+    def interrupted(make, *args, **kwargs):
+        found = real(make, *args, **kwargs)
+        if make is marking._below:
+            monkeypatch.setattr(marking, "fetch", real)
+            add(11, 12)
+            refresh()
+        return found
+
+    monkeypatch.setattr(marking, "fetch", interrupted)
+    space = registry.get("products").key_space()
+    mark_keys(section, space, [95])
+    assert dirty(section) == [4]
+
+
 def test_a_change_during_a_build_leaves_its_page_dirty(section):
     """The builder read `wanted` before it read rows."""
     from django_sitemaps_plus.building.claims import claim
