@@ -142,16 +142,21 @@ def hide_credentials() -> None:
     """Replace credentials in the settings by secrets, which debug pages do not show.
 
     Django takes nothing for a secret that is called by this name. Who gives a path may
-    have given the key itself by mistake.
+    have given the key itself by mistake. Those of an engine of the project's own stay:
+    it may need the string.
     """
     configured: Any = get_settings().engines
     entries = configured.values() if isinstance(configured, Mapping) else ()
     for entry in entries:
         options = entry.get("OPTIONS") if isinstance(entry, Mapping) else None
-        if isinstance(options, MutableMapping):
+        if isinstance(options, MutableMapping) and _is_ours(entry):
             given = options.get("credentials")
             if isinstance(given, str):
                 options["credentials"] = Secret(given)
+
+
+def _is_ours(entry: Mapping[str, Any]) -> bool:
+    return str(entry.get("BACKEND")).startswith("django_sitemaps_plus.")
 
 
 def _called(factory: Any, options: BoundArguments) -> Engine | str:

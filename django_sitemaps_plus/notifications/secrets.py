@@ -18,6 +18,8 @@ HIDDEN = "***"
 class Secret:
     """A string that shows itself as ``***``, and can be neither pickled nor dumped.
 
+    A copy of one is the secret itself, so that settings which hold it can be copied.
+
     Keep it as it is in attributes, arguments and variables: the requests of
     :mod:`django_sitemaps_plus.notifications.http` take it, and reveal it themselves.
     """
@@ -78,8 +80,14 @@ class Secret:
         # As long as it takes whatever they have in common.
         return hmac.compare_digest(_encode(self._value), _encode(other._value))
 
+    def __copy__(self) -> Secret:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Secret:
+        return self
+
     def __reduce__(self) -> NoReturn:
-        raise TypeError("A secret cannot be pickled or copied")
+        raise TypeError("A secret cannot be pickled")
 
 
 def _forms(value: str) -> set[bytes]:

@@ -164,7 +164,8 @@ from django.conf import settings
 from django.views.debug import SafeExceptionReporterFilter
 
 options = {"credentials": '{"private_key": "c4nary"}'}
-engine = {"BACKEND": "no.such.Engine", "OPTIONS": options}
+backend = "django_sitemaps_plus.notifications.SearchConsole"
+engine = {"BACKEND": backend, "OPTIONS": options}
 settings.configure(
     DEBUG=True,
     SECRET_KEY="only-for-tests",

@@ -104,7 +104,7 @@ class TestDateColumn:
         return connect
 
     @pytest.mark.parametrize("vendor", ["sqlite", "postgresql", "mysql"])
-    def test_a_moment_stored_in_utc_is_read_date_column(self, connect, vendor):
+    def test_a_moment_stored_in_utc_is_read_as_text(self, connect, vendor):
         """Formatting in the database is faster than parsing here."""
         connect(vendor)
         assert has_utc_text("db")
@@ -135,7 +135,7 @@ class TestDateColumn:
         assert date_column("updated_at", MOMENT, "db") is None
 
     @pytest.mark.parametrize("vendor", ["sqlite", "postgresql", "mysql"])
-    def test_a_date_is_read_date_column(self, connect, vendor):
+    def test_a_date_is_read_as_text(self, connect, vendor):
         """It has no zone."""
         connect(vendor)
         column = date_column("created_on", DAY, "db")
