@@ -45,6 +45,7 @@ class DeliveryReport:
         failures: what went wrong, in words; it is tried again by itself.
         next_at: when the next of those that wait may be told; None where none waits,
             or an engine that is parked alone is to be told.
+        refused: engines and hosts that were not ours to tell, when last tried.
     """
 
     sent: int = 0
@@ -52,6 +53,7 @@ class DeliveryReport:
     requests: int = 0
     failures: list[str] = field(default_factory=list)
     next_at: datetime | None = None
+    refused: list[tuple[str, str]] = field(default_factory=list)
 
     def then(self, later: DeliveryReport) -> DeliveryReport:
         """Return what was done here and later."""
@@ -61,6 +63,7 @@ class DeliveryReport:
             self.requests + later.requests,
             self.failures + later.failures,
             later.next_at,
+            later.refused,
         )
 
 
@@ -133,16 +136,26 @@ class _Telling:
     def run(self) -> None:
         recipient = recipients.take(self.site.name, self.engine.name, self.host)
         if recipient is None:
+            self._note_refusal()
             return
         try:
             for _ in range(MAX_REQUESTS):
-                if self._is_late() or not recipients.renew(recipient):
+                if self._is_late() or not self._renew(recipient):
                     break
                 if not self._tell_some(recipient):
                     break
         finally:
             with suppress(Error):  # the lease gives it up then
                 recipients.leave(recipient)
+
+    def _renew(self, recipient: Recipient) -> bool:
+        is_ours = recipients.renew(recipient)
+        if not is_ours:
+            self._note_refusal()
+        return is_ours
+
+    def _note_refusal(self) -> None:
+        self.report.refused.append((self.engine.name, self.host))
 
     def _is_late(self) -> bool:
         return self.until is not None and timezone.now() >= self.until

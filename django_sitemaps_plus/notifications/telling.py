@@ -94,23 +94,28 @@ def chosen(names: Iterable[str]) -> list[Engine]:
     return [engines.get(name) or _not_working(name) for name in names or engines]
 
 
-def is_told_by_another(site: Site, engine: Engine, until: datetime) -> bool:
-    """Return whether URLs are due that only another process keeps from being told.
+def is_told_by_another(
+    site: Site, engine: Engine, report: DeliveryReport, until: datetime
+) -> bool:
+    """Return whether URLs are due that only another process kept from being told.
 
     Args:
         site: whose they are.
         engine: whom they are to be told.
+        report: what was done. Of a host that was ours to tell all was told; what is due
+            came later.
         until: when they became due at the latest.
     """
     now = timezone.now()
+    refused = [host for name, host in report.refused if name == engine.name]
     resting = Q(not_before__gt=now) | ~Q(parked="")
     hosts = Recipient.objects.filter(resting, site=site.name, engine=engine.name)
     due = Delivery.objects.due(min(until, now)).filter(
         site=site.name, engine=engine.name
     )
     # Why an engine rests or is parked is said elsewhere; nobody chooses feeds.
-    due = due.filter(is_feed=False).exclude(host__in=hosts.values("host"))
-    return due.exists()
+    due = due.filter(is_feed=False, host__in=refused)
+    return due.exclude(host__in=hosts.values("host")).exists()
 
 
 def _not_working(name: str) -> Engine:

@@ -104,7 +104,7 @@ class Command(BaseCommand):
             self._show(report, engines, chosen, is_dry_run=asked["dry_run"])
         problems = [*report.failures, *_problems(engines, asked["engine"])]
         if chosen:
-            problems += _told_by_others(asked["engine"], begin)
+            problems += _told_by_others(asked["engine"], report, begin)
         if problems and not asked["dry_run"]:
             raise CommandError("\n".join(dict.fromkeys(problems)))
 
@@ -203,12 +203,14 @@ def _problems(engines: list[EngineStatus], names: list[str]) -> Iterator[str]:
                 yield f"{engine.engine} for {host}: {error} It is tried again by itself"
 
 
-def _told_by_others(names: list[str], begin: datetime) -> Iterator[str]:
+def _told_by_others(
+    names: list[str], report: DeliveryReport, begin: datetime
+) -> Iterator[str]:
     """Yield which engines were not told all, since another process is at it."""
     # What came since the command began it was not asked for.
     until = begin + timedelta(seconds=get_settings().notify_after)
     for engine in telling.chosen(names):
-        if telling.is_told_by_another(get_site(), engine, until):
+        if telling.is_told_by_another(get_site(), engine, report, until):
             yield (
                 f"{engine.name} was not told all that was chosen: another process is "
                 "telling it; run again"
@@ -244,4 +246,5 @@ def _as_json(report: DeliveryReport, engines: list[EngineStatus], chosen: int) -
         **asdict(report),
         "engines": [asdict(engine) for engine in engines],
     }
+    del found["refused"]  # people read of it in words
     return json.dumps(found, cls=DjangoJSONEncoder)

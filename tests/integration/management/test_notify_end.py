@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.notifications import recipients, telling
 from django_sitemaps_plus.notifications.queue import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.faults import fail_open
@@ -147,6 +149,36 @@ class TestEnd:
         run(URL)
         assert told() == [URL]
         assert Delivery.objects.waiting().filter(engine="one").count() == 1
+
+    def test_what_a_build_queues_at_the_end_was_not_asked_for(self, monkeypatch):
+        """Though it has waited for as long as what is given by hand."""
+
+        def queue(site, *args):
+            want_urls(site, [f"{URL}new/"], timezone.now() - timedelta(days=1))
+
+        monkeypatch.setattr(telling, "read_back", queue)
+        run(URL)
+        assert told() == [URL]
+        assert Delivery.objects.waiting().filter(engine="one").count() == 1
+
+    def test_one_that_another_has_given_up_ends_it_with_an_error(self, monkeypatch):
+        """It was at it all the time, and told nothing."""
+        other = told_by_another("one")
+        monkeypatch.setattr(telling, "read_back", lambda *args: other.delete())
+        with pytest.raises(CommandError, match="one was not told all"):
+            run(URL)
+        assert told() == []
+
+    def test_one_that_another_takes_over_ends_it_with_an_error(self, monkeypatch):
+        """As after a process has slept for longer than its lease."""
+
+        def lose(recipient):
+            Recipient.objects.filter(pk=recipient.pk).update(token="other")
+            return False
+
+        monkeypatch.setattr(recipients, "renew", lose)
+        with pytest.raises(CommandError, match="one was not told all"):
+            run(URL)
 
     @pytest.mark.parametrize(
         "choice", [[URL], ["--section=products"], ["--since=2020-01-01"], ["--all"]]
