@@ -64,7 +64,8 @@ def render_site_index(
             that they are served by.
         has_rows: False where our own tables may not exist: then every section is
             listed as one without a plan.
-        alive: called for each chunk of rows that is rendered to make a plan.
+        alive: called for each page that is planned, and each chunk of rows that is
+            rendered to make a plan.
 
     Returns:
         The document, None without any page; and the number of pages in it.

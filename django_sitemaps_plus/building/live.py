@@ -16,7 +16,8 @@ from .flights import Alive, Kept, once
 #: Gzipped bytes of a page above which it is not kept.
 MAX_BYTES = 1_000_000
 
-#: What renders a page, and calls what it is given for each chunk of rows.
+#: What renders a page, and calls what it is given for each page that it plans first,
+#: and each chunk of rows.
 Render = Callable[[Alive], Document | None]
 
 

@@ -109,7 +109,8 @@ def render_live(
         section: its name.
         number: of the page.
         site: the site.
-        alive: called for each chunk of rows.
+        alive: called for each page that is planned, and each chunk of rows that is
+            rendered.
 
     Raises:
         SourceError: the source could not be read.
