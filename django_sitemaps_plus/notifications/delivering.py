@@ -136,7 +136,7 @@ class _Telling:
     def run(self) -> None:
         recipient = recipients.take(self.site.name, self.engine.name, self.host)
         if recipient is None:
-            self._note_refusal()
+            self.report.refused.append((self.engine.name, self.host))
             return
         try:
             for _ in range(MAX_REQUESTS):
@@ -149,13 +149,10 @@ class _Telling:
                 recipients.leave(recipient)
 
     def _renew(self, recipient: Recipient) -> bool:
-        is_ours = recipients.renew(recipient)
-        if not is_ours:
-            self._note_refusal()
+        """Stay the one that tells it; return False where somebody else is by now."""
+        if not (is_ours := recipients.renew(recipient)):
+            self.report.refused.append((self.engine.name, self.host))
         return is_ours
-
-    def _note_refusal(self) -> None:
-        self.report.refused.append((self.engine.name, self.host))
 
     def _is_late(self) -> bool:
         return self.until is not None and timezone.now() >= self.until

@@ -49,7 +49,7 @@ DELIVERY_MUTANTS = (
     Mutant(
         "an engine is told by who has lost the lease",
         _LOOP,
-        "self._is_late() or not recipients.renew(recipient)",
+        "self._is_late() or not self._renew(recipient)",
         "self._is_late()",
         f"{_TWO}::test_a_sleeper_tells_nothing_more",
     ),
