@@ -57,14 +57,24 @@ def page_name(section: str, number: int) -> str:
     return f"sitemaps-{number}" if number else "sitemap"
 
 
-def show_when_committed(pages: Iterable[Page], *, lists_fewer: bool = True) -> None:
+def show_when_committed(
+    pages: Iterable[Page],
+    *,
+    flipped: dict[int, Pointer] | None = None,
+    lists_fewer: bool = True,
+) -> None:
     """Let :func:`show` follow the flip that the present transaction makes."""
     keys = [page.pk for page in pages]
-    shown = partial(show, keys, lists_fewer=lists_fewer)
+    shown = partial(show, keys, flipped=flipped, lists_fewer=lists_fewer)
     transaction.on_commit(shown, using=own_alias())
 
 
-def show(pages: Collection[int], *, lists_fewer: bool = True) -> None:
+def show(
+    pages: Collection[int],
+    *,
+    flipped: dict[int, Pointer] | None = None,
+    lists_fewer: bool = True,
+) -> None:
     """Let the public names of pages show what their rows point to.
 
     An index that has no name yet, as in a new tree, gets it from :func:`repair`, when
@@ -73,6 +83,7 @@ def show(pages: Collection[int], *, lists_fewer: bool = True) -> None:
 
     Args:
         pages: primary keys; their flips are committed.
+        flipped: what they point to since, as far as the caller knows; read if None.
         lists_fewer: whether an index among them may have let pages go. Who finds that
             out reads all pages; where as many came, the next look finds it.
 
@@ -82,7 +93,7 @@ def show(pages: Collection[int], *, lists_fewer: bool = True) -> None:
     tree = public_tree()
     if tree is None or not pages:
         return
-    pointers = _pointers_of(pages)
+    pointers = _pointers_of(pages) if flipped is None else flipped
     indexes = {pk: p for pk, p in pointers.items() if p.section == INDEX}
     new = {pk for pk, p in indexes.items() if not tree.is_of(p.name)}
     _settle(tree, {pk: p for pk, p in pointers.items() if pk not in new})

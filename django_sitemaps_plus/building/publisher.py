@@ -17,7 +17,7 @@ from django_sitemaps_plus.transactions import atomic, lock, retried
 
 from .guard import WAITING, eroding, hold_reason
 from .page import BuiltPage
-from .public import show_when_committed
+from .public import Pointer, show_when_committed
 from .publications import is_wanted
 
 Result = tuple[Page, BuiltPage]
@@ -55,9 +55,31 @@ def flip(results: Sequence[Result]) -> list[Result]:
         shown = [(p, b) for p, b in done if b.is_stored or (p, b) in new]
         show_when_committed(
             [page for page, _ in shown],
+            flipped=_flipped(shown, now),
             lists_fewer=any(built.entries < page.entries for page, built in shown),
         )
     return done
+
+
+def _flipped(shown: Sequence[Result], now: datetime) -> dict[int, Pointer] | None:
+    """Return what pages point to from now on.
+
+    None where one was of a plan to come, which may be served by now or not.
+    """
+    if any(page.state == State.COMING for page, _ in shown):
+        return None
+    return {
+        page.pk: Pointer(
+            page.section.name,
+            page.number,
+            built.object,
+            pointer(page, built, now).get("published_at", page.published_at),
+            built.gzip_size,
+            built.plain_size,
+            built.gzip_hash,
+        )
+        for page, built in shown
+    }
 
 
 def point(
@@ -147,9 +169,9 @@ def _told(pages: Any) -> Rows:
     return rows.values_list("pk", "announce", "changed_at")
 
 
-def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, object]:
+def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
     """Return the fields that say what a page serves."""
-    found: dict[str, object] = {
+    found: dict[str, Any] = {
         name: getattr(built, name)
         for name in (
             "object",

@@ -13,12 +13,17 @@ from django.utils import timezone
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import public as showing
 from django_sitemaps_plus.building import publisher
+from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.dry_run import dry_run
 from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.page import build_page
+from django_sitemaps_plus.building.publisher import flip
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.replan import begin_replan
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, State
-from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.storage import AtomicFileSystemStorage, deferred_flush
 from tests.integration.building.overtaking import rename
 from tests.integration.builds import build
 from tests.integration.public.names import wrong_names
@@ -190,6 +195,22 @@ def test_a_dry_run_shows_nothing(sections, public):
     sections.register("products", limited(10))
     dry_run()
     assert not public.exists()
+
+
+def test_a_page_of_a_plan_to_come_has_no_name(products, public):
+    """It is shown with all others of its plan, once they are built."""
+    before = sorted(public.iterdir())
+    section = page_row("products", 1).section
+    registry.unregister("products")
+    registry.register("products", limited(7))
+    begin_replan(section, get_site())
+    (page,) = claim([section.pk], limit=1)
+    assert page.state == State.COMING
+    with deferred_flush():
+        built = build_page(page, get_site())
+    flip([(page, built)])
+    assert sorted(public.iterdir()) == before
+    assert wrong_names(public) == []
 
 
 def no_look_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
