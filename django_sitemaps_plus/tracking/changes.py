@@ -8,7 +8,6 @@ from datetime import timedelta
 from itertools import chain
 from typing import Any, NamedTuple
 
-from django.core.exceptions import FieldError
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings
@@ -89,7 +88,7 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
 
 
 # The key or the relation that a change names was another before a deploy.
-_OTHER_PLAN = (StalePlanError, FieldError, LookupError, ValueError)
+_OTHER_PLAN = (StalePlanError, *related.LEADS_NOWHERE)
 
 
 def take_saves(section: Section, source: Source) -> None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
 from django.apps import apps
-from django.core.exceptions import FieldError
+from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db.models import QuerySet
 
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.sources.keyset import KeySpace
+
+from .relations import path_model
 
 #: Rows of related objects that are located one by one; more make all pages dirty. They
 #: are held in memory, and spread over a section they would reach most pages anyway.
@@ -20,6 +24,15 @@ MAX_RELATED = 30_000
 
 #: Rows that are read at once where there are more.
 BATCH_RELATED = 10_000
+
+#: What is raised of a path by which no row of the source is reached.
+LEADS_NOWHERE = (
+    ConfigurationError,
+    FieldDoesNotExist,
+    FieldError,
+    LookupError,
+    ValueError,
+)
 
 Paths = Mapping[str, Collection[str]]
 
@@ -59,7 +72,7 @@ def all_keys(space: KeySpace, paths: Paths) -> Iterator[Any]:
     """
     for path, pks in paths.items():
         # A deploy may have taken the relation, and then it concerns no row.
-        with suppress(FieldError, LookupError, ValueError):
+        with suppress(*LEADS_NOWHERE):
             keys = _next_keys(space, path, pks)
             while keys:
                 yield from keys
@@ -83,11 +96,13 @@ def _rows(
     colon, from the related object to the row (``shop.Author:book``).
     """
     label, colon, from_related = path.rpartition(":")
-    model, known = space.model, f"{path}__pk__in"
-    key = space.attribute
     if colon:
         model, known = apps.get_model(label), "pk__in"
-        key = f"{from_related}__{key}"
+        # A path may end at a parent of the row, whose key has another name.
+        end = replace(space, model=path_model(model, from_related))
+        key = f"{from_related}__{end.attribute}"
+    else:
+        model, known, key = space.model, f"{path}__pk__in", space.attribute
     # All in one call, which is about the same row of a relation to many.
     behind = {f"{key}__isnull": False} if after is None else {f"{key}__gt": after}
     rows = model._base_manager.using(space.alias)

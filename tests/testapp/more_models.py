@@ -30,6 +30,15 @@ class Cafe(Place):
     seats = models.IntegerField(default=0)
 
 
+class Meal(models.Model):
+    """What refers to the parent."""
+
+    place = models.ForeignKey(Place, models.CASCADE)
+
+    def __str__(self) -> str:
+        return str(self.pk)
+
+
 class Event(models.Model):
     """A row that enters and leaves by the clock."""
 

@@ -14,7 +14,9 @@ from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import changes
 from tests.testapp.models import (
+    Annex,
     Cafe,
+    Meal,
     Museum,
     Opera,
     Place,
@@ -224,4 +226,20 @@ def test_a_relation_of_the_parent_that_is_taken_away_is_heard(publish):
     venue.tags.add(tag)
     section = publish(TaggedSource)
     tag.venue_set.remove(venue)
+    assert noticed(section) == [2]
+
+
+def test_a_path_of_watch_may_end_at_the_parent(publish, cafes):
+    """Which has no name for the link that is the key of its child."""
+    section = publish(type("Fed", (CafeSource,), {"watch": {Meal: "place"}}))
+    Meal.objects.create(place_id=cafes[1].pk)
+    assert noticed(section) == [2]
+
+
+def test_a_path_of_watch_may_end_at_what_a_key_refers_to(publish):
+    """Whatever the link is called, and though nothing leads back by it."""
+    annexes = [Annex.objects.create(slug=f"annex-{n}") for n in range(3)]
+    source = {"model": Annex, "watch": {Museum: "venue_ptr"}}
+    section = publish(type("AnnexSource", (CafeSource,), source))
+    Museum.objects.create(venue_ptr_id=annexes[1].pk, slug="annex-1")
     assert noticed(section) == [2]
