@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Change, Section
+from django_sitemaps_plus.models import Change, Section, own_alias
 from django_sitemaps_plus.sources import Source
 from django_sitemaps_plus.sources.keyset import KeySpace
 from django_sitemaps_plus.transactions import atomic, lock, retried
@@ -79,6 +80,14 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
         return ()
     if getattr(source, "announce_saves", False):
         _note(section, space, named, changes)
+        if _are_taken(changes):
+            return named.keys
+    return _mark(section, space, named, changes)
+
+
+def _mark(
+    section: Section, space: KeySpace, named: _Named, changes: list[Change]
+) -> Collection[Any]:
     if named.is_all:
         mark_all(section)
         delete_changes(changes)
@@ -153,4 +162,16 @@ def _note(
     section: Section, space: KeySpace, named: _Named, changes: Sequence[Change]
 ) -> None:
     keys = chain(named.keys, named.others)
-    note_saves(section, space, keys, named.ranges, changes[0].at)
+    taken = partial(_are_taken, changes)
+    note_saves(section, space, keys, named.ranges, changes[0].at, taken)
+
+
+def _are_taken(changes: Sequence[Change]) -> bool:
+    """Return whether another process has dealt with all of the changes meanwhile.
+
+    Changes go last, so it has noted and marked whatever they name. Of those that are
+    left in part nobody can tell which rows were dealt with.
+    """
+    alias = changes[0]._state.db or own_alias()
+    rows = Change.objects.using(alias).filter(pk__in=[change.pk for change in changes])
+    return attempt(alias, rows.exists) is False

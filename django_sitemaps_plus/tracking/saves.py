@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -21,6 +21,7 @@ def note_saves(
     keys: Iterable[Any],
     ranges: Iterable[tuple[Any, Any]],
     at: datetime,
+    are_taken: Callable[[], bool] = lambda: False,
 ) -> None:
     """Note the keys of rows that were saved, for engines to be told of their URLs.
 
@@ -33,12 +34,17 @@ def note_saves(
         keys: of the rows.
         ranges: first and last key of ranges, both included.
         at: when the first of the saves was committed.
+        are_taken: returns whether another process has noted them all meanwhile; asked
+            behind each full batch, since very many take long.
     """
     if not tells_engines():
         return
     remaining = _every_key(space, keys, ranges)
-    while batch := list(dict.fromkeys(islice(remaining, BATCH_KEYS))):
-        Publication.objects.create(section=section, keys=batch, at=at)
+    while batch := list(islice(remaining, BATCH_KEYS)):
+        saved = list(dict.fromkeys(batch))
+        Publication.objects.create(section=section, keys=saved, at=at)
+        if len(batch) == BATCH_KEYS and are_taken():
+            return
 
 
 def _every_key(

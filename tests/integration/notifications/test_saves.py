@@ -11,10 +11,11 @@ from django.db import transaction
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.models import Change, Section
+from django_sitemaps_plus.models import Change, Publication, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import RecordingEngine
-from django_sitemaps_plus.tracking import changes, recording, related
+from django_sitemaps_plus.tracking import changes, recording, related, saves
 from tests.integration.shop import limited, make_products, product_urls
 from tests.integration.tracking.rows import BookSource, make_books
 from tests.testapp.models import Author, Book, Product
@@ -103,6 +104,56 @@ class TestRelatedSaves:
         """Hold five keys in memory, and read four at once."""
         monkeypatch.setattr(related, "MAX_RELATED", 5)
         monkeypatch.setattr(related, "BATCH_RELATED", 4)
+
+    @pytest.fixture
+    def meanwhile(self, books, monkeypatch):
+        """Return what has something done while a related save is noted, by parts."""
+        all_keys = related.all_keys
+
+        def meanwhile(act):
+            def keys(*args):
+                monkeypatch.setattr(related, "all_keys", all_keys)
+                found = all_keys(*args)
+                yield next(found)
+                act()
+                yield from found
+
+            monkeypatch.setattr(saves, "BATCH_KEYS", 2)
+            monkeypatch.setattr(related, "all_keys", keys)
+            changes.take_changes(
+                Section.objects.get(name="products"), registry.get("products")
+            )
+
+        return meanwhile
+
+    def test_what_another_process_has_taken_is_left_to_it(self, books, meanwhile):
+        """It has noted and marked all; the first need not end as it began."""
+        section, source = Section.objects.get(name="products"), registry.get("products")
+        books[0].author.save()
+        meanwhile(lambda: changes.take_changes(section, source))
+        noted = [len(note.keys) for note in Publication.objects.order_by("pk")]
+        assert noted == [2, 2, 2, 1, 2]
+        assert {page.wanted - page.built for page in section.pages.all()} == {1}
+
+    def test_what_another_process_has_taken_in_part_is_noted(self, books, meanwhile):
+        """What is left may concern any of the rows."""
+        books[0].author.save()
+        books[0].author.save()
+        meanwhile(lambda: Change.objects.order_by("pk")[0].delete())
+        assert sum(len(note.keys) for note in Publication.objects.all()) == 7
+        assert not Change.objects.exists()
+
+    def test_what_ends_half_way_is_left_to_the_next(self, books, meanwhile):
+        """It notes all of it again."""
+
+        def killed():
+            raise SystemExit
+
+        books[0].author.save()
+        with pytest.raises(SystemExit):
+            meanwhile(killed)
+        refresh()
+        assert len(told()) == 7
 
     @pytest.mark.parametrize("count", [5, 7])
     def test_all_rows_are_told_however_many(self, books, count):
