@@ -140,10 +140,11 @@ def _many_to_many() -> dict[Any, list[_Link]]:
     found: dict[Any, list[_Link]] = {}
     for name, source in registry.items():
         for crossing in many_to_many(source):
-            field, parent = crossing.relation, crossing.parent
+            field = crossing.relation
             relation = field if hasattr(field, "through") else field.remote_field
-            near = Watched(name, source, crossing.near, every_column, parent=parent)
-            far = Watched(name, source, crossing.far, every_column)
+            who = partial(Watched, name, source, columns=every_column)
+            near = who(crossing.near, parent=crossing.parent)
+            far = who(crossing.far, parent=crossing.far_parent)
             link = _Link(crossing.model, near, far)
             found.setdefault(relation.through, []).append(link)
     return found

@@ -70,6 +70,7 @@ class Crossing(NamedTuple):
         far: what leads to them from its other end.
         relation: what Django knows of it at the nearer end.
         parent: the model, where it is a parent of the one that the path names.
+        far_parent: the same of the model at the other end.
     """
 
     model: type[Model]
@@ -77,6 +78,7 @@ class Crossing(NamedTuple):
     far: str
     relation: Any
     parent: type[Model] | None = None
+    far_parent: type[Model] | None = None
 
 
 def many_to_many(source: Source) -> Iterator[Crossing]:
@@ -96,12 +98,20 @@ def many_to_many(source: Source) -> Iterator[Crossing]:
 def _crossing_from_rows(
     model: type[Model], near: str, far: str, relation: Any
 ) -> Crossing:
-    # A relation that a child inherits is one of its parent, whose keys it holds.
-    parent = concrete(relation.model)
-    if parent not in parents(model):
+    parent = _parent_with(model, relation)
+    if parent is None:
         return Crossing(model, near, far, relation)
     near = "__".join(filter(None, [near, path_to_parent(model, parent)]))
     return Crossing(parent, near, far, relation, parent)
+
+
+def _parent_with(model: type[Model], relation: Any) -> type[Model] | None:
+    """Return the parent from which a model inherits a relation, which holds its keys.
+
+    None for a relation of the model itself.
+    """
+    parent = concrete(relation.model)
+    return parent if parent in parents(model) else None
 
 
 def _crossings_to_rows(model: type[Model], names: Sequence[str]) -> Iterator[Crossing]:
@@ -112,8 +122,10 @@ def _crossings_to_rows(model: type[Model], names: Sequence[str]) -> Iterator[Cro
             return  # a change by a path that leads nowhere marks all pages
         relation: Any = model._meta.get_field(name)
         if relation.many_to_many:
-            far, near = _leads(model, names[depth:]), _leads(end, names[depth + 1 :])
-            yield Crossing(end, near, far, relation.remote_field)
+            parent = _parent_with(model, relation)
+            far = _leads(parent or model, names[depth:])
+            near = _leads(end, names[depth + 1 :])
+            yield Crossing(end, near, far, relation.remote_field, far_parent=parent)
         model = end
 
 

@@ -15,6 +15,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import changes
 from tests.testapp.models import (
     Annex,
+    Author,
     Cafe,
     Meal,
     Museum,
@@ -27,7 +28,7 @@ from tests.testapp.models import (
     Venue,
 )
 
-from .rows import dirty, recorded
+from .rows import BookSource, dirty, make_books, recorded
 
 pytestmark = pytest.mark.django_db
 
@@ -242,4 +243,25 @@ def test_a_path_of_watch_may_end_at_what_a_key_refers_to(publish):
     source = {"model": Annex, "watch": {Museum: "venue_ptr"}}
     section = publish(type("AnnexSource", (CafeSource,), source))
     Museum.objects.create(venue_ptr_id=annexes[1].pk, slug="annex-1")
+    assert noticed(section) == [2]
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda venue, tag: venue.tags.add(tag),
+        lambda venue, tag: venue.theatre.tags.add(tag),
+        lambda venue, tag: tag.venue_set.add(venue),
+    ],
+    ids=["parent", "child", "far side"],
+)
+def test_a_relation_of_the_parent_on_a_path_of_watch_is_heard(publish, act):
+    """Its table holds keys of the parent, whatever key the child has."""
+    make_theatres(Theatre)
+    books = make_books(Author.objects.create(name="one"), 3)
+    tag = Tag.objects.create(name="t")
+    books[1].tags.add(tag)
+    declared = {"limit": 1, "watch": {Theatre: "tags__book"}}
+    section = publish(type("Played", (BookSource,), declared))
+    act(Venue.objects.get(slug="theatre-1"), tag)
     assert noticed(section) == [2]
