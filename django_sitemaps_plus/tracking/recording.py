@@ -140,23 +140,22 @@ def _row(watched: Watched, instance: Model, deleted: bool) -> Row:
 
 
 def _key(watched: Watched, instance: Model) -> Any:
-    model: Any = watched.source.tracked_model
-    return _inherited(instance, watched.key_attribute, model)
+    key = getattr(instance, watched.key_attribute)
+    return _linked(instance, watched.source.tracked_model) if key is None else key
 
 
 def _related_key(watched: Watched, instance: Model) -> Any:
     if watched.parent is None:
         return instance.pk
     pk: Any = watched.parent._meta.pk
-    return _inherited(instance, pk.attname, watched.parent)
+    key = getattr(instance, pk.attname)
+    return _linked(instance, watched.parent) if key is None else key
 
 
-def _inherited(instance: Model, attribute: str, model: type[Model]) -> Any:
-    key = getattr(instance, attribute)
-    if key is None:  # a child in a fixture has nothing but the link to its parent
-        link: Any = instance._meta.get_ancestor_link(model)
-        key = getattr(instance, link.attname)
-    return key
+def _linked(instance: Model, parent: Any) -> Any:
+    # A child in a fixture has nothing but the link to its parent.
+    link: Any = instance._meta.get_ancestor_link(parent)
+    return getattr(instance, link.attname)
 
 
 def insert(using: str, rows: Iterable[Row]) -> None:
