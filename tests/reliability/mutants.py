@@ -11,7 +11,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
 from pathlib import Path
 
 from .delivery_mistakes import DELIVERY_MUTANTS
@@ -21,6 +22,15 @@ from .mistakes import MUTANTS, TESTS, Mutant
 
 TOP = Path(__file__).parents[2]
 PACKAGE = "django_sitemaps_plus"
+
+#: All mistakes there are.
+EVERY = (
+    *(*MUTANTS, *FILE_MUTANTS),
+    *(*DELIVERY_MUTANTS, *EGRESS_MUTANTS, *SECRET_MUTANTS),
+)
+
+#: Of which that many are tried at a time.
+AT_ONCE = os.cpu_count() or 1
 
 #: What pytest exits with where tests ran and some failed.
 FAILED = 1
@@ -70,6 +80,7 @@ def run(directory: Path, test: str, database: str) -> int:
 
 def verdict(mutant: Mutant) -> str:
     """Plant one mutant and run its test; return a word for what came of it."""
+    began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sitemaps-plus-mutant-") as name:
         copy_project(Path(name))
         try:
@@ -77,43 +88,41 @@ def verdict(mutant: Mutant) -> str:
         except LookupError as error:
             return f"NOT PLANTED: {error}"
         code = run(Path(name), mutant.test, mutant.database)
+    print(f"{time.monotonic() - began:5.0f} s  {mutant.name}", flush=True)
     if code == FAILED:
         return "caught"
     return "SURVIVED" if code == 0 else f"NOT RUN: pytest exits with {code}"
 
 
-def broken_tests(mutants: list[Mutant]) -> Iterator[str]:
+def broken_tests(mutants: Sequence[Mutant], pool: Executor) -> Iterator[str]:
     """Yield the tests that fail without any mutant, and so prove nothing."""
     with tempfile.TemporaryDirectory(prefix="sitemaps-plus-mutant-") as name:
         copy_project(Path(name))
-        for test, database in sorted({(m.test, m.database) for m in mutants}):
-            if code := run(Path(name), test, database):
+        tests = sorted({(m.test, m.database) for m in mutants})
+        codes = pool.map(lambda test: run(Path(name), *test), tests)
+        for (test, database), code in zip(tests, codes, strict=True):
+            if code:
                 yield f"{test} on {database}: pytest exits with {code}"
 
 
-def main(words: list[str]) -> int:
+def main(words: Sequence[str]) -> int:
     """Try the mutants whose names contain one of the words; all without any.
 
     Returns:
         How many were not caught.
     """
-    delivering = (*DELIVERY_MUTANTS, *EGRESS_MUTANTS, *SECRET_MUTANTS)
-    every = (*MUTANTS, *FILE_MUTANTS, *delivering)
-    mutants = [m for m in every if not words or any(word in m.name for word in words)]
-    if broken := list(broken_tests(mutants)):
-        print("Without any mutant these tests fail:", *broken, sep="\n  ")
-        return len(broken)
-    results = []
-    for mutant in mutants:
-        began = time.monotonic()
-        results.append((verdict(mutant), mutant))
-        print(f"{time.monotonic() - began:5.0f} s  {mutant.name}", flush=True)
+    mutants = [m for m in EVERY if not words or any(word in m.name for word in words)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        if broken := list(broken_tests(mutants, pool)):
+            print("Without any mutant these tests fail:", *broken, sep="\n  ")
+            return len(broken)
+        results = list(pool.map(verdict, mutants))
     print()
-    for result, mutant in results:
+    for result, mutant in zip(results, mutants, strict=True):
         print(f"{result:10} {mutant.name} ({mutant.test.removeprefix(TESTS + '/')})")
-    survivors = [mutant for result, mutant in results if result != "caught"]
-    print(f"\n{len(results) - len(survivors)} of {len(results)} mutants are caught")
-    return len(survivors)
+    n_caught = results.count("caught")
+    print(f"\n{n_caught} of {len(results)} mutants are caught")
+    return len(results) - n_caught
 
 
 if __name__ == "__main__":

@@ -9,8 +9,10 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from django.db import connections
 from django.test import Client
 
 from django_sitemaps_plus.registry import registry
+from tests.servers.valkey import Valkey
 from tests.testapp.models import Product
 
 from .degraded import redis_cache, use_cache
@@ -59,7 +62,8 @@ class SlowSource(PlainSource):
 
     def _wait_or_die(self) -> None:
         time.sleep(self.render_seconds)
-        if self.kills_first and len(lines(self.notes / "renders")) == 1:
+        first = lines(self.notes / "renders")[0].split()[0]
+        if self.kills_first and first == str(os.getpid()):
             os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -126,6 +130,31 @@ def crowd(notes: Path, *paths: str) -> Crowd:
     return found
 
 
+def crowds(
+    notes: Path, cache: Callable[[], AbstractContextManager[Any]], *paths: str
+) -> list[Crowd]:
+    """Return what came of some crowds, each with a cache of its own.
+
+    Args:
+        notes: where what they do is noted.
+        cache: which of Django's caches they have, for the time of a ``with`` block.
+        paths: as for :func:`crowd`.
+    """
+    found = []
+    for _ in range(ROUNDS):
+        with cache():
+            found.append(crowd(notes, *paths))
+    return found
+
+
+@contextmanager
+def emptied(server: Valkey) -> Iterator[None]:
+    """Have a server that holds nothing as the cache, and wait for it."""
+    server.restart()
+    with redis_cache(server.port, HANG):
+        yield
+
+
 def _child(notes: Path, together: Any, paths: Sequence[str]) -> int:
     pid = fork()
     if pid:
@@ -156,6 +185,11 @@ def _ask(notes: Path, together: Any, path: str) -> None:
     connections.close_all()
 
 
+def renders(found: Sequence[Crowd]) -> list[list[int]]:
+    """Return how many times each process of each crowd rendered, the fewest first."""
+    return [sorted(one.renders.values()) for one in found]
+
+
 @pytest.fixture
 def notes(sections, settings, tmp_path) -> Path:
     """Have a section that is not built; give where its source leaves its notes."""
@@ -170,24 +204,22 @@ def notes(sections, settings, tmp_path) -> Path:
 def told(figures) -> Any:
     """Return what prints and checks the figures of crowds."""
 
-    def told(
-        what: str, crowds: list[Crowd], kills: int = 0, documents: int = 1
-    ) -> None:
-        answers = sum([found.statuses for found in crowds], Counter[int]())
-        slowest = max(found.slowest for found in crowds)
+    def told(what: str, found: list[Crowd], kills: int = 0, documents: int = 1) -> None:
+        answers = sum([one.statuses for one in found], Counter[int]())
+        slowest = max(one.slowest for one in found)
         figures(
             f"stampede, {what}",
             seed="none",
-            points=len(crowds) * PROCESSES * THREADS,
+            points=len(found) * PROCESSES * THREADS,
             kills=kills,
             lost=0,
             bad=sum(answers.values()) - answers[200],
-            renders=[sum(found.renders.values()) for found in crowds],
+            renders=renders(found),
             slowest=f"{slowest:.2f}s",
         )
         asked = (PROCESSES * ROUNDS - kills) * THREADS
         assert answers == {200: asked}
-        assert all(len(found.bodies) == documents for found in crowds)
+        assert all(len(one.bodies) == documents for one in found)
         assert slowest <= MAX_SECONDS
 
     return told
@@ -195,25 +227,17 @@ def told(figures) -> Any:
 
 def test_one_render_for_a_shared_cache(notes, valkey, told):
     """All others wait for it."""
-    crowds = []
-    for _ in range(ROUNDS):
-        valkey.restart()
-        with redis_cache(valkey.port, HANG):
-            crowds.append(crowd(notes))
-    told("shared cache", crowds)
-    assert [sum(found.renders.values()) for found in crowds] == [1] * ROUNDS
+    found = crowds(notes, partial(emptied, valkey))
+    told("shared cache", found)
+    assert renders(found) == [[1]] * ROUNDS
 
 
 def test_a_second_render_where_the_first_dies(notes, valkey, told):
     """With all threads of its process; those of another take over."""
     registry.get("products").kills_first = True  # type: ignore[attr-defined]
-    crowds = []
-    for _ in range(ROUNDS):
-        valkey.restart()
-        with redis_cache(valkey.port, HANG):
-            crowds.append(crowd(notes))
-    told("leader killed", crowds, kills=ROUNDS)
-    assert [sum(found.renders.values()) for found in crowds] == [2] * ROUNDS
+    found = crowds(notes, partial(emptied, valkey))
+    told("leader killed", found, kills=ROUNDS)
+    assert renders(found) == [[1, 1]] * ROUNDS
 
 
 def test_one_render_for_each_process_where_the_cache_is_lost(notes, chaos, told):
@@ -223,23 +247,18 @@ def test_one_render_for_each_process_where_the_cache_is_lost(notes, chaos, told)
     # tests one was late in one of some twenty crowds.
     registry.get("products").render_seconds = 1.0  # type: ignore[attr-defined]
     chaos.black_hole()
-    crowds = []
-    for _ in range(ROUNDS):
-        with redis_cache(chaos.port):
-            crowds.append(crowd(notes))
+    found = crowds(notes, partial(redis_cache, chaos.port))
     chaos.heal()
-    told("cache is a black hole", crowds)
-    assert [sorted(found.renders.values()) for found in crowds] == [[1, 1]] * ROUNDS
+    told("cache is a black hole", found)
+    assert renders(found) == [[1, 1]] * ROUNDS
 
 
 def test_one_render_for_each_process_without_a_shared_cache(notes, told):
     """Each has a cache of its own."""
-    crowds = []
-    for _ in range(ROUNDS):
-        with use_cache("django.core.cache.backends.locmem.LocMemCache"):
-            crowds.append(crowd(notes))
-    told("no shared cache", crowds)
-    assert [sorted(found.renders.values()) for found in crowds] == [[1, 1]] * ROUNDS
+    own = "django.core.cache.backends.locmem.LocMemCache"
+    found = crowds(notes, partial(use_cache, own))
+    told("no shared cache", found)
+    assert renders(found) == [[1, 1]] * ROUNDS
 
 
 @pytest.fixture
@@ -254,21 +273,15 @@ def plans(sections, settings, tmp_path) -> Path:
 
 def test_one_plan_for_a_shared_cache(plans, valkey, told):
     """Whether the index is asked for or pages are, and nothing was built before."""
-    crowds = []
-    for _ in range(ROUNDS):
-        valkey.restart()
-        with redis_cache(valkey.port, HANG):
-            crowds.append(crowd(plans, INDEX, PATH, "/sitemap-products-1.xml"))
-    told("live plan", crowds, documents=3)
-    assert [sum(found.renders.values()) for found in crowds] == [1] * ROUNDS
+    paths = INDEX, PATH, "/sitemap-products-1.xml"
+    found = crowds(plans, partial(emptied, valkey), *paths)
+    told("live plan", found, documents=3)
+    assert renders(found) == [[1]] * ROUNDS
 
 
 def test_a_plan_is_made_where_the_cache_is_lost(plans, chaos, told):
     """Nobody waits for a cache that never answers, and nobody is turned away."""
     chaos.black_hole()
-    crowds = []
-    for _ in range(ROUNDS):
-        with redis_cache(chaos.port):
-            crowds.append(crowd(plans, INDEX))
+    found = crowds(plans, partial(redis_cache, chaos.port), INDEX)
     chaos.heal()
-    told("live plan, cache is a black hole", crowds)
+    told("live plan, cache is a black hole", found)

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.reliability.delivery_mistakes import DELIVERY_MUTANTS
-from tests.reliability.file_mistakes import FILE_MUTANTS
-from tests.reliability.http_mistakes import EGRESS_MUTANTS, SECRET_MUTANTS
-from tests.reliability.mistakes import MUTANTS, Mutant
-from tests.reliability.mutants import PACKAGE, TOP
-
-ALL = [
-    *(*MUTANTS, *FILE_MUTANTS),
-    *(*DELIVERY_MUTANTS, *EGRESS_MUTANTS, *SECRET_MUTANTS),
-]
+from tests.reliability.mistakes import Mutant
+from tests.reliability.mutants import EVERY, PACKAGE, TOP
 
 
-@pytest.mark.parametrize("mutant", ALL, ids=[mutant.name for mutant in ALL])
+@pytest.mark.parametrize("mutant", EVERY, ids=[mutant.name for mutant in EVERY])
 class TestMutants:
     def test_it_can_be_planted(self, mutant: Mutant):
         """Whoever changes the code changes the mistake as well."""

@@ -33,6 +33,18 @@ from .rows import BookSource, dirty, make_books, recorded
 pytestmark = pytest.mark.django_db
 
 
+#: A tag is added to a venue that is a theatre.
+under_each_name = pytest.mark.parametrize(
+    "act",
+    [
+        lambda venue, tag: venue.tags.add(tag),
+        lambda venue, tag: venue.theatre.tags.add(tag),
+        lambda venue, tag: tag.venue_set.add(venue),
+    ],
+    ids=["parent", "child", "far side"],
+)
+
+
 class CafeSource(ModelSource):
     """Cafes by a column of the places that they are; one a page."""
 
@@ -202,15 +214,7 @@ class TaggedSource(TheatreSource):
     priority = Count("tags__name") * 0.0 + 0.5
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        lambda venue, tag: venue.tags.add(tag),
-        lambda venue, tag: venue.theatre.tags.add(tag),
-        lambda venue, tag: tag.venue_set.add(venue),
-    ],
-    ids=["parent", "child", "far side"],
-)
+@under_each_name
 def test_a_relation_of_the_parent_is_heard(publish, act):
     """Under whatever name it is set."""
     make_theatres(Theatre)
@@ -246,15 +250,7 @@ def test_a_path_of_watch_may_end_at_what_a_key_refers_to(publish):
     assert noticed(section) == [2]
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        lambda venue, tag: venue.tags.add(tag),
-        lambda venue, tag: venue.theatre.tags.add(tag),
-        lambda venue, tag: tag.venue_set.add(venue),
-    ],
-    ids=["parent", "child", "far side"],
-)
+@under_each_name
 def test_a_relation_of_the_parent_on_a_path_of_watch_is_heard(publish, act):
     """Its table holds keys of the parent, whatever key the child has."""
     make_theatres(Theatre)
