@@ -107,7 +107,10 @@ DELIVERY_MUTANTS = (
         "notifications/recipients.py",
         "        not_before=timezone.now() + pause,\n",
         "",
-        f"{_DELIVERING}::TestAnEngineThatIsAway",
+        # Where an engine fails for good, as in others of its class, it would be asked
+        # for ever.
+        f"{_DELIVERING}::TestAnEngineThatIsAway"
+        "::test_it_is_left_alone_for_as_long_as_it_asks",
     ),
     Mutant(
         "a URL at which an engine fails comes first again",
