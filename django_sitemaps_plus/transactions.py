@@ -7,13 +7,7 @@ from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from django.db import (
-    Error,
-    InterfaceError,
-    OperationalError,
-    connections,
-    transaction,
-)
+from django.db import Error, OperationalError, connections, transaction
 from django.db.models import F
 
 from .models import Page, PageQuerySet, Section, own_alias
@@ -28,9 +22,6 @@ TRIES = 3
 # What databases call a transaction that lost: PostgreSQL's deadlock and serialization
 # failure; MySQL's deadlock, lock wait and (MariaDB) record that has changed.
 _LOST = {"40P01", "40001", 1213, 1205, 1020}
-
-# MySQL's codes of an unknown column and an unknown function.
-_UNKNOWN = {1054, 1305}
 
 
 def atomic() -> transaction.Atomic:
@@ -79,17 +70,6 @@ def has_lost(error: OperationalError) -> bool:
         or next(iter(error.args), None)
     )
     return code in _LOST or "is locked" in str(error)
-
-
-def is_outage(error: BaseException) -> bool:
-    """Return whether a database was out of reach or had no time, and may do later.
-
-    SQLite and MySQL call an unknown table or column an operational error as well.
-    """
-    if isinstance(error, InterfaceError):
-        return True
-    unknown = "no such " in str(error) or next(iter(error.args), None) in _UNKNOWN
-    return isinstance(error, OperationalError) and not unknown
 
 
 def retried(work: Callable[P, R]) -> Callable[P, R]:

@@ -16,7 +16,7 @@ from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
-from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.exceptions import SourceError, StalePlanError, is_passing
 
 from .keyset import KeySpace
 from .tally import Tally
@@ -166,7 +166,7 @@ class Source:
             absolute_url(entry.loc, site.origin)
             line = entry_line(entry)
         except Exception as error:
-            if self.on_error == "raise":
+            if self.on_error == "raise" or is_passing(error):
                 raise
             tally.skip(ascii(entry)[:200], error)
             return ""

@@ -21,6 +21,7 @@ from django_sitemaps_plus.core.entries import (
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.renderers import url_line
 from django_sitemaps_plus.core.renderers.extensions import extension_elements
+from django_sitemaps_plus.exceptions import is_passing
 
 from .dates import lastmod_text
 from .tally import Tally
@@ -85,7 +86,7 @@ class RowRenderer:
             location = _plain_text(self.getters["location"](row))
             loc = absolute_url(location, self.origin)
         except Exception as error:
-            if self.raises:
+            if self.raises or is_passing(error):
                 raise
             tally.skip(describe(row), error)
             return ""
@@ -126,7 +127,7 @@ class RowRenderer:
         return found
 
     def _drop(self, row: Any, name: str, error: Exception, tally: Tally) -> None:
-        if self.raises:
+        if self.raises or is_passing(error):
             raise error
         tally.drop(describe(row), name, error)
 

@@ -25,10 +25,10 @@ from django_sitemaps_plus.exceptions import (
     SitemapsPlusError,
     StalePlanError,
     StoreError,
+    is_outage,
 )
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.transactions import is_outage
 
 from .responses import Content, gone, outside_transactions, respond, unavailable
 

@@ -59,6 +59,31 @@ class TestCelery:
         assert check_building() == []
 
 
+class TestTimeLimits:
+    @pytest.mark.parametrize("name", ["task_time_limit", "task_soft_time_limit"])
+    def test_one_that_ends_each_long_build_is_named(self, settings, name):
+        """Such builds would go on, but each task of them would end as a failure."""
+        settings.SITEMAPS_PLUS = CELERY
+        app = make_app("shop")
+        app.set_default()
+        app.conf[name] = 60
+        [message] = check_building()
+        assert ids([message]) == ["W010"]
+        assert "after 60 s" in message.msg
+        settings.SITEMAPS_PLUS = {**CELERY, "TASK_SECONDS": 50}
+        assert check_building() == []
+
+    def test_those_of_our_own_tasks_count(self, settings):
+        """Where a project gives them more than all others."""
+        settings.SITEMAPS_PLUS = CELERY
+        app = make_app("shop")
+        app.set_default()
+        app.conf.task_soft_time_limit = 60
+        task = "django_sitemaps_plus.tasks.refresh"
+        app.conf.task_annotations = {task: {"soft_time_limit": 300}}
+        assert check_building() == []
+
+
 class Faulty(Executor):
     """An executor of the project."""
 

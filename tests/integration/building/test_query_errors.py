@@ -19,9 +19,12 @@ from tests.integration.builds import build
 from tests.integration.faults import fail_queries
 from tests.integration.published import age
 from tests.integration.shop import ProductSource, limited, make_products
+from tests.reliability.published import published_urls
 from tests.testapp.models import Product
 
 from .overtaking import end_leases
+
+URL_BEFORE = "https://example.com/products/product-00001/"
 
 
 def without_column(self: Any) -> Any:
@@ -104,6 +107,59 @@ class TestSection:
         others, products = build().sections
         assert "no_such_column" in products.errors[0]
         assert (others.errors, others.stored) == ([], 1)
+
+
+def own_location(self: Any, product: Product) -> str:
+    """Ask the database for each row, as a path through a related object does."""
+    rows = Product.objects.filter(pk=product.pk)
+    return f"/products/{rows.values_list('slug', flat=True)[0]}/"
+
+
+def own_changefreq(self: Any, product: Product) -> str:
+    """Ask it for what is not the location."""
+    own_location(self, product)
+    return "daily"
+
+
+def no_memory(self: Any, product: Product) -> str:
+    """Fail by what it is, whatever the row."""
+    raise MemoryError
+
+
+def is_of_a_row(sql: str) -> bool:
+    """Return whether it is asked for by :func:`own_location`."""
+    return sql.replace("`", '"').startswith('SELECT "testapp_product"."slug" AS')
+
+
+class TestRow:
+    """A database that is away for a moment says nothing of the row it was asked for."""
+
+    @pytest.mark.parametrize(
+        "field", [{"location": own_location}, {"changefreq": own_changefreq}]
+    )
+    def test_no_row_is_left_out_for_a_query_of_its_own(
+        self, two_sections, sections, field
+    ):
+        """What is published stays, and the next build has what was missing."""
+        before = set(published_urls())
+        sections.unregister("products")
+        sections.register("products", limited(10, **field))
+        with fail_queries(is_of_a_row, 13):
+            section = build(["products"]).sections[0]
+        assert (section.skipped, section.dropped) == (0, 0)
+        assert "server closed the connection" in section.errors[0]
+        assert set(published_urls()) >= before - {URL_BEFORE}
+        assert not Page.objects.filter(attempts__gt=0), "no page is to blame"
+        section = build(["products"]).sections[0]
+        assert (section.errors, section.skipped) == ([], 0)
+
+    def test_no_row_is_left_out_for_want_of_memory(self, two_sections, sections):
+        """Whichever row is rendered when there is none left."""
+        sections.unregister("products")
+        sections.register("products", limited(10, location=no_memory))
+        section = build(["products"]).sections[0]
+        assert [error[-13:] for error in section.errors] == ["MemoryError: "] * 3
+        assert section.skipped == 0
 
 
 class TestOurs:

@@ -39,6 +39,16 @@ class SlowSource(ProductSource):
         return f"/{os.getpid()}/{item.slug}/"
 
 
+class HangingSource(ProductSource):
+    """A row named "slow" takes longer than any time limit, the first time."""
+
+    def location(self, item: Product) -> str:
+        """Return its URL."""
+        if item.name == "slow" and cache.add("hung", 1):
+            time.sleep(600)
+        return f"/products/{item.slug}/"
+
+
 class WaitingSource(ProductSource):
     """Who renders says so in the cache, and goes on when the test says so."""
 
