@@ -17,7 +17,7 @@ from django_sitemaps_plus.models import INDEX, Page, State, own_alias
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 from django_sitemaps_plus.storage.public import PublicTree, Shown, public_tree
-from django_sitemaps_plus.transactions import update_pages
+from django_sitemaps_plus.transactions import retried, update_pages
 
 from .cached import first_to
 
@@ -177,6 +177,7 @@ def _served() -> QuerySet[Page]:
     return Page.objects.exclude(state=State.COMING)
 
 
+@retried  # an error here would let the flip, which is committed, be tried again
 def _pointers_of(pages: Iterable[int]) -> dict[int, Pointer]:
     return _pointers(fetch(_rows, pages=list(pages)))
 
