@@ -107,10 +107,10 @@ def is_outage(error: BaseException) -> bool:
 
     SQLite and MySQL call an unknown table or column an operational error as well.
     """
-    if isinstance(error, InterfaceError):
-        return True
+    if not isinstance(error, OperationalError):
+        return isinstance(error, InterfaceError)
     unknown = "no such " in str(error) or next(iter(error.args), None) in _UNKNOWN
-    return isinstance(error, OperationalError) and not unknown
+    return not unknown
 
 
 def is_passing(error: BaseException) -> bool:
