@@ -22,10 +22,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django.core.exceptions import ImproperlyConfigured
-from django.db import InterfaceError, OperationalError
-
-# MySQL's codes of an unknown column and an unknown function.
-_UNKNOWN = {1054, 1305}
 
 
 class SitemapsPlusError(Exception):
@@ -100,23 +96,3 @@ class BatchRejected(EngineError):
     def __init__(self, message: str = "", targets: Iterable[str] = ()) -> None:
         super().__init__(message)
         self.targets = frozenset(targets)
-
-
-def is_outage(error: BaseException) -> bool:
-    """Return whether a database was out of reach or had no time, and may do later.
-
-    SQLite and MySQL call an unknown table or column an operational error as well.
-    """
-    if not isinstance(error, OperationalError):
-        return isinstance(error, InterfaceError)
-    unknown = "no such " in str(error) or next(iter(error.args), None) in _UNKNOWN
-    return not unknown
-
-
-def is_passing(error: BaseException) -> bool:
-    """Return whether what failed at a row may be well at the next one.
-
-    A row is not to be left out for it, or what was published would lack its URL until
-    somebody looks again.
-    """
-    return isinstance(error, MemoryError) or is_outage(error)

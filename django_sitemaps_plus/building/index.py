@@ -16,8 +16,8 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.compression import Document, write_document
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.renderers import page_lines, render_index
-from django_sitemaps_plus.exceptions import is_outage
 from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, rendering
 from django_sitemaps_plus.sources.route import compile_route

@@ -19,9 +19,10 @@ from django.db.models import QuerySet
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.plan import may_merge
-from django_sitemaps_plus.exceptions import SourceError, StalePlanError, is_outage
+from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import INDEX, Page, State
+from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.statements import fetch
 from django_sitemaps_plus.storage import deferred_flush

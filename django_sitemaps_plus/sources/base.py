@@ -16,7 +16,8 @@ from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
-from django_sitemaps_plus.exceptions import SourceError, StalePlanError, is_passing
+from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.outages import is_passing
 
 from .keyset import KeySpace
 from .tally import Tally

@@ -21,7 +21,7 @@ from django_sitemaps_plus.core.entries import (
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.renderers import url_line
 from django_sitemaps_plus.core.renderers.extensions import extension_elements
-from django_sitemaps_plus.exceptions import is_passing
+from django_sitemaps_plus.outages import is_passing
 
 from .dates import lastmod_text
 from .tally import Tally

@@ -25,9 +25,9 @@ from django_sitemaps_plus.exceptions import (
     SitemapsPlusError,
     StalePlanError,
     StoreError,
-    is_outage,
 )
 from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
 
 from .responses import Content, gone, outside_transactions, respond, unavailable
