@@ -11,7 +11,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 import django
+from django.core.cache import caches
+from django.core.files.storage import default_storage, storages
 from django.db import connections
+from django.utils.functional import empty
 
 from django_sitemaps_plus.exceptions import BuildError
 
@@ -54,6 +57,7 @@ def share(
         return [function(here)]
     # A connection must not be shared with a child; each opens its own.
     connections.close_all()
+    caches.close_all()
     with ProcessPoolExecutor(workers - 1, _context(), initializer=_set_up) as pool:
         futures = [pool.submit(function, elsewhere) for _ in range(workers - 1)]
         for future in futures:
@@ -79,3 +83,16 @@ def _context() -> multiprocessing.context.BaseContext:
 
 def _set_up() -> None:
     django.setup()
+    _forget_storages()
+
+
+def _forget_storages() -> None:
+    """Let this process make storages of its own.
+
+    Those of its parent may have connections open, as clients of S3 have, and two that
+    use one connection read each other's answers.
+    """
+    handler: Any = storages  # their types do not know what they keep
+    default: Any = default_storage
+    handler._storages.clear()
+    default._wrapped = empty

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
+from django.db.models import Value
+from django.db.models.functions import Concat
 
 from django_sitemaps_plus.building.prune import prune
 from django_sitemaps_plus.building.refresh import refresh
@@ -20,6 +22,7 @@ from tests.integration.builds import build
 from tests.integration.pruning.time import pass_days
 from tests.integration.published import files, page_row
 from tests.integration.shop import limited, make_products
+from tests.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -90,6 +93,19 @@ def test_edited_and_pruned(products, storage, crawl):
     assert prune(get_site()).objects == 4
     assert stored(storage) == {*pointed(), "products/1/notes.txt"}
     assert len(all_urls(crawl())) == 25
+
+
+@pytest.mark.parametrize("storage", [("seaweedfs", {})], indirect=True, ids=["real"])
+def test_processes_that_share_the_work(storage, sections, crawl):
+    """Each has a connection of its own, whatever the first build has left open."""
+    make_products(30)
+    sections.register("products", limited(1))
+    build()
+    for _ in range(3):
+        Product.objects.update(slug=Concat("slug", Value("-x")))
+        assert build(workers=3).sections[0].stored == 30
+    locations = all_urls(crawl())
+    assert len([url for url in locations if url.endswith("-x-x-x/")]) == 30
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed"])
