@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import islice
@@ -13,6 +15,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import (
     INDEX,
     Change,
@@ -73,7 +76,8 @@ def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
         is_dry_run: count only.
 
     Raises:
-        StoreError: the storage failed, or cannot list what it has.
+        StoreError: the storage failed, or cannot list what it has. All else has gone,
+            and what it refused is tried again by the next prune.
     """
     work = _Prune(site, is_dry_run)
     work.void_claims()
@@ -82,8 +86,10 @@ def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
     work.remove_changes()
     work.remove_deliveries()
     for section in Section.objects.filter(site=site.name):
-        work.remove_leftovers(section)
+        with work.going_on():
+            work.remove_leftovers(section)
     logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
+    work.raise_failures()
     return work.report
 
 
@@ -92,6 +98,7 @@ class _Prune:
     site: Site
     is_dry_run: bool
     report: PruneReport = field(default_factory=PruneReport)
+    failures: list[StoreError] = field(default_factory=list)
 
     @property
     def grace(self) -> timedelta:
@@ -167,6 +174,26 @@ class _Prune:
         recipients = Recipient.objects.filter(site=self.site.name)
         recipients.exclude(engine__in=names).filter(not_before__lt=before).delete()
 
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Keep what the storage refuses until all else is done.
+
+        One object under a legal hold would else keep all others for ever.
+        """
+        try:
+            yield
+        except StoreError as error:
+            self.failures.append(error)
+
+    def raise_failures(self) -> None:
+        """Raise what was kept, by its first and its number."""
+        if not self.failures:
+            return
+        first, *others = self.failures
+        if not others:
+            raise first
+        raise StoreError(f"{first} (and {len(others)} more failures)") from first
+
     def remove_leftovers(self, section: Section) -> None:
         """Note the objects of a section that no row names, and remove the old ones."""
         found = unnamed_objects(section.name)
@@ -175,19 +202,27 @@ class _Prune:
         # By the clock that has noted them.
         past = rows.filter(noticed_at__lt=Now() - self.grace)
         old = found.intersection(past.values_list("object", flat=True))
-        self.report.objects += len(old)
+        gone = old if self.is_dry_run else self._delete(old)
+        self.report.objects += len(gone)
         self.report.waiting += len(found) - len(old)
         if self.is_dry_run:
             return
-        for name in old:
-            delete_object(name)
-        _forget(rows, known - (found - old))
+        _forget(rows, known - (found - gone))
         Leftover.objects.bulk_create(
             [Leftover(object=name, section=section) for name in found - known],
             batch_size=BATCH_ROWS,
             ignore_conflicts=True,  # another prune notices the same
         )
         self._tidy(section)
+
+    def _delete(self, names: Iterable[str]) -> set[str]:
+        """Delete objects; return those that are gone."""
+        gone = set()
+        for name in names:
+            with self.going_on():
+                delete_object(name)
+                gone.add(name)
+        return gone
 
     def _gone_sections(self) -> QuerySet[Section]:
         since = timezone.now() - max(self.grace, MISSING_GRACE)

@@ -105,6 +105,8 @@ def delete_object(name: str) -> None:
     """
     try:
         get_storage().delete(name)
+    except FileNotFoundError:
+        return  # somebody else has deleted it
     except Exception as error:  # as in store_object()
         raise StoreError(f"{name} could not be deleted: {_words(error)}") from error
 

@@ -1,0 +1,116 @@
+"""What a storage refuses is left to the next prune, and keeps nothing else back."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.core.files.storage import InMemoryStorage
+from django.core.management import CommandError, call_command
+
+from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.models import Leftover
+from django_sitemaps_plus.storage import delete_object, get_storage
+from tests.integration.building.overtaking import rename
+from tests.integration.builds import build
+from tests.integration.pruning.time import pass_days, run
+from tests.integration.shop import limited, make_products
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SECTIONS = ("a", "b", "c")
+
+
+class RefusingStorage(InMemoryStorage):
+    """Deletes nothing that is held, lists nothing that is shut, nothing twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: set[str] = set()
+        self.shut: set[str] = set()
+
+    def delete(self, name: str) -> None:
+        """Delete a file that is there, unless it is held."""
+        if name in self.held:
+            raise RuntimeError("AccessDenied: legal hold")
+        if not self.exists(name):
+            raise FileNotFoundError(name)
+        super().delete(name)
+
+    def listdir(self, path: str) -> Any:
+        """List a directory, unless it is shut."""
+        if path in self.shut:
+            raise RuntimeError("AccessDenied: shut")
+        return super().listdir(path)
+
+
+@pytest.fixture
+def storage(sections: Any, settings: Any) -> Any:
+    """Have old objects: three of each section, and one of the index."""
+    backend = f"{__name__}.RefusingStorage"
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": backend}}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    make_products(25)
+    for name in SECTIONS:
+        sections.register(name, limited(10))
+    build()
+    rename("x")
+    build()
+    assert run().waiting == 10
+    pass_days()
+    return get_storage()
+
+
+def noted() -> set[str]:
+    """Return the objects that a prune has noted."""
+    return set(Leftover.objects.values_list("object", flat=True))
+
+
+def test_one_that_cannot_be_deleted(storage):
+    """All others go; it stays noted, and goes once it may."""
+    storage.held = {min(noted())}
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"legal hold$"):
+            run()
+        assert noted() == storage.held
+    storage.held = set()
+    assert run().objects == 1
+    assert noted() == set()
+
+
+def test_the_command_says_how_many(storage):
+    """It exits with 1, and says why the first of them stays."""
+    storage.held = {*sorted(noted())[:3]}
+    said = re.escape("AccessDenied: legal hold (and 2 more failures)")
+    with pytest.raises(CommandError, match=said):
+        call_command("prune_sitemaps")
+    assert noted() == storage.held
+
+
+def test_a_section_that_cannot_be_listed(storage):
+    """Those after it are pruned, and what is noted of it is not forgotten."""
+    storage.shut = {"a"}
+    with pytest.raises(StoreError, match=r"shut$"):
+        run()
+    assert {name.partition("/")[0] for name in noted()} == storage.shut
+    storage.shut = set()
+    assert run().objects == 3
+
+
+def test_one_that_another_prune_has_deleted(storage, monkeypatch):
+    """Also where the storage says that it is not there."""
+    real = RefusingStorage.delete
+
+    def delete_twice(self: Any, name: str) -> None:
+        real(self, name)
+        real(self, name)
+
+    monkeypatch.setattr(RefusingStorage, "delete", delete_twice)
+    assert run().objects == 10
+    assert noted() == set()
+
+
+def test_one_that_is_not_there_is_no_fault(storage):
+    """As the storage of Django's files has it."""
+    delete_object("a/1/gone.xml.gz")
