@@ -89,9 +89,8 @@ class PublicTree:
         moment = int(published_at.timestamp() * 1_000_000) * 1_000
         with _store_errors(name):
             self._make_root()
-            os.utime(source, ns=(moment, moment))
             with self._new_name(f"{name}.xml.gz") as new:
-                _link(source, new)
+                _link(source, new, moment)
             if self.has_plain:
                 with self._new_name(f"{name}.xml") as new:
                     data = inflate(source.read_bytes())
@@ -251,13 +250,16 @@ def _remove_directory(path: Path) -> None:
         shutil.rmtree(path)
 
 
-def _link(source: Path, target: Path) -> None:
+def _link(source: Path, target: Path, moment: int) -> None:
+    """Give an object another name, and the time of its publication."""
     try:
+        os.utime(source, ns=(moment, moment))
         os.link(source, target)
     except FileNotFoundError:
         raise
-    except OSError:  # a file system without links
+    except OSError:  # a file system without links, or an object of another user
         shutil.copy2(source, target)
+        os.utime(target, ns=(moment, moment))
         _flush_file(target)
 
 

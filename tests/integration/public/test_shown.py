@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -156,6 +157,25 @@ def test_a_file_system_without_links_gets_copies(sections, public, monkeypatch):
     assert wrong_names(public) == []
     assert not (public / PAGE).samefile(path_of(page_row("products", 1)))
     assert not list(public.glob(".sitemaps-plus-*"))
+
+
+def test_an_object_of_another_user_gets_a_copy(sections, public, monkeypatch):
+    """Whose time may be set, as that of the object may not."""
+    real = os.utime
+
+    def utime(path: Any, *args: Any, **kwargs: Any) -> None:
+        if public not in Path(path).parents:
+            raise PermissionError(1, "Operation not permitted")
+        real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "utime", utime)
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    rename("a")
+    build()
+    assert wrong_names(public) == []
+    assert not (public / PAGE).samefile(path_of(page_row("products", 1)))
 
 
 @pytest.mark.parametrize("backend", [AtomicFileSystemStorage, Stock])
