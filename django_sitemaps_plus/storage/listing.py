@@ -13,7 +13,7 @@ from django.core.files.storage import FileSystemStorage, Storage
 from django_sitemaps_plus.exceptions import StoreError
 
 from .filesystem import TEMPORARY
-from .objects import directory_name, get_storage
+from .objects import directory_name, get_storage, words_of
 
 # Other files may share the storage: only what is named like an object is one.
 _OBJECT = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}.*\.xml.*")
@@ -103,5 +103,5 @@ def _list(storage: Storage, directory: str) -> tuple[list[str], list[str]]:
         ) from error
     except Exception as error:  # whatever the client of its service raises
         raise StoreError(
-            f"{directory}/ could not be listed: {type(error).__name__}: {error}"
+            f"{directory}/ could not be listed: {words_of(error)}"
         ) from error

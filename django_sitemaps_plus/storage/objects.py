@@ -79,7 +79,7 @@ def store_object(section: str, number: int, document: Document) -> str:
     try:
         return storage.save(name, ContentFile(document.gzip))
     except Exception as error:  # storages raise what their service's client raises
-        raise StoreError(f"{name} could not be stored: {_words(error)}") from error
+        raise StoreError(f"{name} could not be stored: {words_of(error)}") from error
 
 
 def object_exists(name: str, size: int) -> bool:
@@ -94,7 +94,7 @@ def object_exists(name: str, size: int) -> bool:
     except FileNotFoundError:
         return False  # gone between the two questions
     except Exception as error:  # as in store_object()
-        raise StoreError(f"{name} could not be found: {_words(error)}") from error
+        raise StoreError(f"{name} could not be found: {words_of(error)}") from error
 
 
 def delete_object(name: str) -> None:
@@ -108,7 +108,7 @@ def delete_object(name: str) -> None:
     except FileNotFoundError:
         return  # somebody else has deleted it
     except Exception as error:  # as in store_object()
-        raise StoreError(f"{name} could not be deleted: {_words(error)}") from error
+        raise StoreError(f"{name} could not be deleted: {words_of(error)}") from error
 
 
 def open_object(name: str) -> bytes:
@@ -122,9 +122,9 @@ def open_object(name: str) -> bytes:
         with get_storage().open(name) as file:
             data: bytes = file.read()
     except FileNotFoundError as error:
-        raise LostObjectError(f"{name} is gone: {_words(error)}") from error
+        raise LostObjectError(f"{name} is gone: {words_of(error)}") from error
     except Exception as error:  # as in store_object()
-        raise StoreError(f"{name} could not be read: {_words(error)}") from error
+        raise StoreError(f"{name} could not be read: {words_of(error)}") from error
     return data
 
 
@@ -146,6 +146,6 @@ def is_intact(data: bytes, gzip_hash: str) -> bool:
     return hashlib.sha256(data).hexdigest() == gzip_hash
 
 
-def _words(error: Exception) -> str:
+def words_of(error: Exception) -> str:
     """Return what a storage raised, which is logged, kept and shown to staff."""
     return f"{type(error).__name__}: {_SECRETS.sub('***', str(error))}"

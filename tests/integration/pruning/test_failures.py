@@ -98,6 +98,19 @@ def test_a_section_that_cannot_be_listed(storage):
     assert run().objects == 3
 
 
+def test_what_is_said_holds_no_secrets(storage, monkeypatch):
+    """Such as the password of an address."""
+
+    def listdir(self: Any, path: str) -> Any:
+        raise RuntimeError("no host at https://us:hush@s3.example/bucket")
+
+    monkeypatch.setattr(RefusingStorage, "listdir", listdir)
+    with pytest.raises(StoreError) as caught:
+        run()
+    assert "https://***@s3.example" in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
 def test_one_that_another_prune_has_deleted(storage, monkeypatch):
     """Also where the storage says that it is not there."""
     real = RefusingStorage.delete
