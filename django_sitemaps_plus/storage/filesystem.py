@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 import time
@@ -130,5 +131,9 @@ def _sync_directory(path: Path) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
+    except OSError as error:
+        # What fsync(2) says where a file system flushes no directories.
+        if error.errno != errno.EINVAL:
+            raise
     finally:
         os.close(descriptor)

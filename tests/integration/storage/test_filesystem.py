@@ -7,7 +7,7 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -143,21 +143,35 @@ class TestFailures:
             storage.save("x.xml", FailingContent(b""))
         assert files_in(tmp_path) == []
 
-    def test_a_directory_that_cannot_be_flushed_is_an_error(
-        self, tmp_path, monkeypatch
-    ):
-        """The name would not survive a power cut, so save() must not say it did."""
+    @pytest.fixture
+    def flushing_fails(self, monkeypatch: Any) -> Callable[[int], None]:
+        """Let directories, and no files, not be flushed for a reason."""
         real = os.fsync
 
-        def fail(descriptor: int) -> None:
-            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                raise OSError(errno.EIO, "I/O error")
-            real(descriptor)
+        def fail_with(code: int) -> None:
+            def fail(descriptor: int) -> None:
+                if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                    raise OSError(code, os.strerror(code))
+                real(descriptor)
 
-        monkeypatch.setattr(os, "fsync", fail)
+            monkeypatch.setattr(os, "fsync", fail)
+
+        return fail_with
+
+    def test_a_directory_that_cannot_be_flushed_is_an_error(
+        self, tmp_path, flushing_fails
+    ):
+        """The name would not survive a power cut, so save() must not say it did."""
+        flushing_fails(errno.EIO)
         storage = AtomicFileSystemStorage(location=tmp_path)
-        with pytest.raises(OSError, match="I/O error"):
+        with pytest.raises(OSError, match=os.strerror(errno.EIO)):
             storage.save("x.xml", ContentFile(b"x"))
+
+    def test_a_file_system_that_flushes_no_directories(self, tmp_path, flushing_fails):
+        """Some shares say that there is nothing to flush; nobody can do more."""
+        flushing_fails(errno.EINVAL)
+        AtomicFileSystemStorage(location=tmp_path).save("a/x.xml", ContentFile(b"x"))
+        assert files_in(tmp_path) == ["a/x.xml"]
 
     def test_file_then_name_then_directories_are_flushed(self, tmp_path, monkeypatch):
         """In this order, or a crash could leave a name without its content."""
