@@ -232,7 +232,8 @@ class PublicTree:
             replace(temporary, target)
             _unflushed.add(self.root)
             if not is_known:
-                self.flush()
+                # Perhaps by a batch that fails before its end, so it stays noted.
+                flush_directory(self.root)
         finally:
             # Replacing a link by another link to the same file leaves both.
             temporary.unlink(missing_ok=True)

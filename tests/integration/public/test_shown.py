@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,12 @@ from django_sitemaps_plus.building.publisher import flip
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.building.replan import begin_replan
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import AtomicFileSystemStorage, deferred_flush
+from django_sitemaps_plus.storage import public as storage_public
+from django_sitemaps_plus.storage.public import public_tree
 from tests.integration.building.overtaking import rename
 from tests.integration.builds import build
 from tests.integration.public.names import wrong_names
@@ -231,6 +235,22 @@ def test_a_page_of_a_plan_to_come_has_no_name(products, public):
     flip([(page, built)])
     assert sorted(public.iterdir()) == before
     assert wrong_names(public) == []
+
+
+def test_new_names_of_a_batch_that_fails_are_flushed_later(
+    products, public, monkeypatch
+):
+    """The batch would have flushed them at its end."""
+    page, tree = page_row("products", 1), public_tree()
+    tree.flush()
+    (public / PAGE).unlink()
+    with suppress(StoreError), deferred_flush():
+        tree.show(PAGE[:-7], page.object, page.published_at)
+        raise StoreError("the next page")
+    flushed: list[Path] = []
+    monkeypatch.setattr(storage_public, "flush_directory", flushed.append)
+    tree.flush()
+    assert flushed == [public]
 
 
 def no_look_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
