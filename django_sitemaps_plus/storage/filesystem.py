@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Iterator
@@ -85,8 +86,7 @@ class AtomicFileSystemStorage(FileSystemStorage):
         ]
         directory.mkdir(parents=True, exist_ok=True)
         for path in missing:
-            if self.directory_permissions_mode is not None:
-                path.chmod(self.directory_permissions_mode)
+            admit_readers(self, path)
             flush_directory(path.parent)
 
 
@@ -95,6 +95,21 @@ def file_mode(storage: FileSystemStorage) -> int:
     # Files are made so that only their owner may read them; a web server is another.
     mode = storage.file_permissions_mode
     return 0o644 if mode is None else int(mode)
+
+
+def admit_readers(storage: FileSystemStorage, directory: Path) -> None:
+    """Let those into a new directory of a storage who may read its files.
+
+    What is made around the storage is left to the umask: other files may come there.
+    """
+    found = stat.S_IMODE(directory.stat().st_mode)
+    readers = file_mode(storage) & 0o444
+    mode = storage.directory_permissions_mode
+    if mode is None and directory.is_relative_to(storage.location):
+        # The umask alone could shut out the web server, whatever modes files have.
+        mode = found | readers | readers >> 2
+    if mode is not None and mode != found:
+        directory.chmod(mode)
 
 
 def flush_directory(path: Path) -> None:

@@ -22,6 +22,7 @@ from django_sitemaps_plus.exceptions import LostObjectError, StoreError
 from .filesystem import (
     TEMPORARY,
     AtomicFileSystemStorage,
+    admit_readers,
     file_mode,
     flush_directory,
     replace,
@@ -102,8 +103,7 @@ class PublicTree:
         # The objects have made the directory around it.
         if not self.root.exists():
             self.root.mkdir(exist_ok=True)
-            if (mode := self.storage.directory_permissions_mode) is not None:
-                self.root.chmod(mode)
+            admit_readers(self.storage, self.root)
             flush_directory(self.root.parent)
 
     def flush(self) -> None:

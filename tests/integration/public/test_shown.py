@@ -146,6 +146,19 @@ def test_modes_are_those_of_the_storage(sections, settings, public):
     assert modes == {0o640}
 
 
+def test_a_web_server_gets_in(sections, settings, public):
+    """Where only the builder may read what it makes, and no setting says more."""
+    settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = None
+    make_products(5)
+    sections.register("products", limited(10))
+    before = os.umask(0o077)
+    try:
+        build()
+    finally:
+        os.umask(before)
+    assert public.stat().st_mode & 0o777 == 0o755
+
+
 def test_a_file_system_without_links_gets_copies(sections, public, monkeypatch):
     """Whole, and with the same times."""
 

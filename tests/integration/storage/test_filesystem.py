@@ -98,6 +98,22 @@ class TestPermissions:
         assert mode_of(tmp_path / "a") == 0o640
         assert mode_of(tmp_path / "b") == 0o600
 
+    @pytest.mark.parametrize(
+        ("files", "least"), [(None, 0o755), (0o640, 0o750), (0o600, 0o700)]
+    )
+    def test_who_may_read_files_reaches_them(
+        self, tmp_path, umask, settings, files, least
+    ):
+        """New directories let them in; what is around the storage is left alone."""
+        settings.FILE_UPLOAD_PERMISSIONS = files
+        settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = None
+        location = tmp_path / "around" / "new"
+        storage = AtomicFileSystemStorage(location=location)
+        storage.save("newer/x.xml", ContentFile(b"x"))
+        for path in (location, location / "newer"):
+            assert mode_of(path) == least | 0o777 & ~umask
+        assert mode_of(tmp_path / "around") == 0o777 & ~umask
+
     def test_the_setting_of_directories_is_followed(self, tmp_path, umask, settings):
         """Every new directory has it, and none that was there before."""
         settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o751
