@@ -235,9 +235,10 @@ class _Prune:
         # Rows after directories: a page has the one before the other.
         known = set(section.pages.values_list("number", flat=True))
         for number in numbers:
-            self.report.temporary += remove_temporary_files(
-                section.name, number, before
-            )
+            with self.going_on():
+                self.report.temporary += remove_temporary_files(
+                    section.name, number, before
+                )
             if number not in known:
                 remove_empty_directory(section.name, number)
         tree = public_tree()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -59,6 +58,9 @@ def remove_temporary_files(section: str, number: int, before: datetime) -> int:
 
     Returns:
         How many there were.
+
+    Raises:
+        StoreError: one cannot be removed.
     """
     storage = get_storage()
     if not isinstance(storage, FileSystemStorage):
@@ -68,27 +70,26 @@ def remove_temporary_files(section: str, number: int, before: datetime) -> int:
 
 
 def remove_old_temporaries(directory: Path, before: datetime) -> int:
-    """Remove the temporary files of a directory that are older than a moment."""
-    return sum([_remove_old(path, before) for path in _temporaries(directory)])
+    """Remove the temporary files of a directory that are older than a moment.
 
-
-def _temporaries(directory: Path) -> Iterator[Path]:
-    with suppress(OSError):
-        for path in directory.iterdir():
-            if path.name.startswith(TEMPORARY):
-                yield path
-
-
-def _remove_old(path: Path, before: datetime) -> bool:
+    Raises:
+        StoreError: one cannot be removed.
+    """
+    removed = 0
     try:
-        found = path.stat()
-        # A link has the time of its object; when it was made is the time of change.
-        is_old = max(found.st_mtime, found.st_ctime) < before.timestamp()
-        if is_old:
-            path.unlink()
+        for path in directory.glob(f"{TEMPORARY}*"):
+            found = path.stat()
+            # A link has the time of its object; when it was made is that of change.
+            if max(found.st_mtime, found.st_ctime) < before.timestamp():
+                path.unlink()
+                removed += 1
     except FileNotFoundError:
-        return False
-    return is_old
+        return removed  # by its writer or another prune; the rest goes with the next
+    except OSError as error:
+        raise StoreError(
+            f"unfinished files in {directory} could not be removed: {words_of(error)}"
+        ) from error
+    return removed
 
 
 def _list(storage: Storage, directory: str) -> tuple[list[str], list[str]]:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.files.storage import InMemoryStorage
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Leftover
 from django_sitemaps_plus.storage import delete_object, get_storage
+from django_sitemaps_plus.storage.filesystem import TEMPORARY
 from tests.integration.building.overtaking import rename
 from tests.integration.builds import build
-from tests.integration.pruning.time import pass_days, run
+from tests.integration.pruning.time import DAYS, pass_days, run
 from tests.integration.shop import limited, make_products
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -127,3 +130,22 @@ def test_one_that_another_prune_has_deleted(storage, monkeypatch):
 def test_one_that_is_not_there_is_no_fault(storage):
     """As the storage of Django's files has it."""
     delete_object("a/1/gone.xml.gz")
+
+
+def test_an_unfinished_file_that_cannot_be_removed(products, media_root, monkeypatch):
+    """Those of other pages go, and it is told of."""
+    root, real = media_root / "sitemaps" / "products", Path.unlink
+    for number in (1, 2, 3):
+        (root / str(number) / f"{TEMPORARY}x").touch()
+
+    def unlink(self: Path, **options: Any) -> None:
+        if self.parent == root / "1":
+            raise PermissionError(13, "Permission denied")
+        real(self, **options)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    later = timezone.now() + DAYS
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    with pytest.raises(StoreError, match="Permission denied"):
+        run()
+    assert [path.parent.name for path in root.glob(f"*/{TEMPORARY}x")] == ["1"]
