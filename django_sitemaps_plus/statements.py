@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, transaction
@@ -119,8 +119,7 @@ def insert(make: Callable[..., Model], rows: Sequence[dict[str, Any]]) -> None:
     connection = connections[alias]
     names = tuple([(name, None) for name in rows[0]])
     compiled = _compile(_addition, make, alias, (), names)
-    assert compiled is not None  # there is no condition that nothing meets
-    sql, params, *_ = compiled
+    sql, params, *_ = cast(_Compiled, compiled)  # it has no condition to fail
     bound = [_bound(connection, params, row) for row in rows]
     with transaction.mark_for_rollback_on_error(alias), connection.cursor() as cursor:
         cursor.executemany(sql, bound)
@@ -132,7 +131,7 @@ _Maker = Callable[[tuple[Any, ...]], Any]
 # Columns that a database gives in another form, by their positions.
 _Converted = list[tuple[int, Any]]
 
-_Compiled = tuple[str, tuple[Any, ...], _Converted, _Maker | None]
+_Compiled: TypeAlias = tuple[str, tuple[Any, ...], _Converted, _Maker | None]
 
 
 def _compiled(

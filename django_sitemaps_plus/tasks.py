@@ -134,7 +134,7 @@ def _ask_to_notify(key: str, seconds: float) -> None:
             _send(notify, [key], seconds)
         except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
             # The key stays for a while, so that not every build waits for the broker.
-            _warn("Engines are told by the next sweep", error)
+            _warn("Engines are told by the next notify of beat", error)
 
 
 # Redis gives a message to another worker when its time is further away than this.

@@ -94,7 +94,7 @@ class Wakeups:
             return  # one that was told at the same time has said so
         self._paused_until = now + PAUSE_SECONDS
         logger.warning(
-            "Nobody was told to build, and nobody will be for %s s. The next sweep "
+            "Nobody was told to build, and nobody will be for %s s. The next refresh "
             "finds what has changed: %s: %s",
             int(PAUSE_SECONDS),
             type(error).__name__,

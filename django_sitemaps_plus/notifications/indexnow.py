@@ -46,8 +46,8 @@ class IndexNow(Engine):
             raise bad_option(
                 self,
                 "key",
-                "8 to 128 of A-Z, a-z, 0-9 and '-', such as secrets.token_hex(16) "
-                "gives",
+                "8 to 128 of A-Z, a-z, 0-9 and '-', such as manage.py "
+                "notify_search_engines --new-key prints",
             )
         self._key = Secret.of(text)
         self._endpoint = endpoint_option(self, "endpoint", endpoint)

@@ -31,7 +31,7 @@ class EngineStatus:
         """What needs a person, in words."""
         mend = "Set it right, then run notify_search_engines --retry"
         found = [
-            f"{self.engine} is told nothing of {host}: {why}. {mend}"
+            f"{self.engine} is told nothing of {host}: {why.rstrip('.')}. {mend}"
             for host, why in self.parked.items()
         ]
         if self.dead:

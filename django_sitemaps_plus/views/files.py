@@ -7,7 +7,6 @@ import logging
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
-from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.building.robots import render_site_robots
 from django_sitemaps_plus.conf import get_settings, get_site
@@ -15,20 +14,18 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications.configured import working_engines
 from django_sitemaps_plus.notifications.secrets import without_text
 
-from .responses import outside_transactions
+from .responses import public
 
 logger = logging.getLogger(__name__)
 
 
-@require_safe
-@outside_transactions
+@public
 def robots(request: HttpRequest, name: str = "robots.txt") -> HttpResponse:
     """Answer with the rules of the settings and a line for each sitemap; always 200."""
     return _respond(request, render_site_robots(request))
 
 
-@require_safe
-@outside_transactions
+@public
 def key_file(request: HttpRequest, name: str) -> HttpResponse:
     """Answer with a file by which an engine knows that the site is ours."""
     content = key_files().get(name)

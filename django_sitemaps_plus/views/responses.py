@@ -12,6 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.utils.cache import get_conditional_response, patch_vary_headers
 from django.utils.http import http_date
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.compression import Document, inflate
@@ -27,12 +29,14 @@ RETRY_AFTER = 120
 _MAX_HEADER = 4_096
 
 
-def outside_transactions(view: V) -> V:
-    """Let no ATOMIC_REQUESTS wrap a view, whichever database has it.
+def public(view: V) -> V:
+    """Let a view answer GET and HEAD, and all else with a 405; nothing is changed.
 
-    Rendering for a while must hold no transaction open, and a database that is down
-    must keep nobody from what lies in another, or in none.
+    No ATOMIC_REQUESTS wraps it, whichever database has them: rendering for a while must
+    hold no transaction open, and a database that is down must keep nobody from what
+    lies in another, or in none.
     """
+    view = csrf_exempt(require_safe(view))
     for alias in connections:
         view = transaction.non_atomic_requests(using=alias)(view)
     return view

@@ -8,7 +8,6 @@ from functools import wraps
 
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
-from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.building.flights import Alive
 from django_sitemaps_plus.building.index import render_site_index
@@ -30,7 +29,7 @@ from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
 
-from .responses import Content, gone, outside_transactions, respond, unavailable
+from .responses import Content, gone, public, respond, unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -49,8 +48,7 @@ def _put_off(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return call
 
 
-@require_safe
-@outside_transactions
+@public
 @_put_off
 def index(
     request: HttpRequest, number: str = "0", as_file: bool = False
@@ -87,8 +85,7 @@ def index(
     return _answer(request, row if is_current else None, live, as_file, row)
 
 
-@require_safe
-@outside_transactions
+@public
 @_put_off
 def page(
     request: HttpRequest, section: str, number: str, as_file: bool = False

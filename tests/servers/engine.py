@@ -260,6 +260,8 @@ def main(arguments: list[str] | None = None) -> None:
     engine = LocalEngine(given.port, site_url=given.site, listener=_print)
     engine.faults.misbehave(dict(given.fault), given.seed)
     sys.stdout.write("\n")  # ends a line that an earlier life has torn
+    sys.stdout.flush()
+    sys.stderr.write(f"An engine listens at {engine.url}\n")
     with suppress(KeyboardInterrupt):
         engine.serve()
 

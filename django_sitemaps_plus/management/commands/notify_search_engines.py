@@ -83,6 +83,11 @@ class Command(BaseCommand):
             "--new-key", action="store_true", help="print a new key for IndexNow"
         )
 
+    def execute(self, *args: Any, **options: Any) -> str | None:
+        """Run, without the checks if for a new key: one of them asks for a key."""
+        options["skip_checks"] = options["skip_checks"] or options["new_key"]
+        return super().execute(*args, **options)
+
     def handle(self, *, new_key: bool, verbosity: int, **asked: Any) -> None:
         """Tell what was asked for.
 
@@ -102,8 +107,9 @@ class Command(BaseCommand):
             self.stdout.write(_as_json(report, engines, chosen))
         elif verbosity:
             self._show(report, engines, chosen, is_dry_run=asked["dry_run"])
-        problems = [*report.failures, *_problems(engines, asked["engine"])]
+        problems = [*_failures(report, engines), *_problems(engines, asked["engine"])]
         if chosen:
+            problems += _paused(engines, asked["engine"])
             problems += _told_by_others(asked["engine"], report, begin)
         if problems and not asked["dry_run"]:
             raise CommandError("\n".join(dict.fromkeys(problems)))
@@ -148,7 +154,11 @@ class Command(BaseCommand):
         if is_dry_run:
             self.stdout.write(f"Nobody was told (--dry-run). {chosen:,} URLs chosen.")
             return
-        self.stdout.write(f"{report.sent:,} told in {report.requests:,} requests.")
+        told = f"{report.sent:,} told in {report.requests:,} requests."
+        if report.next_at is not None:
+            next_at = timezone.localtime(report.next_at)
+            told += f" The next may be told at {next_at:%Y-%m-%d %H:%M:%S}."
+        self.stdout.write(told)
 
 
 def _engines(site: Site, names: list[str]) -> list[Engine]:
@@ -192,15 +202,32 @@ def _as_listed(url: str, site: Site) -> str:
         raise CommandError(f"{url!r} cannot be told: {error}") from error
 
 
+def _failures(report: DeliveryReport, engines: list[EngineStatus]) -> list[str]:
+    """Return what failed, but for what engines are parked for: that is a problem."""
+    said = {
+        f"{engine.engine} for {host}: {why}"
+        for engine in engines
+        for host, why in engine.parked.items()
+    }
+    return [failure for failure in report.failures if failure not in said]
+
+
 def _problems(engines: list[EngineStatus], names: list[str]) -> Iterator[str]:
-    """Yield why something that was to be told was not, in words."""
+    """Yield what needs a person, in words."""
     for engine in engines:
-        if names and engine.engine not in names:
-            continue
-        yield from engine.problems
-        for host, error in engine.failing.items():
-            if engine.waiting:
-                yield f"{engine.engine} for {host}: {error} It is tried again by itself"
+        if not names or engine.engine in names:
+            yield from engine.problems
+
+
+def _paused(engines: list[EngineStatus], names: list[str]) -> Iterator[str]:
+    """Yield which engines were not told what was chosen, since they failed before."""
+    for engine in engines:
+        if engine.waiting and (not names or engine.engine in names):
+            for host, error in engine.failing.items():
+                yield (
+                    f"{engine.engine} for {host}: {error.rstrip('.')}. It is tried "
+                    "again by itself"
+                )
 
 
 def _told_by_others(

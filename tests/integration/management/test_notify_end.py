@@ -104,13 +104,26 @@ class TestEnd:
         assert "another process" not in str(caught.value)
         assert Delivery.objects.waiting().count() == 1
 
+    def test_an_engine_in_a_pause_is_no_failure_of_a_run_by_cron(self, capsys):
+        """The run that failed has said so; this one says when there will be more."""
+        down = RetryLater("it is down.", after=3_600)
+        with RecordingEngine.failing(down), pytest.raises(CommandError):
+            run(URL)
+        run()
+        assert (
+            "0 told in 0 requests. The next may be told at 2" in capsys.readouterr().out
+        )
+        with pytest.raises(CommandError, match=r"it is down\. It is tried again by"):
+            run(URL)
+
     def test_a_parked_engine_ends_it_with_an_error(self):
         """Which says what to do; only where it was to be told."""
         with (
             RecordingEngine.failing(EngineRefused("the key is wrong")),
-            pytest.raises(CommandError, match="the key is wrong"),
+            pytest.raises(CommandError, match="the key is wrong") as caught,
         ):
             run(URL)
+        assert str(caught.value).count("the key is wrong") == 1
         with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
             run(URL)
         run("--engine=two")

@@ -11,7 +11,10 @@ from django.core.management import CommandError
 from django.utils import timezone
 
 from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.management.commands.notify_search_engines import moment
+from django_sitemaps_plus.management.commands.notify_search_engines import (
+    Command,
+    moment,
+)
 from django_sitemaps_plus.models import Change, Delivery, Publication, Recipient
 from tests.integration.shop import START, limited, product_urls
 from tests.testapp.models import Product
@@ -205,3 +208,12 @@ def test_a_new_key(settings):
     keys = {run("--new-key").strip() for _ in range(3)}
     assert len(keys) == 3
     assert all([re.fullmatch("[0-9a-f]{32}", key) for key in keys])
+
+
+def test_a_new_key_where_there_is_none(settings, capsys):
+    """As on a command line, where checks run first: they ask for the key."""
+    engine = {"BACKEND": "django_sitemaps_plus.notifications.IndexNow"}
+    engines = {"indexnow": engine}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": engines}
+    Command().run_from_argv(["manage.py", "notify_search_engines", "--new-key"])
+    assert re.fullmatch("[0-9a-f]{32}\n", capsys.readouterr().out)

@@ -125,6 +125,10 @@ class TestHeaders:
         assert response.status_code == 405
         assert response["Allow"] == "GET, HEAD"
 
+    def test_other_methods_are_refused_without_a_token_for_forms_too(self, served):
+        """What changes nothing needs none, and a 403 would be no answer."""
+        assert Client(enforce_csrf_checks=True).post(PAGE).status_code == 405
+
     def test_no_cookie_is_set_and_no_session_read(self, client):
         """What anybody may cache is the same for everybody."""
         response = client.get(PAGE)

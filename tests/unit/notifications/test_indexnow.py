@@ -32,7 +32,7 @@ class TestOptions:
         """With the class, the option and what to do."""
         with pytest.raises(ConfigurationError, match=r"'key' of IndexNow") as caught:
             IndexNow(key=key)
-        assert "secrets.token_hex(16)" in str(caught.value)
+        assert "notify_search_engines --new-key" in str(caught.value)
         if key:
             assert str(key) not in str(caught.value)
 
