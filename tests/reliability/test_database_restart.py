@@ -45,6 +45,7 @@ from .shop import (
     table,
     unfinished,
 )
+from .test_recovery import MAX_SECONDS
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -172,3 +173,4 @@ def test_a_database_that_crashes(
     )
     assert bad[:3] == []
     assert lost[:3] == []
+    assert max(resumed) <= MAX_SECONDS
