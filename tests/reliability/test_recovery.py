@@ -83,7 +83,7 @@ class Shop:
     def wait(self) -> Round:
         """Wait until the last change is published."""
         began, restarts = time.monotonic(), self.restarts
-        wait_until(self._is_published, "the change is published")
+        wait_until(self._is_published, "the change is published", MAX_SECONDS)
         return Round(time.monotonic() - began, self.restarts > restarts)
 
     def _is_published(self) -> bool:
@@ -170,7 +170,9 @@ def test_all_workers_are_killed(celery, sections, figures):
             for worker in workers:
                 worker.start()
             began = time.monotonic()
-            wait_until(lambda: published_urls() == table(), "all is published")
+            wait_until(
+                lambda: published_urls() == table(), "all is published", MAX_SECONDS
+            )
             rounds.append(Round(time.monotonic() - began))
     _tell(figures, "workers killed", rounds, kills=kills)
     assert claimed
