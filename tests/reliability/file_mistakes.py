@@ -116,11 +116,11 @@ FILE_MUTANTS = (
         f"{_TORN}::test_objects",
     ),
     Mutant(
-        "the public tree does not read pointers again",
-        "building/public.py",
-        "        found = {pk: p for pk, p in now.items() if p != found[pk]}\n",
-        "        found = {}\n",
-        f"{_TORN}::test_two_builders_name_in_the_other_order",
+        "a prune leaves what killed workers have stored",
+        "building/prune.py",
+        "        for name in old:\n            delete_object(name)\n",
+        "",
+        f"{TESTS}/test_worker_kills.py::test_killed_while_building[1]",
     ),
     Mutant(
         "a prune takes what a builder is about to publish",
