@@ -23,7 +23,7 @@ help:
 	@echo "make worker run a Celery worker of it; a second one in another terminal"
 	@echo "make beat   tell its workers every 30 seconds to look for changes and tell engines"
 	@echo "make engine play a search engine at http://127.0.0.1:8100, print what it hears"
-	@echo "make test   run all tests"
+	@echo "make test   run all tests; SOAK=1 make test: the reliability tests at full length"
 	@echo "make bench  measure against django.contrib.sitemaps and django-icv-sitemaps"
 	@echo "make mutants  plant known mistakes, see that the tests catch each"
 	@echo "make lint   format, style, types, layers"
