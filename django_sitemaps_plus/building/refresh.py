@@ -132,7 +132,9 @@ class _Refresh:
             self._build(sections)
             indexes = self._index(missing)
             public.repair(self.site)  # an index that was hidden has its name again
+        told = time.monotonic()
         untold = publications.tell(self.until)
+        ended = time.monotonic()
         return BuildReport(
             sections=self._reports(sections),
             index_pages=None if indexes is None else sum([i.entries for i in indexes]),
@@ -140,7 +142,8 @@ class _Refresh:
             missing=missing,
             unfinished=self._unfinished(sections),
             untold=untold,
-            seconds=time.monotonic() - self.began,
+            seconds=ended - self.began,
+            telling_seconds=ended - told,
         )
 
     def _look_after_names(self, indexes: list[Page]) -> bool:

@@ -48,6 +48,8 @@ class BuildReport:
         unfinished: sections for whose last pages no time was left.
         untold: why nobody was told of something that is published, in words.
         seconds: from begin to end.
+        telling_seconds: of these, spent on working out what changed and on queueing
+            that for engines.
         is_dry_run: whether everything was rendered and nothing stored.
     """
 
@@ -58,6 +60,7 @@ class BuildReport:
     unfinished: list[str] = field(default_factory=list)
     untold: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    telling_seconds: float = 0.0
     is_dry_run: bool = False
 
     @property

@@ -30,7 +30,7 @@ class RaisingCache(LocMemCache):
     def _fail(self, *args: Any, **kwargs: Any) -> Any:
         raise ConnectionError("no cache")
 
-    get = set = add = delete = _fail
+    get = set = add = touch = delete = _fail
 
 
 class GarbageCache(LocMemCache):
@@ -43,7 +43,7 @@ class GarbageCache(LocMemCache):
         type(self).asked += 1
         return self.garbage[self.asked % len(self.garbage)]
 
-    get = set = add = delete = _any
+    get = set = add = touch = delete = _any
 
 
 def use_cache(backend: str, **options: Any) -> AbstractContextManager[Any]:

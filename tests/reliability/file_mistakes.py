@@ -118,9 +118,30 @@ FILE_MUTANTS = (
     Mutant(
         "a prune leaves what killed workers have stored",
         "building/prune.py",
-        "        for name in old:\n            delete_object(name)\n",
-        "",
+        "                delete_object(name)\n                gone.add(name)\n",
+        "                gone.add(name)\n",
         f"{TESTS}/test_worker_kills.py::test_killed_while_building[1]",
+    ),
+    Mutant(
+        "a row is left out for a database that is away",
+        "sources/rows.py",
+        "            if self.raises or is_passing(error):\n",
+        "            if self.raises:\n",
+        "tests/integration/building/test_query_errors.py::TestRow",
+    ),
+    Mutant(
+        "a soft time limit is an error of the row at which it comes",
+        "tasks.py",
+        "make(ended_by(SoftTimeLimitExceeded)(work))",
+        "make(work)",
+        "tests/integration/tasks/test_time_limits.py",
+    ),
+    Mutant(
+        "builders share the connections of the process that forks them",
+        "executors/local.py",
+        "    _forget_storages()\n",
+        "",
+        "tests/unit/executors/test_local.py",
     ),
     Mutant(
         "a prune takes what a builder is about to publish",

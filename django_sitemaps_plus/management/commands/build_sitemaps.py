@@ -171,7 +171,10 @@ def _closing(report: BuildReport) -> str:
             "The index was left as it is, since some section has never been built. "
             f"{report.seconds:.2f} s."
         )
-    return f"Index of {report.index_pages:,} pages published. {report.seconds:.2f} s."
+    closing = f"Index of {report.index_pages:,} pages published. {report.seconds:.2f} s"
+    if report.telling_seconds >= 1:
+        closing += f", {report.telling_seconds:.2f} s of them to queue what has changed"
+    return f"{closing}."
 
 
 def _as_json(report: BuildReport) -> str:
