@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import Any
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, transaction
-from django.db.models import AutoField, Expression, Model, QuerySet
-from django.db.models.constants import OnConflict
+from django.db.models import Expression, QuerySet
 from django.db.models.query import ModelIterable
-from django.db.models.sql import InsertQuery, UpdateQuery
+from django.db.models.sql import UpdateQuery
 
 from .models import own_alias
 
@@ -103,35 +102,13 @@ def update(
         return int(cursor.rowcount)
 
 
-def insert(make: Callable[..., Model], rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows of ours, but for those that are there already.
-
-    Django's ``bulk_create()`` takes ten times as long to compile what it inserts.
-
-    Args:
-        make: a function of a module that returns an object which has everything but its
-            key, of what it is given as :class:`Parameter`.
-        rows: the values of its arguments, of the same names in each.
-    """
-    if not rows:
-        return
-    alias = own_alias()
-    connection = connections[alias]
-    names = tuple([(name, None) for name in rows[0]])
-    compiled = _compile(_addition, make, alias, (), names)
-    sql, params, *_ = cast(_Compiled, compiled)  # it has no condition to fail
-    bound = [_bound(connection, params, row) for row in rows]
-    with transaction.mark_for_rollback_on_error(alias), connection.cursor() as cursor:
-        cursor.executemany(sql, bound)
-
-
 # What makes an object of a row, where one is wanted.
 _Maker = Callable[[tuple[Any, ...]], Any]
 
 # Columns that a database gives in another form, by their positions.
 _Converted = list[tuple[int, Any]]
 
-_Compiled: TypeAlias = tuple[str, tuple[Any, ...], _Converted, _Maker | None]
+_Compiled = tuple[str, tuple[Any, ...], _Converted, _Maker | None]
 
 
 def _compiled(
@@ -227,18 +204,6 @@ def _change(made: tuple[Rows, dict[str, Any]], alias: str) -> _Compiled:
             "an update asks for columns of other tables: fetch the keys of rows first"
         )
     sql, params = query.get_compiler(alias).as_sql()
-    return sql, tuple(params), [], None
-
-
-def _addition(row: Model, alias: str) -> _Compiled:
-    query: Any = InsertQuery(type(row), on_conflict=OnConflict.IGNORE)
-    fields = [
-        field
-        for field in row._meta.concrete_fields
-        if not (field.generated or isinstance(field, AutoField))
-    ]
-    query.insert_values(fields, [row])
-    [(sql, params)] = query.get_compiler(alias).as_sql()
     return sql, tuple(params), [], None
 
 

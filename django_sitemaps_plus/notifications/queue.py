@@ -6,7 +6,6 @@ import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.db import models
@@ -18,7 +17,6 @@ from django_sitemaps_plus.conf import Site, get_settings, tells_engines
 from django_sitemaps_plus.indexes import index_urls
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.models.deliveries import hash_target
-from django_sitemaps_plus.statements import insert
 from django_sitemaps_plus.transactions import atomic, retried
 
 from .base import Engine, Takes
@@ -172,19 +170,23 @@ def want(
             known = set(rows.values_list("target_hash", flat=True))
             new = [key for key in sorted(hashed) if key not in known]
             # Where somebody else adds one meanwhile, that is told later than this.
-            fields = {
-                "site": site.name,
-                "engine": engine.name,
-                "is_feed": engine.takes is Takes.FEEDS,
-                "changed_at": at,
-                "not_before": not_before,
-            }
-            insert(_new, [{**fields, **_target(key, hashed[key])} for key in new])
+            Delivery.objects.bulk_create(
+                [_new(site, engine, hashed[key], at, not_before) for key in new],
+                ignore_conflicts=True,
+            )
 
 
-def _target(key: str, target: str) -> dict[str, str]:
-    return {"host": urlsplit(target).netloc, "target": target, "target_hash": key}
-
-
-def _new(**fields: Any) -> Delivery:
-    return Delivery(wanted=1, **fields)
+def _new(
+    site: Site, engine: Engine, target: str, at: datetime, not_before: datetime
+) -> Delivery:
+    return Delivery(
+        site=site.name,
+        engine=engine.name,
+        host=urlsplit(target).netloc,
+        target=target,
+        target_hash=hash_target(target),
+        is_feed=engine.takes is Takes.FEEDS,
+        wanted=1,
+        changed_at=at,
+        not_before=not_before,
+    )
