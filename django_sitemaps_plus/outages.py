@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from django.db import InterfaceError, OperationalError
+from django.db import Error, InterfaceError, OperationalError
 
 # MySQL's codes of an unknown column and an unknown function.
 _UNKNOWN = {1054, 1305}
+
+# What says of MySQL that it is away, busy, or has no time.
+_PASSING = {0, 1040, 1053, 1205, 1213, 1969, 2002, 2003, 2006, 2013, 3024, 4031}
+
+# SQLSTATE's: no connection, rolled back, no resources, an operator has intervened.
+_PASSING_CLASSES = {"08", "40", "53", "57"}
+
+# Of SQLite, and of clients of PostgreSQL that have lost it.
+_PASSING_WORDS = ("connection", "locked", "busy", "unable to open", "disk I/O")
 
 
 def is_outage(error: BaseException) -> bool:
@@ -23,6 +32,20 @@ def is_passing(error: BaseException) -> bool:
     """Return whether what failed at a row may be well at the next one.
 
     A row is not to be left out for it, or what was published would lack its URL until
-    somebody looks again.
+    somebody looks again. An error of a database is taken for the row's own unless it
+    surely is not: a page whose row fails each time would never be built.
     """
-    return isinstance(error, MemoryError) or is_outage(error)
+    if isinstance(error, (InterfaceError, OperationalError)):
+        return _is_surely_passing(error)
+    return isinstance(error, MemoryError)
+
+
+def _is_surely_passing(error: Error) -> bool:
+    code = next(iter(error.args), None)
+    if isinstance(code, int):  # MySQL's
+        return code in _PASSING
+    state = getattr(error.__cause__, "sqlstate", None)  # psycopg
+    state = state or getattr(error.__cause__, "pgcode", None)  # psycopg2
+    if state:
+        return state[:2] in _PASSING_CLASSES
+    return any(word in str(error) for word in _PASSING_WORDS)

@@ -7,13 +7,13 @@ there is to do is in the database. So it may be lost, or come twice or late.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from celery import current_app, shared_task
+from celery import Task, current_app, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from django.utils import timezone
 
@@ -24,7 +24,7 @@ from .building.claims import BATCH_PAGES, count_builders
 from .building.options import Options
 from .conf import get_settings, get_site
 from .executors.base import Executor
-from .executors.limits import ended_by
+from .executors.limits import ended_by, short_limits
 from .executors.wakeups import Wakeups
 from .notifications import telling
 from .registry import registry
@@ -32,16 +32,25 @@ from .registry import registry
 logger = logging.getLogger(__name__)
 
 
-def _task(work: Callable[..., None]) -> Any:  # Celery has no types
-    """Make a task of a function.
+class _Task(Task):  # type: ignore[type-arg]  # not at run time
+    """A task of ours.
 
     Its message is acknowledged when its work is done, and comes back if its worker
     died. Nobody reads a result, and none is stored. At a soft time limit claims are
     given up without blame, and the next task goes on.
     """
-    make = shared_task(acks_late=True, reject_on_worker_lost=True, ignore_result=True)
-    return make(ended_by(SoftTimeLimitExceeded)(work))
 
+    acks_late = True
+    reject_on_worker_lost = True
+    ignore_result = True
+
+    def __call__(self, *args: Any, **kwargs: Any) -> None:
+        """Do the work."""
+        with ended_by(SoftTimeLimitExceeded):
+            self.run(*args, **kwargs)
+
+
+_task: Any = shared_task(base=_Task)
 
 #: Seconds that a broker may take to accept a connection, or a message.
 BROKER_SECONDS = 0.25
@@ -178,15 +187,7 @@ class CeleryExecutor(Executor):
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that messages go nowhere, and that time limits are too short."""
-        seconds = get_settings().task_seconds
-        limits = [limit for limit in _time_limits() if limit <= seconds]
-        if limits:
-            yield (
-                f"Celery ends tasks after {min(limits):g} s, and one that builds "
-                f"leaves after {seconds} s, TASK_SECONDS.",
-                "Set TASK_SECONDS to less, or longer limits for the tasks of "
-                "django_sitemaps_plus in task_annotations.",
-            )
+        yield from short_limits(_time_limits(), get_settings().task_seconds)
         # As a wake-up sees it: an app may be that of the thread which made it alone.
         with ThreadPoolExecutor(1) as pool:
             is_lost = pool.submit(_goes_nowhere).result()
@@ -199,12 +200,12 @@ class CeleryExecutor(Executor):
             )
 
 
-def _time_limits() -> list[float]:
-    """Return the time limits that a build has, in seconds."""
+def _time_limits() -> Iterator[Any]:
+    """Yield the time limits of tasks that build, in seconds, or None for none."""
     conf = current_app.conf
-    own = refresh.time_limit or conf.task_time_limit
-    soft = refresh.soft_time_limit or conf.task_soft_time_limit
-    return [limit for limit in (own, soft) if limit]
+    for task in (refresh, build_pages, audit):
+        yield task.time_limit or conf.task_time_limit
+        yield task.soft_time_limit or conf.task_soft_time_limit
 
 
 def _goes_nowhere() -> bool:

@@ -46,6 +46,10 @@ from .unnamed import unnamed_objects
 
 logger = logging.getLogger(__name__)
 
+#: Objects in a row that a storage may refuse to delete before a section is left: one
+#: that is away would be asked for thousands, and each answer takes its time.
+MAX_REFUSALS = 10
+
 #: Rows that are written in one statement.
 BATCH_ROWS = 500
 
@@ -144,7 +148,15 @@ class _Prune:
         while batch := list(islice(remaining, BATCH_ROWS)):
             Page.objects.filter(pk__in=batch).delete()
         Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
-        transaction.on_commit(lambda: _hide(found), using=own_alias())
+        transaction.on_commit(lambda: self._hide(found), using=own_alias())
+
+    def _hide(self, pages: list[tuple[int, str, int]]) -> None:
+        tree = public_tree()
+        if tree is None:
+            return
+        for _, section, number in pages:
+            with self.going_on():
+                tree.hide(page_name(section, number))
 
     def remove_changes(self) -> None:
         """Forget changes that nobody will read; a deploy may be under way."""
@@ -217,11 +229,15 @@ class _Prune:
 
     def _delete(self, names: Iterable[str]) -> set[str]:
         """Delete objects; return those that are gone."""
-        gone = set()
+        gone, refusals = set(), 0
         for name in names:
+            refusals += 1
             with self.going_on():
                 delete_object(name)
                 gone.add(name)
+                refusals = 0
+            if refusals == MAX_REFUSALS:
+                break
         return gone
 
     def _gone_sections(self) -> QuerySet[Section]:
@@ -247,13 +263,6 @@ class _Prune:
 
     def _change(self, rows: QuerySet[Page], **fields: object) -> int:
         return rows.count() if self.is_dry_run else rows.update(**fields)
-
-
-def _hide(pages: list[tuple[int, str, int]]) -> None:
-    tree = public_tree()
-    if tree is not None:
-        for _, section, number in pages:
-            tree.hide(page_name(section, number))
 
 
 def _forget_past(section: Section) -> None:

@@ -85,8 +85,8 @@ def refresh(names: Iterable[str] = (), options: Options | None = None) -> BuildR
         ) from error
     build_finished.send_robust(sender=BuildReport, report=report)
     logger.info(
-        "Refreshed %s in %.1f s",
-        ", ".join(section.section for section in report.sections),
+        "Refreshed %s section(s) in %.1f s",
+        len(report.sections),
         report.seconds,
         extra={"action": "build_finished"},
     )

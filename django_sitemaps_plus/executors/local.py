@@ -90,7 +90,8 @@ def _forget_storages() -> None:
     """Let this process make storages of its own.
 
     Those of its parent may have connections open, as clients of S3 have, and two that
-    use one connection read each other's answers.
+    use one connection read each other's answers. One that a ``FileField`` was given
+    stays; a source whose rows ask it had better not be built by several processes.
     """
     handler: Any = storages  # their types do not know what they keep
     default: Any = default_storage

@@ -75,21 +75,29 @@ def remove_old_temporaries(directory: Path, before: datetime) -> int:
     Raises:
         StoreError: one cannot be removed.
     """
-    removed = 0
-    try:
-        for path in directory.glob(f"{TEMPORARY}*"):
-            found = path.stat()
-            # A link has the time of its object; when it was made is that of change.
-            if max(found.st_mtime, found.st_ctime) < before.timestamp():
-                path.unlink()
-                removed += 1
-    except FileNotFoundError:
-        return removed  # by its writer or another prune; the rest goes with the next
-    except OSError as error:
+    removed, failures = 0, list[OSError]()
+    for path in directory.glob(f"{TEMPORARY}*"):
+        try:
+            removed += _remove_old(path, before)
+        except FileNotFoundError:
+            continue  # gone by its writer, or by another prune
+        except OSError as error:
+            failures.append(error)
+    if failures:
         raise StoreError(
-            f"unfinished files in {directory} could not be removed: {words_of(error)}"
-        ) from error
+            f"unfinished files in {directory} could not be removed: "
+            f"{words_of(failures[0])}"
+        ) from failures[0]
     return removed
+
+
+def _remove_old(path: Path, before: datetime) -> bool:
+    found = path.stat()
+    # A link has the time of its object; when it was made is the time of change.
+    is_old = max(found.st_mtime, found.st_ctime) < before.timestamp()
+    if is_old:
+        path.unlink()
+    return is_old
 
 
 def _list(storage: Storage, directory: str) -> tuple[list[str], list[str]]:

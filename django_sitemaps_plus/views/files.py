@@ -14,18 +14,18 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications.configured import working_engines
 from django_sitemaps_plus.notifications.secrets import without_text
 
-from .responses import public
+from .responses import read_only
 
 logger = logging.getLogger(__name__)
 
 
-@public
+@read_only
 def robots(request: HttpRequest, name: str = "robots.txt") -> HttpResponse:
     """Answer with the rules of the settings and a line for each sitemap; always 200."""
     return _respond(request, render_site_robots(request))
 
 
-@public
+@read_only
 def key_file(request: HttpRequest, name: str) -> HttpResponse:
     """Answer with a file by which an engine knows that the site is ours."""
     content = key_files().get(name)

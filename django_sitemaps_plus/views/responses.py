@@ -29,7 +29,7 @@ RETRY_AFTER = 120
 _MAX_HEADER = 4_096
 
 
-def public(view: V) -> V:
+def read_only(view: V) -> V:
     """Let a view answer GET and HEAD, and all else with a 405; nothing is changed.
 
     No ATOMIC_REQUESTS wraps it, whichever database has them: rendering for a while must

@@ -29,7 +29,7 @@ from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
 
-from .responses import Content, gone, public, respond, unavailable
+from .responses import Content, gone, read_only, respond, unavailable
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ def _put_off(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     return call
 
 
-@public
+@read_only
 @_put_off
 def index(
     request: HttpRequest, number: str = "0", as_file: bool = False
@@ -85,7 +85,7 @@ def index(
     return _answer(request, row if is_current else None, live, as_file, row)
 
 
-@public
+@read_only
 @_put_off
 def page(
     request: HttpRequest, section: str, number: str, as_file: bool = False

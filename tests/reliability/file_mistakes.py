@@ -132,8 +132,8 @@ FILE_MUTANTS = (
     Mutant(
         "a soft time limit is an error of the row at which it comes",
         "tasks.py",
-        "make(ended_by(SoftTimeLimitExceeded)(work))",
-        "make(work)",
+        "        with ended_by(SoftTimeLimitExceeded):\n    ",
+        "",
         "tests/integration/tasks/test_time_limits.py",
     ),
     Mutant(

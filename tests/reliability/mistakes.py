@@ -294,15 +294,15 @@ MUTANTS = (
     Mutant(
         "messages are acknowledged before their work is done",
         "tasks.py",
-        "acks_late=True, reject_on_worker_lost=True",
-        "acks_late=False, reject_on_worker_lost=False",
+        "    acks_late = True\n    reject_on_worker_lost = True\n",
+        "",
         f"{_TASKS}/test_lost_workers.py::test_a_message_whose_worker_died_comes_back",
     ),
     Mutant(
         "results of tasks are kept",
         "tasks.py",
-        "reject_on_worker_lost=True, ignore_result=True)\n",
-        "reject_on_worker_lost=True)\n",
+        "    ignore_result = True\n",
+        "",
         f"{_TASKS}/test_messages.py::test_messages_name_sections_and_no_result_is_kept",
     ),
     Mutant(

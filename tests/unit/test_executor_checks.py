@@ -10,6 +10,8 @@ from django_sitemaps_plus.executors.base import Executor
 
 from .test_checks import BASE, ids
 
+TASKS = ("refresh", "build_pages", "audit")
+
 CELERY = {**BASE, "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor"}
 
 
@@ -79,8 +81,26 @@ class TestTimeLimits:
         app = make_app("shop")
         app.set_default()
         app.conf.task_soft_time_limit = 60
-        task = "django_sitemaps_plus.tasks.refresh"
-        app.conf.task_annotations = {task: {"soft_time_limit": 300}}
+        longer = {"soft_time_limit": 300}
+        names = [f"django_sitemaps_plus.tasks.{name}" for name in TASKS]
+        app.conf.task_annotations = dict.fromkeys(names, longer)
+        assert check_building() == []
+
+    def test_those_of_one_task_count(self, settings):
+        """The others may be as long as they like."""
+        settings.SITEMAPS_PLUS = CELERY
+        app = make_app("shop")
+        app.set_default()
+        task = "django_sitemaps_plus.tasks.build_pages"
+        app.conf.task_annotations = {task: {"time_limit": 30}}
+        assert ids(check_building()) == ["W010"]
+
+    def test_what_is_no_number_is_left_to_another_check(self, settings):
+        """Whatever limits there are."""
+        settings.SITEMAPS_PLUS = {**CELERY, "TASK_SECONDS": "300"}
+        app = make_app("shop")
+        app.set_default()
+        app.conf.task_time_limit = 60
         assert check_building() == []
 
 

@@ -155,9 +155,8 @@ class Command(BaseCommand):
             self.stdout.write(f"Nobody was told (--dry-run). {chosen:,} URLs chosen.")
             return
         told = f"{report.sent:,} told in {report.requests:,} requests."
-        if report.next_at is not None:
-            next_at = timezone.localtime(report.next_at)
-            told += f" The next may be told at {next_at:%Y-%m-%d %H:%M:%S}."
+        if report.next_at is not None and report.next_at > timezone.now():
+            told += f" The next may be told at {_local(report.next_at)}."
         self.stdout.write(told)
 
 
@@ -260,6 +259,12 @@ _WHY_NOT = (
     "Engines are not told: NOTIFY is False, or it is None and this is a test, DEBUG is "
     "on, or {} is no public address. SITEMAPS_PLUS['NOTIFY'] = True forces it."
 )
+
+
+def _local(at: datetime) -> str:
+    """Return a time as clocks show it, whether USE_TZ is set or not."""
+    local = at if timezone.is_naive(at) else timezone.localtime(at)
+    return f"{local:%Y-%m-%d %H:%M:%S}"
 
 
 def _row(engine: EngineStatus) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import connection
+from django.db import OperationalError, connection
 from django.db.models import F, TextField
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Length
@@ -121,6 +121,11 @@ def own_changefreq(self: Any, product: Product) -> str:
     return "daily"
 
 
+def malformed(self: Any, product: Product) -> str:
+    """Fail in the database, by what is in the row."""
+    raise OperationalError("malformed JSON")
+
+
 def no_memory(self: Any, product: Product) -> str:
     """Fail by what it is, whatever the row."""
     raise MemoryError
@@ -152,6 +157,15 @@ class TestRow:
         assert not Page.objects.filter(attempts__gt=0), "no page is to blame"
         section = build(["products"]).sections[0]
         assert (section.errors, section.skipped) == ([], 0)
+
+    def test_a_row_whose_own_query_always_fails_is_left_out(
+        self, two_sections, sections
+    ):
+        """Or its page would never be built; what SQLite says of it is no outage."""
+        sections.unregister("products")
+        sections.register("products", limited(10, location=malformed))
+        section = build(["products"]).sections[0]
+        assert (section.errors, section.skipped) == ([], 25)
 
     def test_no_row_is_left_out_for_want_of_memory(self, two_sections, sections):
         """Whichever row is rendered when there is none left."""

@@ -16,6 +16,7 @@ from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
 
 from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.building import refresh as refreshing
 from django_sitemaps_plus.management import progress
 from django_sitemaps_plus.models import INDEX, Change, Page, Section
 from tests.integration.published import age, objects, rows, seen
@@ -88,6 +89,19 @@ class TestOutput:
         assert re.fullmatch(r"pages +1 +2 +[\d,]+ +[\d,]+ +1 +1 +\d+\.\d\d", lines[5])
         assert re.fullmatch(r"Index of 4 pages published\. \d+\.\d\d s\.", lines[6])
         assert err == ""
+
+    def test_the_time_to_queue_what_has_changed_is_told_apart(self, monkeypatch):
+        """Where it takes any: that of many URLs takes longer than their pages."""
+
+        def tell(until: float | None) -> list[str]:
+            clock.append(3.0)
+            return []
+
+        clock: list[float] = []
+        real = refreshing.time.monotonic
+        monkeypatch.setattr(refreshing.publications, "tell", tell)
+        monkeypatch.setattr(refreshing.time, "monotonic", lambda: real() + sum(clock))
+        assert re.search(r"s, 3\.0\d s of them to queue what has changed\.", run()[0])
 
     def test_no_escape_codes_where_there_is_no_terminal(self):
         """A log file gets plain lines."""

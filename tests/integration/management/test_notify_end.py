@@ -104,8 +104,12 @@ class TestEnd:
         assert "another process" not in str(caught.value)
         assert Delivery.objects.waiting().count() == 1
 
-    def test_an_engine_in_a_pause_is_no_failure_of_a_run_by_cron(self):
+    @pytest.mark.parametrize("has_zones", [True, False])
+    def test_an_engine_in_a_pause_is_no_failure_of_a_run_by_cron(
+        self, settings, has_zones
+    ):
         """The run that failed has said so; this one says when there will be more."""
+        settings.USE_TZ = has_zones
         down = RetryLater("it is down.", after=3_600)
         with RecordingEngine.failing(down), pytest.raises(CommandError):
             run(URL)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ from django.core.files.storage import InMemoryStorage
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
+from django_sitemaps_plus.building import prune
 from django_sitemaps_plus.exceptions import StoreError
-from django_sitemaps_plus.models import Leftover
+from django_sitemaps_plus.models import Leftover, Page, State
 from django_sitemaps_plus.storage import delete_object, get_storage
 from django_sitemaps_plus.storage.filesystem import TEMPORARY
+from django_sitemaps_plus.storage.listing import remove_old_temporaries
+from django_sitemaps_plus.storage.public import PublicTree
 from tests.integration.building.overtaking import rename
 from tests.integration.builds import build
 from tests.integration.pruning.time import DAYS, pass_days, run
@@ -91,6 +95,30 @@ def test_the_command_says_how_many(storage):
     assert noted() == storage.held
 
 
+def test_a_storage_that_refuses_all(storage, monkeypatch):
+    """It is not asked for thousands, each of which may take its time."""
+    monkeypatch.setattr(prune, "MAX_REFUSALS", 2)
+    storage.held = {name for name in noted() if name.startswith("a/")}
+    with pytest.raises(StoreError, match=r"\(and 1 more failures\)$"):
+        run()
+    assert noted() == storage.held
+
+
+def test_a_public_name_that_stays(products, monkeypatch):
+    """Of a page that has gone; all else goes on."""
+
+    def hide(self: PublicTree, name: str) -> None:
+        raise StoreError(f"{name} stays")
+
+    Page.objects.filter(section__name="products", number=3).update(
+        state=State.RETIRED, retired_at=timezone.now() - 3 * DAYS
+    )
+    monkeypatch.setattr(PublicTree, "hide", hide)
+    with pytest.raises(StoreError, match=r"^sitemap-products-3 stays$"):
+        run()
+    assert Leftover.objects.exists()
+
+
 def test_a_section_that_cannot_be_listed(storage):
     """Those after it are pruned, and what is noted of it is not forgotten."""
     storage.shut = {"a"}
@@ -130,6 +158,25 @@ def test_one_that_another_prune_has_deleted(storage, monkeypatch):
 def test_one_that_is_not_there_is_no_fault(storage):
     """As the storage of Django's files has it."""
     delete_object("a/1/gone.xml.gz")
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "no"), FileNotFoundError(2, "")])
+def test_the_first_unfinished_file_keeps_back_no_other(tmp_path, monkeypatch, error):
+    """Of the same directory, whether it stays or has just gone."""
+    for number in range(3):
+        (tmp_path / f"{TEMPORARY}{number}").touch()
+    first, *_ = tmp_path.glob(f"{TEMPORARY}*")
+    real = Path.unlink
+
+    def unlink(self: Path, **options: Any) -> None:
+        if self == first:
+            raise error
+        real(self, **options)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(StoreError) if error.errno == 13 else nullcontext():
+        remove_old_temporaries(tmp_path, timezone.now() + DAYS)
+    assert list(tmp_path.iterdir()) == [first]
 
 
 def test_an_unfinished_file_that_cannot_be_removed(products, media_root, monkeypatch):
