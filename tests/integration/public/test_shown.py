@@ -129,11 +129,8 @@ def test_plain_names_are_there_when_asked_for(products, public, settings):
     assert wrong_names(public) == []
 
 
-def test_modes_are_those_of_the_storage(sections, settings, public):
-    """Whatever the process may do by itself: a web server is another user."""
-    settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o751
-    settings.FILE_UPLOAD_PERMISSIONS = 0o640
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+def build_for_oneself(sections: Any) -> None:
+    """Publish a page, by a process that lets nobody else into what it makes."""
     make_products(5)
     sections.register("products", limited(10))
     before = os.umask(0o077)
@@ -141,6 +138,14 @@ def test_modes_are_those_of_the_storage(sections, settings, public):
         build()
     finally:
         os.umask(before)
+
+
+def test_modes_are_those_of_the_storage(sections, settings, public):
+    """Whatever the process may do by itself: a web server is another user."""
+    settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o751
+    settings.FILE_UPLOAD_PERMISSIONS = 0o640
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+    build_for_oneself(sections)
     assert public.stat().st_mode & 0o777 == 0o751
     modes = {path.stat().st_mode & 0o777 for path in public.glob("sitemap*")}
     assert modes == {0o640}
@@ -149,13 +154,7 @@ def test_modes_are_those_of_the_storage(sections, settings, public):
 def test_a_web_server_gets_in(sections, settings, public):
     """Where only the builder may read what it makes, and no setting says more."""
     settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = None
-    make_products(5)
-    sections.register("products", limited(10))
-    before = os.umask(0o077)
-    try:
-        build()
-    finally:
-        os.umask(before)
+    build_for_oneself(sections)
     assert public.stat().st_mode & 0o777 == 0o755
 
 
