@@ -38,7 +38,9 @@ def connect_engines() -> None:
 
 def _hear(publication: Publication, part: Diff) -> None:
     urls = [*part.added, *part.updated, *part.removed]
-    queue.want_urls(get_site(), urls, publication.at)
+    section = publication.section.name if part.keys else ""
+    saved = queue.Saved(section, part.keys)
+    queue.want_urls(get_site(), urls, publication.at, saved=saved)
 
 
 def _heard(publication: Publication) -> None:

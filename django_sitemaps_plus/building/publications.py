@@ -11,13 +11,12 @@ from functools import partial
 from itertools import chain, islice
 from typing import Any
 
-from django.db import Error
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.core.compression import inflate
-from django_sitemaps_plus.core.diff import Diff, diff, diff_parts, urls_in
+from django_sitemaps_plus.core.diff import Diff, diff, diff_parts
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
     LostObjectError,
@@ -28,11 +27,11 @@ from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import Publication, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
-from django_sitemaps_plus.sources import Tally, rendering
 from django_sitemaps_plus.statements import Rows, fetch, update
 from django_sitemaps_plus.storage import open_object
 from django_sitemaps_plus.tracking.changes import take_saves
-from django_sitemaps_plus.transactions import contained, is_well
+from django_sitemaps_plus.tracking.urls import urls_of
+from django_sitemaps_plus.transactions import check_ours, contained
 
 logger = logging.getLogger(__name__)
 
@@ -215,7 +214,7 @@ def publication_diffs(
         StoreError: one of its objects is lost.
     """
     if publication.keys:
-        yield Diff(updated=_saved_urls(publication))
+        yield _saved(publication)
         return
     old, new = publication.old, publication.new
     plain = partial(_plain, alive)
@@ -225,26 +224,20 @@ def publication_diffs(
     yield from diff_parts(lambda: map(plain, old), lambda: map(plain, new))
 
 
-def _saved_urls(publication: Publication) -> list[str]:
+def _saved(publication: Publication) -> Diff:
     """Return the URLs of saved rows that are listed now."""
-    name = publication.section.name
-    if name not in registry:
-        return []
-    site = get_site()
-    try:
-        with contained(), rendering(site):
-            lines = registry.get(name).lines_of(publication.keys, site, Tally(name))
-            return urls_in("".join(lines).encode())
-    except Exception as error:  # a source is the user's code
-        _check_ours(error)
-        kind = type(error).__name__
-        raise SourceError(f"section {name} cannot be read: {kind}: {error}") from error
-
-
-def _check_ours(error: Exception) -> None:
-    """Raise an error again that is our own database's, and not one of a source."""
-    if isinstance(error, Error) and not is_well():
-        raise error
+    section, site = publication.section, get_site()
+    if section.name not in registry:
+        return Diff()
+    if section.next_number > 1:
+        return Diff(updated=urls_of(section.name, publication.keys, site))
+    # No removal will be found, so whoever is told of a URL looks up its row again.
+    keys = {
+        url: key
+        for key in publication.keys
+        for url in urls_of(section.name, [key], site)
+    }
+    return Diff(updated=sorted(keys), keys=keys)
 
 
 def _plain(alive: Callable[[], object], name: str) -> bytes:
@@ -262,9 +255,10 @@ def _parts(found: Diff) -> Iterator[Diff]:
         [(kind, url) for url in getattr(found, kind)] for kind in kinds
     )
     while piece := list(islice(pairs, BATCH_URLS)):
-        yield Diff(
-            *[[url for kind, url in piece if kind == wanted] for wanted in kinds]
+        added, updated, removed = (
+            [url for kind, url in piece if kind == wanted] for wanted in kinds
         )
+        yield Diff(added, updated, removed, found.keys)
 
 
 def tell_saves(site: Site, until: float | None = None) -> list[str]:
@@ -290,7 +284,7 @@ def _tell_saves_of(name: str, site: Site) -> list[str]:
         with contained():
             take_saves(section, registry.get(name))
     except Exception as error:  # a source that fails keeps back no other
-        _check_ours(error)
+        check_ours(error)
         logger.exception("Saves of section %s are told later", name)
         return [f"Saves of section {name} are told later: {error!r}"]
     return []

@@ -18,6 +18,7 @@ from django_sitemaps_plus.models import Delivery, Recipient
 
 from . import recipients
 from .base import Batch, Engine
+from .live import keep_listed
 from .rows import claim, named, reject, release, rows_of, update
 from .secrets import without_text
 
@@ -160,9 +161,10 @@ class _Telling:
     def _tell_some(self, recipient: Recipient) -> bool:
         """Make one request; return whether there may be another."""
         due = rows_of(self.site, self.engine).filter(host=self.host)
-        rows = claim(due.due(timezone.now()), self._most(recipient))
+        claimed = claim(due.due(timezone.now()), self._most(recipient))
+        rows = keep_listed(self.site, claimed, self.report.failures)
         if not rows:
-            return False
+            return bool(claimed)
         batch = Batch(
             site=self.site, host=self.host, targets=[row.target for row in rows]
         )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
 from urllib.parse import urlsplit
@@ -29,11 +30,28 @@ logger = logging.getLogger(__name__)
 BATCH_ROWS = 1_000
 
 
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """Rows of a section without pages, whose URLs are told only while it lists them.
+
+    Attributes:
+        section: its name; empty where URLs are told in any case.
+        keys: texts of the keys of its rows, by their URLs.
+    """
+
+    section: str = ""
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+
+_IN_ANY_CASE = Saved()
+
+
 def want_urls(
     site: Site,
     urls: Iterable[str],
     at: datetime | None = None,
     engines: Iterable[Engine] | None = None,
+    saved: Saved = _IN_ANY_CASE,
 ) -> int:
     """Have every engine that takes URLs told of some.
 
@@ -42,6 +60,7 @@ def want_urls(
         urls: absolute, as in ``loc``; no two are the same.
         at: when what has changed was committed; None for now.
         engines: those to tell; by default all that are configured.
+        saved: the rows that must have them still when engines are told.
 
     Returns:
         How many URLs there were.
@@ -51,7 +70,7 @@ def want_urls(
     while batch := list(islice(remaining, BATCH_ROWS)):
         total += len(batch)
         for engine in takers:
-            want(site, engine, batch, at)
+            want(site, engine, batch, at, saved)
     return total
 
 
@@ -148,13 +167,17 @@ def _rows(site: Site, engine: Engine, hashes: Iterable[str]) -> QuerySet[Deliver
 
 @retried
 def want(
-    site: Site, engine: Engine, targets: Iterable[str], at: datetime | None = None
+    site: Site,
+    engine: Engine,
+    targets: Iterable[str],
+    at: datetime | None = None,
+    saved: Saved = _IN_ANY_CASE,
 ) -> None:
     """Raise ``wanted`` of an engine's targets, at most 1,000, in one transaction.
 
     What waits already keeps its time, so that changes which come without end are told
     as well. What was rejected may be right by now; it is told again no sooner than what
-    was accepted.
+    was accepted. What waits to be told in any case will be.
     """
     now = timezone.now()
     at = min(at or now, now)
@@ -164,20 +187,36 @@ def want(
     # Asked for by what it is not, or SQLite looks through all that was ever told.
     answered = rows.exclude(state=Delivery.State.WAITING)
     later = Greatest("not_before", Value(not_before, models.DateTimeField()))
+    always = {} if saved.section else {"section": ""}
     with atomic():
-        answered.update(changed_at=at, not_before=later)
-        if rows.update(wanted=F("wanted") + 1, dead_since=None) < len(hashed):
+        answered.update(changed_at=at, not_before=later, section=saved.section)
+        if saved.section:
+            _note_rows(rows.exclude(section=""), saved)
+        if rows.update(wanted=F("wanted") + 1, dead_since=None, **always) < len(hashed):
             known = set(rows.values_list("target_hash", flat=True))
-            new = [key for key in sorted(hashed) if key not in known]
+            new = [hashed[key] for key in sorted(hashed) if key not in known]
             # Where somebody else adds one meanwhile, that is told later than this.
             Delivery.objects.bulk_create(
-                [_new(site, engine, hashed[key], at, not_before) for key in new],
+                [_new(site, engine, target, at, not_before, saved) for target in new],
                 ignore_conflicts=True,
             )
 
 
+def _note_rows(live: QuerySet[Delivery], saved: Saved) -> None:
+    """Note whose URLs they are now; another row may have taken one over."""
+    for pk, target, *known in live.values_list("pk", "target", "section", "key"):
+        if known != [saved.section, saved.keys[target]]:
+            row = Delivery.objects.filter(pk=pk)
+            row.update(section=saved.section, key=saved.keys[target])
+
+
 def _new(
-    site: Site, engine: Engine, target: str, at: datetime, not_before: datetime
+    site: Site,
+    engine: Engine,
+    target: str,
+    at: datetime,
+    not_before: datetime,
+    saved: Saved,
 ) -> Delivery:
     return Delivery(
         site=site.name,
@@ -185,6 +224,8 @@ def _new(
         host=urlsplit(target).netloc,
         target=target,
         target_hash=hash_target(target),
+        section=saved.section,
+        key=saved.keys.get(target),
         is_feed=engine.takes is Takes.FEEDS,
         wanted=1,
         changed_at=at,

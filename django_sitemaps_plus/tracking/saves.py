@@ -26,7 +26,7 @@ def note_saves(
     """Note the keys of rows that were saved, for engines to be told of their URLs.
 
     Which URLs they have, and whether they are listed, is found out when they are queued
-    for engines.
+    for engines, and of a section without pages once more when these are told.
 
     Args:
         section: whose rows they are.

@@ -194,9 +194,9 @@ def test_many_urls_are_kept_in_parts(recording, monkeypatch):
     sizes = []
     want = queue.want
 
-    def watched(site, engine, targets, at):
+    def watched(site, engine, targets, *args):
         sizes.append(len(list(targets)))
-        want(site, engine, targets, at)
+        want(site, engine, targets, *args)
 
     monkeypatch.setattr(queue, "want", watched)
     changed(*[f"https://example.com/{number}/" for number in range(2_100)])

@@ -195,30 +195,6 @@ class TestASiteThatIsNotBuilt:
         assert told() == product_urls([3, 4])
         assert told() == []
 
-    def test_what_counts_is_what_is_listed_when_it_is_queued(self, products):
-        """Removals and old URLs only builds can tell."""
-        products[1].slug = "renamed"
-        products[1].save()
-        products[2].published = False
-        products[2].save()
-        products[3].delete()
-        assert told() == ["https://example.com/products/renamed/"]
-
-    def test_what_is_queued_is_told_whatever_becomes_of_it(self, products, tell, clock):
-        """The queue has URLs, and nobody looks their rows up again."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=100)
-        for product in products[1:4]:
-            product.save()
-        assert told() == []
-        products[1].slug = "renamed"
-        products[1].save()
-        products[2].published = False
-        products[2].save()
-        products[3].delete()
-        clock.forward(seconds=101)
-        new = "https://example.com/products/renamed/"
-        assert told() == [*product_urls([1, 2, 3]), new]
-
     def test_what_is_rolled_back_is_not_told(self, products):
         """It has never been."""
         with suppress(ValueError), transaction.atomic():

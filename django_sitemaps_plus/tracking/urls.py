@@ -1,0 +1,47 @@
+"""The URLs that rows have now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.diff import urls_in
+from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Source, Tally, rendering
+from django_sitemaps_plus.transactions import check_ours, contained
+
+
+def urls_of(section: str, keys: Iterable[str], site: Site) -> list[str]:
+    """Return the URLs of rows, as far as they are listed now, each once.
+
+    Args:
+        section: name of a section of the registry.
+        keys: texts of the keys of at most some 1,000 rows.
+        site: the site.
+
+    Raises:
+        SourceError: the rows cannot be read.
+        DatabaseError: our own rows cannot be read either.
+    """
+    source = registry.get(section)
+    try:
+        with contained(), rendering(site):
+            lines = source.lines_of(list(_values(source, keys)), site, Tally(section))
+            return urls_in("".join(lines).encode())
+    except Exception as error:  # a source is the user's code
+        check_ours(error)
+        kind = type(error).__name__
+        words = f"section {section} cannot be read: {kind}: {error}"
+        raise SourceError(words) from error
+
+
+def _values(source: Source, keys: Iterable[str]) -> Iterator[Any]:
+    """Yield the keys of texts; one of a type before a deploy is that of no row."""
+    if (space := source.key_space()) is None:  # pages are positions
+        return
+    for key in keys:
+        with suppress(StalePlanError):
+            yield space.value(key)
