@@ -229,15 +229,10 @@ def _saved(publication: Publication) -> Diff:
     section, site = publication.section, get_site()
     if section.name not in registry:
         return Diff()
-    if section.next_number > 1:
-        return Diff(updated=urls_of(section.name, publication.keys, site))
-    # No removal will be found, so whoever is told of a URL looks up its row again.
-    keys = {
-        url: key
-        for key in publication.keys
-        for url in urls_of(section.name, [key], site)
-    }
-    return Diff(updated=sorted(keys), keys=keys)
+    found = urls_of(section.name, publication.keys, site)
+    # Where nothing is built no removal will be found: whoever tells of a URL looks
+    # up its row again.
+    return Diff(updated=sorted(found), keys={} if section.next_number > 1 else found)
 
 
 def _plain(alive: Callable[[], object], name: str) -> bytes:

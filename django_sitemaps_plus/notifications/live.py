@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import timedelta
 
 from django.db.models import F
@@ -57,6 +57,6 @@ def _parts(rows: list[Delivery]) -> Iterator[list[Delivery]]:
         yield rows[start : start + BATCH_KEYS]
 
 
-def _listed(site: Site, rows: list[Delivery]) -> list[str]:
+def _listed(site: Site, rows: list[Delivery]) -> Iterable[str]:
     """Return the URLs that rows of one section have now."""
     return urls_of(rows[0].section, {str(row.key) for row in rows}, site)

@@ -155,31 +155,28 @@ class SitemapSource(Source):
         """Yield the lines of a page, many at a time, and count them in the tally."""
         sitemap = self.make()
         rows = self._rows(sitemap, key_range, site, self.max_entries + 1)
-        return self._lines(sitemap, rows, site, tally)
+        renderer = self._renderer(sitemap, site)
+        return batches(rows, partial(renderer.render, tally=tally))
 
-    def lines_of(
+    def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
-    ) -> Iterator[str]:
-        """Yield the lines of rows by their keys, as far as they are listed."""
+    ) -> Iterator[tuple[str, str]]:
+        """Yield each row of some keys that is listed: its key, as text, and lines."""
         sitemap = self.make()
         items = sitemap.items()
         if self.has_own_paging or not pages_by_key(items):
-            return iter(())
+            return
         rows = by_key(on_write_database(items, None).filter(pk__in=keys), "pk")
-        found: Iterable[Any] = rows.iterator(CHUNK_ROWS)
-        found = _in_languages(sitemap, found) if sitemap.i18n else found
-        return self._lines(sitemap, found, site, tally)
+        renderer = self._renderer(sitemap, site)
+        for item in rows.iterator(CHUNK_ROWS):
+            found = [*_in_languages(sitemap, [item])] if sitemap.i18n else [item]
+            yield str(item.pk), renderer.render(found, tally)
 
-    def _lines(
-        self, sitemap: Any, rows: Iterable[Any], site: Site, tally: Tally
-    ) -> Iterator[str]:
+    def _renderer(self, sitemap: Any, site: Site) -> RowRenderer:
         raises = self.on_error == "raise"
         if self.has_own_paging:
-            renderer = RowRenderer(_OWN_GETTERS, None, raises)
-        else:
-            getters = _getters(sitemap, site)
-            renderer = RowRenderer(getters, _origin(sitemap, site), raises)
-        return batches(rows, partial(renderer.render, tally=tally))
+            return RowRenderer(_OWN_GETTERS, None, raises)
+        return RowRenderer(_getters(sitemap, site), _origin(sitemap, site), raises)
 
     def _rows(
         self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None

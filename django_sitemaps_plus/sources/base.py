@@ -153,10 +153,10 @@ class Source:
         ]:
             yield "".join(lines)
 
-    def lines_of(
+    def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
-    ) -> Iterator[str]:
-        """Yield the lines of rows by their keys, as far as they are listed.
+    ) -> Iterator[tuple[str, str]]:
+        """Yield each row of some keys that is listed: its key, as text, and lines.
 
         Nothing for a source whose pages are positions: it has no keys.
         """

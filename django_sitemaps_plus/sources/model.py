@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 from typing import Any
 
@@ -145,24 +147,22 @@ class ModelSource(Source):
             LimitExceededError: the range holds more rows than the page may.
         """
         queryset = in_range(self.queryset(), self.key, key_range)
-        return self._lines(queryset, site, tally, self.max_entries)
-
-    def lines_of(
-        self, keys: Collection[Any], site: Site, tally: Tally
-    ) -> Iterator[str]:
-        """Yield the lines of rows by their keys, as far as they are listed."""
-        queryset = self.queryset().filter(**{f"{self.key}__in": keys})
-        # A join may show a row more than once.
-        return self._lines(by_key(queryset, self.key), site, tally, 10 * len(keys))
-
-    def _lines(
-        self, queryset: QuerySet[Any], site: Site, tally: Tally, limit: int
-    ) -> Iterator[str]:
         columns, renderer = compile_renderer(self, queryset.db, site)
-        query = _select(queryset, columns)[: limit + 1]
-        rows = instances(query) if columns.of_instances else tuples(query)
-        render = partial(renderer.render, tally=tally)
-        return map(render, _at_most(rows, limit))
+        rows = _read(queryset, columns, self.max_entries)
+        return map(partial(renderer.render, tally=tally), rows)
+
+    def lines_by_key(
+        self, keys: Collection[Any], site: Site, tally: Tally
+    ) -> Iterator[tuple[str, str]]:
+        """Yield each row of some keys that is listed: its key, as text, and lines."""
+        queryset = self.queryset().filter(**{f"{self.key}__in": keys})
+        columns, renderer = compile_renderer(self, queryset.db, site)
+        careful = replace(renderer, fast=None)  # the fast one takes no more columns
+        key = columns.add(self.key)
+        # A join may show a row more than once.
+        rows = _read(by_key(queryset, self.key), columns, 10 * len(keys))
+        for row in chain.from_iterable(rows):
+            yield str(key(row)), careful.render([row], tally)
 
     def page_query(self, key_range: KeyRange, site: Site) -> QuerySet[Any]:
         """Return the query that reads a page, not yet run."""
@@ -176,6 +176,12 @@ def _select(queryset: QuerySet[Any], columns: Columns) -> Any:
     if columns.of_instances:
         return queryset.annotate(**columns.aliases())
     return queryset.values_list(*columns.expressions)
+
+
+def _read(queryset: QuerySet[Any], columns: Columns, limit: int) -> Iterator[list[Any]]:
+    query = _select(queryset, columns)[: limit + 1]
+    rows = instances(query) if columns.of_instances else tuples(query)
+    return _at_most(rows, limit)
 
 
 def get_absolute_url(obj: Any) -> Any:

@@ -14,8 +14,8 @@ from django_sitemaps_plus.sources import Source, Tally, rendering
 from django_sitemaps_plus.transactions import check_ours, contained
 
 
-def urls_of(section: str, keys: Iterable[str], site: Site) -> list[str]:
-    """Return the URLs of rows, as far as they are listed now, each once.
+def urls_of(section: str, keys: Iterable[str], site: Site) -> dict[str, str]:
+    """Return the URLs of rows that are listed now, and for each the key of its row.
 
     Args:
         section: name of a section of the registry.
@@ -29,8 +29,9 @@ def urls_of(section: str, keys: Iterable[str], site: Site) -> list[str]:
     source = registry.get(section)
     try:
         with contained(), rendering(site):
-            lines = source.lines_of(list(_values(source, keys)), site, Tally(section))
-            return urls_in("".join(lines).encode())
+            values = list(_values(source, keys))
+            rows = source.lines_by_key(values, site, Tally(section))
+            return {url: key for key, lines in rows for url in urls_in(lines.encode())}
     except Exception as error:  # a source is the user's code
         check_ours(error)
         kind = type(error).__name__
