@@ -7,6 +7,7 @@ from .mistakes import TESTS, Mutant
 _NOTIFICATIONS = "tests/integration/notifications"
 _DELIVERING = f"{_NOTIFICATIONS}/test_delivering.py"
 _TWO = f"{_NOTIFICATIONS}/test_two_at_once.py"
+_LIVE = f"{_NOTIFICATIONS}/test_live.py"
 _QUEUE = f"{_NOTIFICATIONS}/test_queue.py"
 _FIRST_BUILDS = f"{_NOTIFICATIONS}/test_first_builds.py"
 _RECONCILED = f"{TESTS}/test_reconcile.py::test_edits_that_nobody_told"
@@ -94,6 +95,27 @@ DELIVERY_MUTANTS = (
         '        if rows.update(wanted=F("wanted") + 1, ',
         '        if answered.update(wanted=F("wanted") + 1, ',
         f"{_QUEUE}::TestChangesThatCome",
+    ),
+    Mutant(
+        "a site that is not built tells what it lists no more",
+        _LOOP,
+        "        rows = keep_listed(self.site, claimed, self.report.failures)\n",
+        "        rows = claimed\n",
+        f"{_LIVE}::TestARowThatChangesWhileItsUrlWaits",
+    ),
+    Mutant(
+        "what cannot be looked up is let go",
+        "notifications/live.py",
+        "            release(rows, RetryLater(str(error)), not_before=again)\n",
+        '            update(rows, sent=F("sending"), token="")\n',
+        f"{_LIVE}::TestASectionThatCannotBeRead",
+    ),
+    Mutant(
+        "a save makes what was asked for one of many",
+        "notifications/queue.py",
+        '            _note_rows(rows.exclude(section=""), saved)\n',
+        "            _note_rows(rows, saved)\n",
+        f"{_LIVE}::TestUrlsThatAreToldInAnyCase",
     ),
     Mutant(
         "changes without end put a notice off for ever",
