@@ -38,8 +38,7 @@ def connect_engines() -> None:
 
 def _hear(publication: Publication, part: Diff) -> None:
     urls = [*part.added, *part.updated, *part.removed]
-    section = publication.section.name if part.keys else ""
-    saved = queue.Saved(section, part.keys)
+    saved = queue.Saved(publication.section.name, part.keys)
     queue.want_urls(get_site(), urls, publication.at, saved=saved)
 
 

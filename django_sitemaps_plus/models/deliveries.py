@@ -53,10 +53,10 @@ class Delivery(Row):
     target = models.TextField()
     is_feed = models.BooleanField(default=False)  # kept, so that it is known
     target_hash = models.CharField(max_length=64)
-    #: The row of a section without pages whose URL it is: told only while that is
-    #: listed. No section where it is told in any case.
-    section = models.CharField(max_length=64, blank=True, db_default="")
-    key = models.TextField(null=True)  # noqa: DJ001 - MySQL has no default for texts
+    #: Whether it is told only while one of its rows has that URL: section and key of
+    #: each, in the order in which they were saved, of sections without pages.
+    is_live = models.BooleanField(db_default=False)
+    rows = models.JSONField(null=True)
 
     #: Raised by each change of the target; 0 again for a feed that has gone.
     wanted = models.PositiveBigIntegerField(default=0)

@@ -19,6 +19,7 @@ from django_sitemaps_plus.models import Delivery, Recipient
 from . import recipients
 from .base import Batch, Engine
 from .live import keep_listed
+from .report import DeliveryReport
 from .rows import claim, named, reject, release, rows_of, update
 from .secrets import without_text
 
@@ -33,39 +34,6 @@ FEW_TARGETS = 100
 #: Targets told alone, without any success in between, for which an engine that was well
 #: may fail before that counts as its own failure.
 MAX_BLAMED = 3
-
-
-@dataclass(slots=True)
-class DeliveryReport:
-    """What engines were told.
-
-    Attributes:
-        sent: targets that were accepted.
-        rejected: targets that an engine will not have.
-        requests: how many were made.
-        failures: what went wrong, in words; it is tried again by itself.
-        next_at: when the next of those that wait may be told; None where none waits,
-            or an engine that is parked alone is to be told.
-        refused: engines and hosts that were not ours to tell, when last tried.
-    """
-
-    sent: int = 0
-    rejected: int = 0
-    requests: int = 0
-    failures: list[str] = field(default_factory=list)
-    next_at: datetime | None = None
-    refused: list[tuple[str, str]] = field(default_factory=list)
-
-    def then(self, later: DeliveryReport) -> DeliveryReport:
-        """Return what was done here and later."""
-        return DeliveryReport(
-            self.sent + later.sent,
-            self.rejected + later.rejected,
-            self.requests + later.requests,
-            self.failures + later.failures,
-            later.next_at,
-            later.refused,
-        )
 
 
 def deliver(
@@ -133,6 +101,8 @@ class _Telling:
     report: DeliveryReport
     until: datetime | None = None
     blamed: int = 0  # targets alone, since the last success
+    #: What could not be looked up, in words, by section.
+    unreadable: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> None:
         recipient = recipients.take(self.site.name, self.engine.name, self.host)
@@ -141,30 +111,32 @@ class _Telling:
             return
         try:
             for _ in range(MAX_REQUESTS):
-                if self._is_late() or not self._renew(recipient):
-                    break
-                if not self._tell_some(recipient):
+                if not (self._may_tell(recipient) and self._tell_some(recipient)):
                     break
         finally:
+            self.report.failures += self.unreadable.values()
             with suppress(Error):  # the lease gives it up then
                 recipients.leave(recipient)
 
-    def _renew(self, recipient: Recipient) -> bool:
-        """Stay the one that tells it; return False where somebody else is by now."""
+    def _may_tell(self, recipient: Recipient) -> bool:
+        """Stay the one that tells it; return False where somebody else is, or late."""
+        if self.until is not None and timezone.now() >= self.until:
+            return False
         if not (is_ours := recipients.renew(recipient)):
             self.report.refused.append((self.engine.name, self.host))
         return is_ours
 
-    def _is_late(self) -> bool:
-        return self.until is not None and timezone.now() >= self.until
-
     def _tell_some(self, recipient: Recipient) -> bool:
-        """Make one request; return whether there may be another."""
+        """Make one request, if there is any; return whether there may be another."""
         due = rows_of(self.site, self.engine).filter(host=self.host)
         claimed = claim(due.due(timezone.now()), self._most(recipient))
-        rows = keep_listed(self.site, claimed, self.report.failures)
+        rows = keep_listed(self.site, claimed, self.unreadable)
         if not rows:
             return bool(claimed)
+        # To look rows up takes as long as the source takes.
+        if rows is not claimed and not self._may_tell(recipient):
+            update(rows, token="")
+            return False
         batch = Batch(
             site=self.site, host=self.host, targets=[row.target for row in rows]
         )

@@ -29,18 +29,26 @@ logger = logging.getLogger(__name__)
 #: Rows of one transaction.
 BATCH_ROWS = 1_000
 
+#: Rows that are known to have one URL; of more the newest.
+MAX_ROWS = 10
+
 
 @dataclass(frozen=True, slots=True)
 class Saved:
     """Rows of a section without pages, whose URLs are told only while it lists them.
 
     Attributes:
-        section: its name; empty where URLs are told in any case.
-        keys: texts of the keys of its rows, by their URLs.
+        section: its name.
+        keys: texts of the keys of its rows, by their URLs; none where URLs are told in
+            any case.
     """
 
     section: str = ""
     keys: Mapping[str, str] = field(default_factory=dict)
+
+    def row_of(self, url: str) -> list[str]:
+        """Return the section and the key of the row that has a URL."""
+        return [self.section, self.keys[url]]
 
 
 _IN_ANY_CASE = Saved()
@@ -187,11 +195,9 @@ def want(
     # Asked for by what it is not, or SQLite looks through all that was ever told.
     answered = rows.exclude(state=Delivery.State.WAITING)
     later = Greatest("not_before", Value(not_before, models.DateTimeField()))
-    always = {} if saved.section else {"section": ""}
+    always = {} if saved.keys else {"is_live": False}
     with atomic():
-        answered.update(changed_at=at, not_before=later, section=saved.section)
-        if saved.section:
-            _note_rows(rows.exclude(section=""), saved)
+        answered.update(changed_at=at, not_before=later, is_live=bool(saved.keys))
         if rows.update(wanted=F("wanted") + 1, dead_since=None, **always) < len(hashed):
             known = set(rows.values_list("target_hash", flat=True))
             new = [hashed[key] for key in sorted(hashed) if key not in known]
@@ -200,14 +206,16 @@ def want(
                 [_new(site, engine, target, at, not_before, saved) for target in new],
                 ignore_conflicts=True,
             )
+        if saved.keys:
+            _note_rows(rows.filter(is_live=True), saved)
 
 
 def _note_rows(live: QuerySet[Delivery], saved: Saved) -> None:
-    """Note whose URLs they are now; another row may have taken one over."""
-    for pk, target, *known in live.values_list("pk", "target", "section", "key"):
-        if known != [saved.section, saved.keys[target]]:
-            row = Delivery.objects.filter(pk=pk)
-            row.update(section=saved.section, key=saved.keys[target])
+    """Note whose URLs they are as well: two rows may have one, or one after another."""
+    for pk, target, known in live.values_list("pk", "target", "rows"):
+        if (row := saved.row_of(target)) not in (known or ()):
+            newest = [*(known or ()), row][-MAX_ROWS:]
+            Delivery.objects.filter(pk=pk).update(rows=newest)
 
 
 def _new(
@@ -224,8 +232,8 @@ def _new(
         host=urlsplit(target).netloc,
         target=target,
         target_hash=hash_target(target),
-        section=saved.section,
-        key=saved.keys.get(target),
+        is_live=bool(saved.keys),
+        rows=[saved.row_of(target)] if saved.keys else None,
         is_feed=engine.takes is Takes.FEEDS,
         wanted=1,
         changed_at=at,

@@ -19,9 +19,10 @@ from django_sitemaps_plus.transactions import atomic
 
 from .base import Engine, Takes
 from .configured import engine_faults, engine_names, make_engine, working_engines
-from .delivering import DeliveryReport, deliver
+from .delivering import deliver
 from .queue import told_feeds, want_feeds
 from .recipients import words_of
+from .report import DeliveryReport
 from .secrets import without_text
 
 logger = logging.getLogger(__name__)
@@ -69,7 +70,7 @@ def tell_engines(
         time.sleep(max(left, 0.01))
         later = deliver(site, engines, until)
         report = report.then(later)
-        if not later.requests:  # somebody else is at it
+        if later.refused and not later.requests:  # somebody else is at it
             break
     read_back(site, engines, until)
     return report

@@ -50,8 +50,8 @@ DELIVERY_MUTANTS = (
     Mutant(
         "an engine is told by who has lost the lease",
         _LOOP,
-        "self._is_late() or not self._renew(recipient)",
-        "self._is_late()",
+        "if not (is_ours := recipients.renew(recipient)):",
+        "if not (is_ours := True):",
         f"{_TWO}::test_a_sleeper_tells_nothing_more",
     ),
     Mutant(
@@ -99,22 +99,23 @@ DELIVERY_MUTANTS = (
     Mutant(
         "a site that is not built tells what it lists no more",
         _LOOP,
-        "        rows = keep_listed(self.site, claimed, self.report.failures)\n",
+        "        rows = keep_listed(self.site, claimed, self.unreadable)\n",
         "        rows = claimed\n",
         f"{_LIVE}::TestARowThatChangesWhileItsUrlWaits",
     ),
     Mutant(
         "what cannot be looked up is let go",
         "notifications/live.py",
-        "            release(rows, RetryLater(str(error)), not_before=again)\n",
-        '            update(rows, sent=F("sending"), token="")\n',
+        "            unreadable[section] = words\n",
+        "",
         f"{_LIVE}::TestASectionThatCannotBeRead",
     ),
     Mutant(
         "a save makes what was asked for one of many",
         "notifications/queue.py",
-        '            _note_rows(rows.exclude(section=""), saved)\n',
-        "            _note_rows(rows, saved)\n",
+        "        answered.update(changed_at=at, ",
+        "        rows.update(is_live=bool(saved.keys))\n"
+        "        answered.update(changed_at=at, ",
         f"{_LIVE}::TestUrlsThatAreToldInAnyCase",
     ),
     Mutant(

@@ -24,8 +24,8 @@ from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.notifications import Engine, Takes, telling
 from django_sitemaps_plus.notifications import status as engine_status
 from django_sitemaps_plus.notifications.configured import engine_faults
-from django_sitemaps_plus.notifications.delivering import DeliveryReport
 from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.report import DeliveryReport
 from django_sitemaps_plus.notifications.status import EngineStatus
 from django_sitemaps_plus.registry import registry
 

@@ -3,58 +3,27 @@
 from __future__ import annotations
 
 import pytest
+from django.db import transaction
+from django.db.models import CharField, Value
 from django.utils import translation
+from django.utils.translation import get_language
 
 from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.notifications import live
+from django_sitemaps_plus.notifications import live, queue
 from django_sitemaps_plus.notifications.queue import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.notifications.test_saves import told
-from tests.integration.shop import limited, make_products, product_urls
+from tests.integration.shop import limited, product_urls
 from tests.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 RENAMED = "https://example.com/products/renamed/"
-
-
-class Flaky:
-    """A queryset that can fail, like a database that is away."""
-
-    fails = False
-
-    def __call__(self, source):
-        if self.fails:
-            raise OSError("away")
-        return Product.objects.filter(published=True)
-
-
-@pytest.fixture
-def rows():
-    """Return what reads the section."""
-    return Flaky()
-
-
-@pytest.fixture(autouse=True)
-def products(recording, tell, sections, rows):
-    """Serve a section from its rows; engines are told of saves after 100 seconds."""
-    tell(recording=RecordingEngine, NOTIFY_AFTER=100, NOTIFY_AGAIN_AFTER=600)
-    get_queryset = lambda source: rows(source)  # noqa: E731 - functions become methods
-    sections.register("products", limited(10, get_queryset=get_queryset))
-    return make_products(5)
-
-
-@pytest.fixture
-def queued(products):
-    """Queue the URLs of three products."""
-    for product in products[1:4]:
-        product.save()
-    assert told() == []
-    return products
 
 
 def waiting():
@@ -128,12 +97,6 @@ class TestUrlsThatAreToldInAnyCase:
         clock.forward(seconds=1_000)
         assert told() == []
 
-    def test_those_of_a_section_that_no_one_registers(self, queued, clock, sections):
-        """Nobody can look them up."""
-        sections.unregister("products")
-        clock.forward(seconds=101)
-        assert told() == product_urls([1, 2, 3])
-
 
 class TestASectionThatIsBuiltMeanwhile:
     def test_what_goes_after_the_build_is_told(self, queued, clock):
@@ -154,44 +117,126 @@ class TestASectionThatIsBuiltMeanwhile:
 
 
 class TestASectionThatCannotBeRead:
-    def test_nothing_is_told_and_nothing_is_lost(self, queued, clock, rows):
+    def test_nothing_is_told_and_nothing_is_lost(self, queued, clock, live_rows):
         """It is looked up again after a minute."""
-        rows.fails = True
+        live_rows.fail()
         clock.forward(seconds=101)
         RecordingEngine.clear()
         words = "section products cannot be read: OSError: away"
         assert words in " ".join(tell_engines().failures)
         assert RecordingEngine.told() == []
         assert waiting() == 3
-        rows.fails = False
+        live_rows.fail(fails=False)
         assert told() == []
         clock.forward(seconds=live.LOOK_AGAIN.total_seconds())
         assert told() == product_urls([1, 2, 3])
 
-    def test_others_are_told(self, queued, clock, rows):
+    def test_others_are_told(self, queued, clock, live_rows):
         """Of the same host, and in the same call."""
         want_urls(get_site(), ["https://example.com/other/"])
-        rows.fails = True
+        live_rows.fail()
         clock.forward(seconds=101)
         assert told() == ["https://example.com/other/"]
 
+    def test_a_query_that_fails_spares_the_transaction_of_the_caller(
+        self, queued, clock, sections
+    ):
+        """PostgreSQL takes no other statement in it, except behind a savepoint."""
+        wrong = lambda source: Product.objects.extra(where=["no_such_column = 1"])  # noqa: E731
+        sections.unregister("products")
+        sections.register("products", limited(10, get_queryset=wrong))
+        clock.forward(seconds=101)
+        with transaction.atomic():
+            words = " ".join(tell_engines().failures)
+            assert waiting() == 3
+        assert "no_such_column" in words
+
     def test_a_key_of_an_earlier_type_is_that_of_no_row(self, queued, clock):
         """A deploy has changed it; what it named is not looked up for ever."""
-        Delivery.objects.update(key="not-a-number")
+        Delivery.objects.update(rows=[["products", "not-a-number"]])
         clock.forward(seconds=101)
         assert told() == []
         assert waiting() == 0
 
 
-def test_rows_are_read_in_the_language_of_sitemaps(queued, clock):
-    """Whatever language is active where engines are told."""
-    clock.forward(seconds=101)
-    with translation.override("de"):
+class TestASectionThatIsNotRegistered:
+    def test_a_process_that_does_not_know_it_leaves_it_to_others(
+        self, queued, clock, sections
+    ):
+        """As in a deploy that adds it."""
+        source = registry.get("products")
+        sections.unregister("products")
+        clock.forward(seconds=101)
+        assert told() == []
+        assert waiting() == 3
+        sections.register("products", source)
+        clock.forward(seconds=61)
         assert told() == product_urls([1, 2, 3])
 
+    def test_after_a_while_its_urls_are_listed_by_nobody(self, queued, clock, sections):
+        """It was taken away."""
+        sections.unregister("products")
+        clock.forward(hours=2)
+        assert told() == []
+        assert waiting() == 0
 
-def test_rows_are_looked_up_by_bounded_queries(queued, clock, monkeypatch):
-    """As many as one request may tell."""
-    monkeypatch.setattr(live, "BATCH_KEYS", 2)
+
+class TestAUrlOfTwoRows:
+    def test_both_sections_that_list_it_are_asked(self, live_products, clock, sections):
+        """As those of articles and of news, which list an article for two days."""
+        fresh = {"published": True}
+        newest = lambda source: Product.objects.filter(**fresh)  # noqa: E731
+        sections.register("fresh", limited(10, get_queryset=newest))
+        live_products[1].save()
+        assert told() == []
+        fresh["published"] = False
+        clock.forward(seconds=101)
+        assert told() == product_urls([1])
+
+    def test_one_that_is_listed_is_enough(self, live_products, clock, sections):
+        """Whichever was saved last."""
+        products = live_products
+        sections.unregister("products")
+        one = Value("https://example.com/one/", CharField())
+        sections.register("products", limited(10, location=one))
+        products[1].save()
+        assert told() == []
+        products[2].save()
+        assert told() == []
+        products[2].delete()
+        clock.forward(seconds=101)
+        assert told() == ["https://example.com/one/"]
+
+    def test_the_newest_are_kept(self, live_products, monkeypatch):
+        """Any number of rows may have it one after another."""
+        monkeypatch.setattr(queue, "MAX_ROWS", 2)
+        [url] = product_urls([1])
+        for key in "123":
+            want_urls(get_site(), [url], saved=queue.Saved("products", {url: key}))
+        kept = Delivery.objects.get(target=url).rows
+        assert kept == [["products", "2"], ["products", "3"]]
+
+
+def test_rows_are_read_in_the_language_of_sitemaps(live_products, clock, sections):
+    """Whatever language is active where engines are told."""
+    sections.unregister("products")
+    in_language = lambda self, product: f"/{get_language()}/{product.pk}/"  # noqa: E731
+    sections.register("products", limited(10, location=in_language))
+    live_products[1].save()
+    assert told() == []
     clock.forward(seconds=101)
-    assert told() == product_urls([1, 2, 3])
+    with translation.override("de"):
+        assert told() == [f"https://example.com/en-us/{live_products[1].pk}/"]
+
+
+def test_a_built_section_tells_saves_in_any_case(live_products, clock, sections):
+    """What has gone since is a removal, which the next build finds."""
+    sections.unregister("products")
+    sections.register("products", limited(10, announce_saves=True))
+    refresh()
+    live_products[1].save()
+    refresh()
+    assert told() == []
+    Product.objects.filter(pk=live_products[1].pk).delete()
+    clock.forward(seconds=101)
+    assert told() == product_urls([1])

@@ -15,8 +15,9 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Change, Delivery
 from django_sitemaps_plus.notifications.configured import get_engines
-from django_sitemaps_plus.notifications.delivering import DeliveryReport, deliver
+from django_sitemaps_plus.notifications.delivering import deliver
 from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.report import DeliveryReport
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.shop import limited, make_products
 
