@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from django.utils import timezone
+
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.compression import inflate
 from django_sitemaps_plus.core.dates import parse_w3c
@@ -71,7 +73,11 @@ def _documents(site: Site, name: str) -> Iterator[bytes]:
 
 
 def _newer(document: bytes, since: datetime) -> Iterator[bytes]:
+    # A day is one of the project's time zone, and has no time of day to be compared.
+    day = timezone.localtime(since).date().isoformat()
     for line in document.split(b"\n"):
-        found = _LASTMOD.search(line)
-        if found and parse_w3c(found[1].decode()) >= since:
-            yield line
+        if found := _LASTMOD.search(line):
+            text = found[1].decode()
+            is_day = len(text) == len(day)
+            if text >= day if is_day else parse_w3c(text) >= since:
+                yield line

@@ -83,7 +83,8 @@ def tell(until: float | None = None) -> list[str]:
         until: by the monotonic clock, when no more publications are begun.
 
     Returns:
-        What could not be told, in words; the next call tries it again.
+        What could not be told, in words; the next call tries it again, unless it says
+        that it is lost.
 
     Raises:
         DatabaseError: a hearer could not note what it heard; it hears of it again
@@ -94,7 +95,7 @@ def tell(until: float | None = None) -> list[str]:
     failures, heard = list[str](), list[datetime]()
     for publication in _claimed(until):
         try:
-            _tell(publication, heard)
+            failures += _tell(publication, heard)
         except SourceError as error:
             failures.append(_later(publication, error))
         except (ConfigurationError, StoreError) as error:  # of all others as well
@@ -157,28 +158,27 @@ def _free(lease: timedelta) -> QuerySet[Publication]:
     return Publication.objects.filter(Q(claimed_at=None) | given_up)
 
 
-def _tell(publication: Publication, heard: list[datetime]) -> None:
+def _tell(publication: Publication, heard: list[datetime]) -> list[str]:
+    """Tell of a publication; return what nobody will be told of, in words."""
     row = Publication.objects.filter(pk=publication.pk)
     lease = Lease(partial(row.update, claimed_at=Now()))
     # Of a first build there may be millions of URLs that nobody asks for.
     is_heard = publication.announce or urls_changed.has_listeners()
+    lost = list[str]()
     try:
         for found in publication_diffs(publication, lease) if is_heard else ():
             for part in _parts(found):
                 lease()
                 _hear(publication, part)
-        if publication.announce:
-            for hearer in hearers:
-                hearer.heard(publication)
-            heard.append(publication.at)
     except LostObjectError as error:
-        logger.error(
-            "What changed in %s is lost: %s",
-            publication.section,
-            error,
-            extra={"action": "publication_lost"},
-        )
+        lost.append(f"What changed in {publication.section} is lost: {error}")
+        logger.error("%s", lost[0], extra={"action": "publication_lost"})
+    if publication.announce:
+        for hearer in hearers:
+            hearer.heard(publication)
+        heard.append(publication.at)
     row._raw_delete(row.db)  # nothing refers to it
+    return lost
 
 
 def _hear(publication: Publication, part: Diff) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from django.db import models
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import Greatest
+from django.urls import NoReverseMatch
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings, tells_engines
@@ -100,7 +101,9 @@ def want_feeds(
         engines: as for :func:`want_urls`.
     """
     takers = _takers(Takes.FEEDS, engines)
-    indexes = index_urls(site) if takers else []
+    indexes = _indexes(site) if takers else None
+    if indexes is None:
+        return
     for engine in takers:
         targets = _feeds(engine, site, indexes)
         if targets is None:
@@ -116,6 +119,15 @@ def _takers(takes: Takes, engines: Iterable[Engine] | None) -> list[Engine]:
     if engines is None:
         engines = listening_engines().values() if tells_engines() else ()
     return [engine for engine in engines if engine.takes is takes]
+
+
+def _indexes(site: Site) -> list[str] | None:
+    """Return the URLs of the indexes; None where the project has no URLs of ours."""
+    try:
+        return index_urls(site)
+    except NoReverseMatch as error:  # a check says so as well
+        logger.error("No feeds are told: %s", error)
+        return None
 
 
 def _feeds(engine: Engine, site: Site, indexes: list[str]) -> list[str] | None:
@@ -163,7 +175,7 @@ def _feed_rows(site: Site, engine: Engine) -> QuerySet[Delivery]:
 
 def told_feeds(site: Site, engine: Engine) -> QuerySet[Delivery]:
     """Return the rows of an engine's present feeds that it has been told of."""
-    targets = _feeds(engine, site, index_urls(site)) or []
+    targets = _feeds(engine, site, _indexes(site) or []) or []
     return _rows(site, engine, map(hash_target, targets)).filter(sent__gt=0)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -11,6 +12,9 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import Delivery, Recipient
+
+from .base import Takes
+from .configured import working_engines
 
 
 @dataclass(slots=True, kw_only=True)
@@ -25,6 +29,7 @@ class EngineStatus:
     parked: dict[str, str] = field(default_factory=dict)  # hosts, and why
     failing: dict[str, str] = field(default_factory=dict)  # hosts, and the last error
     error: str = ""  # of a target that it rejected
+    feedback: dict[str, Any] = field(default_factory=dict)  # what it says, by feed
 
     @property
     def problems(self) -> list[str]:
@@ -67,7 +72,17 @@ def status(site: Site) -> list[EngineStatus]:
             engine.parked[recipient.host] = recipient.parked
         elif recipient.failures:
             engine.failing[recipient.host] = recipient.error
+    for target, name, said in _feedback(site):
+        found[name].feedback[target] = said
     return [found[name] for name in sorted(found)]
+
+
+def _feedback(site: Site) -> Iterable[tuple[str, str, Any]]:
+    # Asked for by engine, or the database looks through all URLs that were ever told.
+    takers = [e.name for e in working_engines().values() if e.takes is Takes.FEEDS]
+    rows = Delivery.objects.filter(site=site.name, engine__in=takers, wanted__gt=0)
+    rows = rows.filter(feedback__isnull=False).order_by("engine", "target")
+    return rows.values_list("target", "engine", "feedback")
 
 
 def _rows(site: Site) -> list[dict[str, Any]]:

@@ -149,18 +149,24 @@ def read_back(
                 return
             mine = rows.filter(pk=row.pk)
             if mine.update(feedback_at=timezone.now()):  # and nobody else asks
-                _keep(row, _asked(engine, site, row.target))
+                _keep(row, _asked(engine, site, row))
 
 
-def _asked(engine: Engine, site: Site, target: str) -> dict[str, Any] | None:
+def _asked(engine: Engine, site: Site, row: Delivery) -> dict[str, Any] | None:
+    """Return what an engine says; where it says nothing, what it said before, and why.
+
+    What was said before is still the newest that is known.
+    """
     try:
-        return engine.read_back(site, target)
+        return engine.read_back(site, row.target)
     except EngineError as error:
-        return {"error": words_of(error)}
+        words = words_of(error)
     except Exception as error:  # noqa: BLE001 - an engine may be the user's code
-        words = without_text(error)
-        logger.error("%r could not be asked about %s: %s", engine, target, words)
-        return {"error": f"it raised {type(error).__name__}"}
+        why = without_text(error)
+        logger.error("%r could not be asked about %s: %s", engine, row.target, why)
+        words = f"it raised {type(error).__name__}"
+    before = row.feedback if isinstance(row.feedback, dict) else {}
+    return {**before, "error": words}
 
 
 def _keep(row: Delivery, feedback: dict[str, Any] | None) -> None:

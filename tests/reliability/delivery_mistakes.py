@@ -34,10 +34,10 @@ DELIVERY_MUTANTS = (
     Mutant(
         "all that a publication changed is queued in one transaction",
         "building/publications.py",
-        "            _tell(publication, heard)\n",
+        "            failures += _tell(publication, heard)\n",
         "            from django_sitemaps_plus.transactions import atomic\n\n"
         "            with atomic():\n"
-        "                _tell(publication, heard)\n",
+        "                failures += _tell(publication, heard)\n",
         f"{_NOTIFICATIONS}/test_small_transactions.py::test_what_a_publication_changed",
     ),
     Mutant(

@@ -48,11 +48,18 @@ class Command(BaseCommand):
             if engines:
                 rows = [_engine_row(engine) for engine in engines]
                 self.stdout.write(table(_ENGINE_HEAD, rows))
+            for engine in engines:
+                self._show_feedback(engine)
         problems = [problem for section in found for problem in section.problems]
         problems += index_problems(Page.objects.of(site.name, INDEX))
         problems += [problem for engine in engines for problem in engine.problems]
         if problems:
             raise CommandError("\n".join(problems))
+
+    def _show_feedback(self, engine: EngineStatus) -> None:
+        for feed, said in engine.feedback.items():
+            words = json.dumps(said, ensure_ascii=False)
+            self.stdout.write(f"{engine.engine} says of {feed}: {words}")
 
 
 _HEAD = (

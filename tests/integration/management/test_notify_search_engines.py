@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -87,6 +87,17 @@ class TestChoice:
         """Entries whose lastmod is not older; those without one are left out."""
         run("--since", (START + timedelta(minutes=3)).isoformat())
         assert told() == product_urls([3, 4])
+
+    @pytest.mark.parametrize("zone", ["America/New_York", "UTC", "Asia/Tokyo"])
+    def test_since_a_day_of_entries_that_have_days(self, told_site, settings, zone):
+        """Those of that day are not older, wherever it begins."""
+        settings.TIME_ZONE = zone
+        days = [date(2026, 11, number) for number in (19, 20, 21)]
+        for product, day in zip(Product.objects.order_by("pk"), days, strict=False):
+            Product.objects.filter(pk=product.pk).update(created_on=day)
+        told_site.register("days", limited(10, lastmod="created_on"))
+        assert report_of("--since=2026-11-20", "--section=days")["chosen"] == 2
+        assert report_of("--since=2026-11-20T15:00", "--section=days")["chosen"] == 2
 
     def test_since_of_a_section(self):
         """Both narrow the choice."""

@@ -14,6 +14,8 @@ from django.utils import timezone
 from django_sitemaps_plus.models import Delivery, Recipient
 from django_sitemaps_plus.models.deliveries import hash_target
 
+from .notifying import FeedEngine
+
 pytestmark = pytest.mark.django_db
 
 HEAD = ["engine", "waiting", "rejected", "parked", "failing", "oldest"]
@@ -101,6 +103,17 @@ def test_an_engine_of_the_past_is_shown():
     """As long as it has rows."""
     deliver("a", engine="old")
     assert [line[:2] for line in lines()] == [["old", "1"], ["one", "0"]]
+
+
+def test_what_an_engine_says_of_a_feed_is_shown(settings):
+    """Beside our own numbers; not of a feed that has gone."""
+    one = {"BACKEND": f"{FeedEngine.__module__}.FeedEngine"}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
+    deliver("sitemap.xml", is_feed=True, sent=1, feedback={"errors": 3})
+    deliver("gone.xml", is_feed=True, wanted=0, feedback={"errors": 5})
+    [_, said] = lines()
+    line = 'one says of https://example.com/sitemap.xml: {"errors": 3}'
+    assert said == line.split()
 
 
 def test_another_site_is_none_of_ours():

@@ -8,8 +8,10 @@ import pytest
 
 from django_sitemaps_plus.building import adding, index
 from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.notifications.queue import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.shop import limited, make_products
@@ -106,6 +108,17 @@ class TestFeedsThatAreFollowed:
         tell_engines()
         assert HubEngine.told() == [FEED, FEED]
 
+    def test_a_project_without_our_urls_keeps_back_no_other(
+        self, tell, settings, caplog
+    ):
+        """It has no indexes to tell of."""
+        tell(hub=HubEngine, recording=RecordingEngine)
+        settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": []})
+        want_urls(get_site(), ["https://example.com/a/"])
+        assert tell_engines().sent == 1
+        assert RecordingEngine.told() == ["https://example.com/a/"]
+        assert "No feeds are told" in caplog.text
+
     def test_an_engine_that_does_not_know_its_feeds_keeps_back_no_other(
         self, tell, caplog
     ):
@@ -176,6 +189,20 @@ class TestAnswers:
         clock.forward(hours=25)
         tell_engines()
         assert Delivery.objects.get().feedback == {"errors": 0}
+
+    def test_one_that_fails_leaves_what_was_said_before(self, tell, clock):
+        """It is the newest that is known, until there is another answer."""
+        tell(console=ConsoleEngine)
+        ConsoleEngine.answer = 3
+        tell_engines()
+        clock.forward(hours=25)
+        ConsoleEngine.answer = RetryLater("busy")
+        tell_engines()
+        assert Delivery.objects.get().feedback == {"errors": 3, "error": "busy"}
+        clock.forward(hours=25)
+        ConsoleEngine.answer = 1
+        tell_engines()
+        assert Delivery.objects.get().feedback == {"errors": 1}
 
     @pytest.mark.parametrize(
         "answer", [{1, 2}, float("nan"), "a\0b", "\ud800"], ids=repr

@@ -51,6 +51,12 @@ class TestAnnounceSaves:
         refresh()
         assert told() == []
 
+    def test_one_of_columns_that_no_sitemap_has_is_told(self, products):
+        """They are what such a section tells."""
+        products[3].save(update_fields=["popularity"])
+        refresh()
+        assert told() == product_urls([3])
+
     def test_one_that_changes_the_url_tells_both(self, products):
         """The diff knows the old one."""
         products[3].slug = "renamed"
