@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from typing import Any
@@ -12,16 +13,22 @@ from django.core.checks import CheckMessage
 from django.db import Error
 from django.db.models import DateField, DateTimeField
 
-from django_sitemaps_plus.conf import SETTING, get_settings
+from django_sitemaps_plus import views
+from django_sitemaps_plus.conf import SETTING, get_settings, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications import Engine, SearchConsole, Takes
-from django_sitemaps_plus.notifications.configured import get_engines, make_engine
+from django_sitemaps_plus.notifications.configured import (
+    get_engines,
+    make_engine,
+    working_engines,
+)
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
 from django_sitemaps_plus.sources.declarations import find_field
 
 from .messages import error, warning
+from .urls import PUT_FIRST, are_included, is_answered_by
 
 
 def check_engines(**kwargs: Any) -> list[CheckMessage]:
@@ -30,7 +37,13 @@ def check_engines(**kwargs: Any) -> list[CheckMessage]:
     if not isinstance(configured, dict):
         hint = "Give a name to each, and BACKEND and OPTIONS to each name."
         return [error(2, f"{SETTING}['ENGINES'] is no dict.", hint), *_switches()]
-    return [*_switches(), *_broken(configured), *_shown(configured), *_unseen_saves()]
+    return [
+        *_switches(),
+        *_broken(configured),
+        *_shown(configured),
+        *_unseen_saves(),
+        *_unserved_files(),
+    ]
 
 
 def _switches() -> Iterator[CheckMessage]:
@@ -89,6 +102,44 @@ def _is_installed(module: str) -> bool:
         return find_spec(module) is not None
     except ImportError:  # of the package around it
         return False
+
+
+def _unserved_files() -> Iterator[CheckMessage]:
+    """Yield the engines whose files our view does not serve.
+
+    The name of a file may be the key, so no message has it.
+    """
+    for engine, names in _file_names().items():
+        unserved = [n for n in names if not is_answered_by(views.key_file, f"/{n}")]
+        if unserved:
+            yield warning(
+                11,
+                f"The engine {engine!r} looks for its key file at the root of the "
+                "site, where this app does not serve it.",
+                _file_hint(unserved),
+            )
+
+
+def _file_names() -> dict[str, list[str]]:
+    """Return which files each engine looks for, as far as it is known.
+
+    Without BASE_URL the site is in the database, which is not asked here.
+    """
+    configured = get_settings()
+    has_urls = getattr(settings, "ROOT_URLCONF", None) and are_included()
+    if configured.notify is False or not configured.base_url or not has_urls:
+        return {}
+    try:
+        site, engines = get_site(), working_engines()
+        return {name: list(engine.files(site)) for name, engine in engines.items()}
+    except Exception:  # noqa: BLE001 - the user's code; who asks for a file logs it
+        return {}
+
+
+def _file_hint(names: list[str]) -> str:
+    if all(re.fullmatch(views.KeyFileConverter.regex, str(name)) for name in names):
+        return f"{PUT_FIRST}."
+    return "Its name must be 1 to 128 of A-Z, a-z, 0-9, '_' and '-', and then '.txt'."
 
 
 def _tells_urls() -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage
-from django.urls import NoReverseMatch, Resolver404, resolve, reverse
+from django.urls import NoReverseMatch, reverse
 
 from django_sitemaps_plus import views
 from django_sitemaps_plus.building.rules import robots_records
@@ -18,6 +18,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
 
 from .messages import error, warning
+from .urls import PUT_FIRST, is_answered_by
 
 # Any address does: what matters is the path under which the project lives.
 _ANYWHERE = "https://site.invalid"
@@ -82,14 +83,9 @@ def _place(site: Site) -> Iterator[CheckMessage]:
             hint + "Serve there what this one says, and leave ROBOTS out.",
         )
         return
-    try:
-        is_ours = resolve("/robots.txt").func is views.robots
-    except Resolver404:
-        is_ours = False
-    if not is_ours:
+    if not is_answered_by(views.robots, "/robots.txt"):
         yield warning(
             21,
             f"{SETTING}['ROBOTS'] is set, but /robots.txt is not answered by it.",
-            hint + 'Put path("", include("django_sitemaps_plus.urls")) before what '
-            "answers it now, or leave ROBOTS out.",
+            f"{hint}{PUT_FIRST}, or leave ROBOTS out.",
         )

@@ -91,7 +91,8 @@ class Engine(ABC):
     def files(self, site: Site) -> dict[str, str]:
         """Return text files that the engine looks for at the root of the site.
 
-        Their names, without a slash, and their content.
+        Their names, without a slash, and their content. Only names of 1 to 128 of
+        ``A-Z a-z 0-9 _ -`` before ``.txt`` are served.
         """
         return {}
 

@@ -8,16 +8,20 @@ from unittest import mock
 
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.http import HttpResponse
+from django.test import modify_settings
+from django.urls import include, path
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.checks import check_engines, engines
-from django_sitemaps_plus.notifications import Secret
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.notifications import Batch, Engine, Secret, Takes
 from tests.integration.shop import START
 from tests.servers.engine_requests import State
 from tests.servers.service_account import make_service_account
 from tests.testapp.models import Product
 
-from .test_checks import BASE, ids
+from .test_checks import BASE, Elsewhere, ids
 
 
 def engine(name: str, **options: object) -> dict[str, object]:
@@ -29,7 +33,8 @@ OURS = "django_sitemaps_plus.notifications"
 RECORDING = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
 TEXT = json.dumps(make_service_account(State(url="https://x")))
 HIDDEN = Secret(TEXT)
-INDEXNOW = engine("IndexNow", key="0123456789abcdef")
+KEY = "0123456789abcdef"
+INDEXNOW = engine("IndexNow", key=KEY)
 
 
 class TestEngines:
@@ -171,3 +176,120 @@ class TestEngines:
         info = {"queryset": Product.objects.all(), "date_field": date_field}
         sections.register("generic", GenericSitemap(info))
         assert ids(check_engines()) == expected
+
+
+class Behind:
+    """A URLconf where another view answers for each text file first."""
+
+    urlpatterns = [
+        path("<str:name>.txt", lambda request, name: HttpResponse("mine")),
+        path("", include("django_sitemaps_plus.urls")),
+    ]
+
+
+class Without:
+    """A URLconf that does not include ours."""
+
+    urlpatterns = [path("", lambda request: HttpResponse("mine"))]
+
+
+class Feeds(Engine):
+    """Takes feeds, and looks for a file whose name the settings give."""
+
+    takes = Takes.FEEDS
+
+    def __init__(self, file: object) -> None:
+        self.file = file
+
+    def send(self, batch: Batch) -> None:
+        """Take whatever it is told."""
+
+    def files(self, site: Site) -> dict[str, str]:
+        """Return the file; fail where there is no name."""
+        return {self.file: "text"} if self.file else 1 / 0
+
+
+def looking_for(file: object) -> dict[str, object]:
+    """Return the settings of an engine that looks for a file."""
+    return {"BACKEND": f"{__name__}.Feeds", "OPTIONS": {"file": file}}
+
+
+class TestKeyFiles:
+    @pytest.fixture(autouse=True)
+    def none_registered(self, sections):
+        """Have no sections."""
+
+    @staticmethod
+    def said(settings, urlconf, **given):
+        """Return what is said of engines in a project with this URLconf."""
+        settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"bing": INDEXNOW}, **given}
+        settings.ROOT_URLCONF = urlconf
+        return check_engines()
+
+    @pytest.mark.parametrize("urlconf", [Elsewhere, Behind])
+    def test_a_file_that_is_not_served_is_named(self, settings, urlconf):
+        """By its engine and what to do, without the key that is its name."""
+        (message,) = self.said(settings, urlconf)
+        assert message.id == "sitemaps_plus.W011"
+        assert "'bing'" in message.msg
+        assert 'Put path("", include(' in message.hint
+        assert KEY not in f"{message}"
+
+    def test_each_engine_that_looks_for_one_is_named(self, settings):
+        """Whatever it takes; one that looks for none is not."""
+        feeds = looking_for("a-key.txt")
+        given = {"bing": INDEXNOW, "one": RECORDING, "feeds": feeds}
+        messages = self.said(settings, Behind, ENGINES=given)
+        assert ids(messages) == ["W011", "W011"]
+        assert ["'bing'" in message.msg for message in messages] == [True, False]
+        assert "'feeds'" in messages[1].msg
+
+    def test_an_engine_that_cannot_be_made_hides_no_other(self, settings):
+        """It has a message of its own."""
+        given = {"broken": engine("IndexNow"), "bing": INDEXNOW}
+        assert ids(self.said(settings, Behind, ENGINES=given)) == ["E025", "W011"]
+
+    @pytest.mark.parametrize("file", ["google123.html", "a.b.txt", "x/y.txt", 5])
+    def test_a_name_that_is_never_served_is_named(self, settings, file):
+        """No place for our URLs would help, so another hint is given."""
+        given = {"feeds": looking_for(file)}
+        (message,) = self.said(settings, "tests.urls", ENGINES=given)
+        assert message.id == "sitemaps_plus.W011"
+        assert "Its name must be" in message.hint
+
+    @pytest.mark.parametrize(
+        ("urlconf", "given"),
+        [
+            ("tests.urls", {}),
+            ("tests.urls", {"BASE_URL": "https://example.com/app"}),
+            ("tests.urls", {"ENGINES": {"feeds": looking_for("a-key.txt")}}),
+            (Without, {}),
+            (None, {}),
+            (Behind, {"NOTIFY": False}),
+            (Behind, {"BASE_URL": None}),
+            (Behind, {"BASE_URL": "shop.example"}),
+            (Behind, {"ENGINES": {}}),
+            (Behind, {"ENGINES": {"one": RECORDING}}),
+            (Behind, {"ENGINES": {"feeds": looking_for(None)}}),
+        ],
+    )
+    def test_nothing_else_is_said(self, settings, urlconf, given):
+        """Where it is served, nobody looks, or another check or the log says more."""
+        assert self.said(settings, urlconf, **given) == []
+
+    def test_a_project_under_a_path_serves_its_file_there(self, settings, client):
+        """Where the engine is told to look, though not at the root of the host."""
+        base = "https://example.com/app"
+        assert self.said(settings, "tests.urls", BASE_URL=base) == []
+        found = client.get(f"/{KEY}.txt", SCRIPT_NAME="/app")
+        assert found.wsgi_request.path == f"/app/{KEY}.txt"
+        assert (found.status_code, found.content) == (200, KEY.encode())
+
+    def test_the_current_site_is_not_asked_for(self, settings):
+        """It is in a database, which no check may need."""
+        with modify_settings(INSTALLED_APPS={"append": "django.contrib.sites"}):
+            from django.contrib.sites.models import Site as DjangoSite
+
+            with mock.patch.object(DjangoSite.objects, "get_current") as asked:
+                assert self.said(settings, Behind, BASE_URL=None) == []
+        asked.assert_not_called()
