@@ -76,6 +76,13 @@ EGRESS_MUTANTS = (
         f"{_EGRESS}::test_nobody_fills_our_memory",
     ),
     Mutant(
+        "headers and interim answers are read however many they are",
+        f"{_HTTP}/connections.py",
+        "    connection.response_class = _Response\n",
+        "",
+        f"{_EGRESS}::test_nobody_fills_our_memory",
+    ),
+    Mutant(
         "a body is decompressed however large it becomes",
         f"{_HTTP}/attempts.py",
         "            body = read(response, MAX_BODY)\n",

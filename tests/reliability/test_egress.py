@@ -17,8 +17,10 @@ from django_sitemaps_plus.exceptions import EngineError, EngineRefused, RetryLat
 from django_sitemaps_plus.notifications.http import accepted, request
 from tests.servers.odd_http import (
     OddServer,
+    Taken,
     answer,
     drips,
+    floods,
     says,
     start_odd,
     stays_silent,
@@ -31,6 +33,9 @@ PROMISED_SECONDS = 10.0
 
 #: Bytes of an answer that are kept.
 PROMISED_BODY = 65_536
+
+#: Bytes of one that are read, whatever they are.
+PROMISED_READ = 131_072
 
 #: Bytes of memory that one may take at its peak.
 PROMISED_BYTES = 20_000_000
@@ -60,6 +65,12 @@ def peak() -> Iterator[Callable[[], int]]:
     tracemalloc.start()
     yield lambda: tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
+
+
+@pytest.fixture
+def taken(monkeypatch) -> Taken:
+    """Give what counts the bytes that are read of answers."""
+    return Taken(monkeypatch)
 
 
 def outcome(url: str, **arguments: Any) -> tuple[str, float]:
@@ -177,6 +188,7 @@ BOMB = gzip.compress(bytes(60_000_000))
 
 #: Servers that say too much.
 HUGE = {
+    "100 kB body": says(answer(body=b"x" * 10**5)),
     "10 MB body": says(answer(body=b"x" * 10**7)),
     "10 MB body without a length": says(b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 10**7),
     "10 MB chunk": says(
@@ -190,6 +202,18 @@ HUGE = {
     "10 MB status line": says(b"HTTP/1.1 200 " + b"x" * 10**7),
     "10 MB header": says(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 10**7),
     "10 MB of headers": says(b"HTTP/1.1 200 OK\r\n" + b"X: 12345\r\n" * 10**6),
+    "6 MB of long headers": says(
+        b"HTTP/1.1 200 OK\r\n" + (b"X: " + b"x" * 65_000 + b"\r\n") * 99 + b"\r\n"
+    ),
+    "interim answers": floods(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100),
+    "chunks that say more than they hold": floods(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"1;" + b"x" * 10_000 + b"\r\nx\r\n",
+    ),
+    "headers after the chunks": floods(
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+        b"X: 12345\r\n" * 100,
+    ),
     "gzip bomb": says(answer("200 OK", BOMB, "Content-Encoding: gzip")),
     "gzip bomb in chunks": says(
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: gzip, "
@@ -199,13 +223,20 @@ HUGE = {
 
 
 @pytest.mark.parametrize("name", HUGE)
-def test_nobody_fills_our_memory(name: str, peak, figures):
-    """Of what is too long a little is kept, or nothing."""
+def test_nobody_fills_our_memory(name: str, peak, taken, figures):
+    """Of what is too long a little is read and kept, or nothing."""
     with start_odd(HUGE[name]) as server:
         try:
             kept = len(request("GET", server.url).body)
         except RetryLater:
             kept = 0
-    figures(f"egress, {name}", seed="none", kept=kept, peak=f"{peak() / 1e6:.1f}MB")
+    figures(
+        f"egress, {name}",
+        seed="none",
+        kept=kept,
+        read=taken.bytes,
+        peak=f"{peak() / 1e6:.1f}MB",
+    )
     assert kept <= PROMISED_BODY
+    assert 0 < taken.bytes <= PROMISED_READ
     assert peak() < PROMISED_BYTES

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeAlias
 
+import pytest
+
 from .programs import HANG, HOST
 
 #: What it does with a connection, once it has heard the request.
@@ -109,6 +111,27 @@ def _is_whole(request: bytes) -> bool:
     return bool(end) and len(body) >= (int(found[1]) if found else 0)
 
 
+class Taken:
+    """Counts the bytes that this process reads into buffers, as clients of HTTP do.
+
+    Attributes:
+        bytes: so many, without what TLS adds.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.bytes = 0
+        for kind in (socket.socket, ssl.SSLSocket):
+            monkeypatch.setattr(kind, "recv_into", self._counting(kind.recv_into))
+
+    def _counting(self, real: Callable[..., int]) -> Callable[..., int]:
+        def recv_into(*arguments: object) -> int:
+            count = real(*arguments)
+            self.bytes += count
+            return count
+
+        return recv_into
+
+
 @contextmanager
 def start_odd(
     reply: Reply, certificate: Path | None = None, *, is_hasty: bool = False
@@ -152,6 +175,17 @@ def drips(begin: bytes, piece: bytes = b"x") -> Reply:
         client.sendall(begin)
         pause = threading.Event()
         while not pause.wait(DRIP):
+            client.sendall(piece)
+
+    return reply
+
+
+def floods(begin: bytes, piece: bytes) -> Reply:
+    """Say something, and then more and more without a pause until the client goes."""
+
+    def reply(client: socket.socket, request: bytes) -> None:
+        client.sendall(begin)
+        while True:
             client.sendall(piece)
 
     return reply

@@ -55,7 +55,7 @@ def request(
         headers: others than those that say what the body is.
 
     Raises:
-        RetryLater: no complete answer came in time.
+        RetryLater: no complete answer came in time, or in as many bytes as are read.
         EngineRefused: the URL, or an address of its host, may not be asked.
         ConfigurationError: urllib3 is not installed.
     """

@@ -13,8 +13,12 @@ from django.utils.http import parse_http_date_safe
 
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 
-#: Bytes of a body that are read.
+#: Bytes of a body that are kept.
 MAX_BODY = 65_536
+
+#: Bytes of an answer that are read, with interim ones before it, its headers, and what
+#: is between chunks of its body.
+MAX_ANSWER = 2 * MAX_BODY
 
 #: Seconds that an engine can make us wait: a day.
 MAX_RETRY_AFTER = 86_400

@@ -3,10 +3,53 @@
 from __future__ import annotations
 
 import http.client
+import io
+import socket
+from typing import TYPE_CHECKING
 
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from .addresses import Endpoint
+from .answers import MAX_ANSWER
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+
+class _Bounded(io.RawIOBase):
+    """What a server says, as long as it is no more than an answer may be."""
+
+    def __init__(self, raw: io.RawIOBase) -> None:
+        self._raw = raw
+        self._left = MAX_ANSWER
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer) -> int | None:
+        if not self._left:
+            raise http.client.HTTPException(f"no complete answer in {MAX_ANSWER} bytes")
+        count = self._raw.readinto(memoryview(buffer)[: self._left])
+        self._left -= count or 0
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class _Response(http.client.HTTPResponse):
+    # By itself it counts headers, of 64 KiB each, and neither interim answers nor what
+    # is between chunks and after them.
+    def __init__(
+        self,
+        sock: socket.socket,
+        debuglevel: int = 0,
+        method: str | None = None,
+        url: str | None = None,
+    ) -> None:
+        super().__init__(sock, debuglevel, method, url)
+        self.fp = io.BufferedReader(_Bounded(self.fp.detach()))
 
 
 def new_connection(
@@ -29,11 +72,16 @@ def new_connection(
         )
     # One line in a project can make all connections print what they send.
     connection.set_debuglevel(0)
+    connection.response_class = _Response
     return connection
 
 
 def hear(connection: HTTPConnection) -> http.client.HTTPResponse:
-    """Return the answer to what was sent, its body still unread."""
+    """Return the answer to what was sent, its body still unread.
+
+    Raises:
+        HTTPException: it is none, or its headers have no end in MAX_ANSWER bytes.
+    """
     # urllib3's own logs headers that it cannot read, and the URL that was asked.
     return http.client.HTTPConnection.getresponse(connection)
 
@@ -43,6 +91,7 @@ def read(response: http.client.HTTPResponse, max_bytes: int) -> bytes:
 
     Raises:
         IncompleteRead: it ends earlier than the answer said.
+        HTTPException: with all around it, it takes more than MAX_ANSWER bytes.
     """
     body = b""
     # Not read(), which takes a chunk of a negative size for one without an end;

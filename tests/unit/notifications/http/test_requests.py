@@ -14,13 +14,16 @@ import pytest
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.notifications import http
 from django_sitemaps_plus.notifications.http import MAX_BODY, request
+from django_sitemaps_plus.notifications.http.answers import MAX_ANSWER
 from django_sitemaps_plus.notifications.http.attempts import Attempt
 from django_sitemaps_plus.notifications.secrets import Secret
 from tests.servers.odd_http import (
     OddServer,
     Reply,
+    Taken,
     answer,
     drips,
+    floods,
     resets,
     says,
     start_odd,
@@ -203,6 +206,29 @@ class TestAnswers:
         """A broken connection and broken HTTP are the same to us."""
         with pytest.raises(RetryLater, match=r"127\.0\.0\.1 could not be asked: \S"):
             ask(reply)
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            floods(b"HTTP/1.1 200 OK\r\n", b"X: " + b"x" * 65_000 + b"\r\n"),
+            floods(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+            floods(b"", b"HTTP/1.1 100 Go on\r\n" + b"X: 12345\r\n" * 50 + b"\r\n"),
+        ],
+        ids=["long headers", "interim answers", "interim headers"],
+    )
+    def test_a_head_without_end_is_left(self, reply: Reply, monkeypatch):
+        """What comes before a body is read to a limit too."""
+        taken = Taken(monkeypatch)
+        with pytest.raises(RetryLater, match=f"no complete answer in {MAX_ANSWER} b"):
+            ask(reply)
+        assert taken.bytes == MAX_ANSWER
+
+    def test_a_long_head_leaves_room_for_a_body(self):
+        """What is short of the limit is an answer as any other."""
+        head = b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000 + b"HTTP/1.1 200 OK\r\n"
+        long = b"X: " + b"x" * 30_000 + b"\r\n\r\n"
+        answered = ask(says(head + long + b"x" * MAX_BODY * 2))
+        assert answered == http.Answer(status=200, body=b"x" * MAX_BODY)
 
     @pytest.mark.parametrize(
         "reply",
