@@ -72,7 +72,7 @@ beat: $(STAMP)
 	  --schedule var/beat-schedule
 
 engine: $(STAMP)
-	$(BIN)/python -m tests.servers.engine --port 8100 --site http://127.0.0.1:8000
+	$(BIN)/python -m tests.support.servers.engine --port 8100 --site http://127.0.0.1:8000
 
 test: test-sqlite test-postgresql test-mysql
 
@@ -100,7 +100,7 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks $(BENCH_ARGS)
 
 mutants: $(STAMP)
-	$(BIN)/python -m tests.reliability.mutants $(MUTANTS)
+	$(BIN)/python -m tests.reliability.mutants.__main__ $(MUTANTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

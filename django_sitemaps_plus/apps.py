@@ -19,7 +19,7 @@ class SimpleSitemapsPlusConfig(AppConfig):
         """Register the checks and the sections, then connect their models."""
         from . import receivers
         from .checks import CHECKS, DATABASE_CHECKS
-        from .notifications.configured import hide_credentials
+        from .notifications.configuration import hide_credentials
         from .registry import registry
 
         hide_credentials()  # first, for the rest may fail

@@ -42,7 +42,7 @@ class AppSettings:
     )
     scheme: str = "https"  # of the origin that contrib.sites names
     storage: str | None = None  # alias in STORAGES; None: files in MEDIA_ROOT/sitemaps
-    executor: str = "django_sitemaps_plus.executors.local.LocalExecutor"
+    executor: str = "django_sitemaps_plus.building.pool.LocalExecutor"
     wake_after: int = 2  # seconds between a change and the build that it wakes
     lease_seconds: int = 60  # that a builder which says nothing keeps its pages
     max_builders: int = 8  # tasks that build at once for one refresh

@@ -17,17 +17,17 @@ from celery import Task, current_app, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from django.utils import timezone
 
-from .building import prune as pruning
-from .building import refresh as building
-from .building.cached import first_to, forget, is_shared
+from .building import build as building
 from .building.claims import BATCH_PAGES, count_builders
 from .building.options import Options
 from .conf import get_settings, get_site
 from .executors.base import Executor
 from .executors.limits import ended_by, short_limits
 from .executors.wakeups import Wakeups
+from .maintenance import prune as pruning
 from .notifications import telling
 from .registry import registry
+from .serving.cache import first_to, forget, is_shared
 
 logger = logging.getLogger(__name__)
 

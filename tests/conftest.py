@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.cache import cache
 
-pytest_plugins = ["tests.servers.fixtures"]
+pytest_plugins = ["tests.support.servers.fixtures"]
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.statements import fetch
-from django_sitemaps_plus.tracking.marking import raise_wanted
-from django_sitemaps_plus.transactions import update_pages
+from django_sitemaps_plus.models.prepared import fetch
+from django_sitemaps_plus.models.transactions import update_pages
+from django_sitemaps_plus.tracking.locating import raise_wanted
 
 #: Pages that an audit marks at once, before it looks at the clock.
 AUDIT_PAGES = 64

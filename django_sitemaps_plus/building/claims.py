@@ -16,10 +16,10 @@ from django.db.models import F, Q
 from django.db.models.functions import Greatest, Now
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.leases import Lease
 from django_sitemaps_plus.models import Page, PageQuerySet
-from django_sitemaps_plus.statements import Rows, fetch, update
-from django_sitemaps_plus.transactions import retried
+from django_sitemaps_plus.models.lease import Lease
+from django_sitemaps_plus.models.prepared import Rows, fetch, update
+from django_sitemaps_plus.models.transactions import retried
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.

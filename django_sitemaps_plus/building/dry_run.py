@@ -9,12 +9,12 @@ from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.plans import first_plan
 
-from .page import BuiltPage, build_page
-from .plans import first_plan
-from .replan import active_plan
+from .plan.replan import active_plan
+from .plan.split import split_ranges
 from .report import BuildReport, SectionReport
-from .reshape import split_ranges
+from .store import BuiltPage, build_page
 
 
 def dry_run(names: Iterable[str] = ()) -> BuildReport:

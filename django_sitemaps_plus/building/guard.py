@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, PageQuerySet, Section, State
-from django_sitemaps_plus.statements import Rows, fetch, update
-from django_sitemaps_plus.transactions import update_pages
+from django_sitemaps_plus.models.prepared import Rows, fetch, update
+from django_sitemaps_plus.models.transactions import update_pages
 
-from .page import BuiltPage
+from .store import BuiltPage
 
 #: Entries of a section below which the guard lets everything pass.
 MIN_ENTRIES = 100

@@ -13,19 +13,19 @@ from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.compression import Document, write_document
+from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.renderers import page_lines, render_index
 from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.plans import live_plan
+from django_sitemaps_plus.serving.single_flight import patience
 from django_sitemaps_plus.sources import Tally, rendering
 from django_sitemaps_plus.sources.route import compile_route
-from django_sitemaps_plus.statements import fetch
 
-from .flights import patience
-from .page import BuiltPage, store_page
-from .plans import live_plan
+from .store import BuiltPage, store_page
 
 #: How long the pages of a section that is no longer registered stay listed: while a
 #: deploy is rolled out, some processes do not know a section that others do.

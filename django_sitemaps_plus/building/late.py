@@ -5,11 +5,10 @@ from __future__ import annotations
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.notifications.url_changes import is_wanted
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import rendering
-from django_sitemaps_plus.tracking.changes import take_changes
-
-from .publications import is_wanted
+from django_sitemaps_plus.tracking.collecting import take_changes
 
 
 def take_late_changes(page: Page, site: Site) -> None:

@@ -10,10 +10,9 @@ from django.db.models import F
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models.transactions import update_pages
+from django_sitemaps_plus.serving.cache import forget, recall, remember
 from django_sitemaps_plus.storage import delete_object, is_intact, open_object
-from django_sitemaps_plus.transactions import update_pages
-
-from .cached import forget, recall, remember
 
 logger = logging.getLogger(__name__)
 

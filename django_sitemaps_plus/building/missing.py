@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.statements import fetch
 
 from .index import MISSING_GRACE
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet, Sum
 
 from django_sitemaps_plus.models import Page, Section, State
-from django_sitemaps_plus.statements import fetch
+from django_sitemaps_plus.models.prepared import fetch
 
 from .guard import is_peak_old, note_peak
-from .loop import Counts
+from .worker import Counts
 
 
 @dataclass(slots=True, kw_only=True)

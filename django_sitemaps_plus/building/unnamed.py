@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import PurePosixPath
 
+from django_sitemaps_plus.maintenance.listing import list_objects, list_pages
 from django_sitemaps_plus.models import Page, Publication
-from django_sitemaps_plus.storage.listing import list_objects, list_pages
 
 
 def unnamed_objects(section: str) -> set[str]:

@@ -18,7 +18,7 @@ from django_sitemaps_plus.conf import SETTING, get_settings, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications import Engine, SearchConsole, Takes
-from django_sitemaps_plus.notifications.configured import (
+from django_sitemaps_plus.notifications.configuration import (
     get_engines,
     make_engine,
     working_engines,

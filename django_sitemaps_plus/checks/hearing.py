@@ -10,7 +10,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Model
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.dependencies import inner_tables, joined_tables

@@ -10,11 +10,11 @@ from django.core.checks import CheckMessage
 from django.urls import NoReverseMatch, reverse
 
 from django_sitemaps_plus import views
-from django_sitemaps_plus.building.rules import robots_records
 from django_sitemaps_plus.conf import SETTING, Site, get_settings, parse_base_url
 from django_sitemaps_plus.core.robots import Group
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.rules import robots_records
 from django_sitemaps_plus.sources import rendering
 
 from .messages import error, warning

@@ -19,8 +19,8 @@ from django.db.models import (
 from django.urls import NoReverseMatch, get_script_prefix
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
-from django_sitemaps_plus.core.plan import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import check_name, registry
 from django_sitemaps_plus.sources import (
@@ -38,7 +38,7 @@ from django_sitemaps_plus.sources.declarations import (
     path_field,
 )
 from django_sitemaps_plus.sources.keyset import key_field
-from django_sitemaps_plus.sources.rows import FIELDS
+from django_sitemaps_plus.sources.lines import FIELDS
 
 from .hearing import check_heard, check_watched
 from .messages import error, warning

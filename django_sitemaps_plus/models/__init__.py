@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .base import Row, RowQuerySet
 from .changes import Change, Leftover, Publication
 from .deliveries import Delivery, Recipient
 from .pages import (
@@ -14,7 +15,6 @@ from .pages import (
     State,
     own_alias,
 )
-from .rows import Row, RowQuerySet
 
 __all__ = [
     "INDEX",

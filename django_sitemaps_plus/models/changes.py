@@ -5,8 +5,8 @@ from __future__ import annotations
 from django.db import models
 from django.db.models.functions import Now
 
+from .base import Row, RowQuerySet
 from .pages import Section
-from .rows import Row, RowQuerySet
 
 
 class Change(Row):

@@ -9,7 +9,7 @@ from django.db import models
 from django.db.models import Case, F, When
 from django.db.models.functions import Now
 
-from .rows import Row, RowQuerySet
+from .base import Row, RowQuerySet
 
 
 def hash_target(target: str) -> str:

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.dates import W3C_LENGTH
 
-from .rows import Row, RowQuerySet
+from .base import Row, RowQuerySet
 
 #: The name under which a site's index is kept: no section of a user can have it.
 INDEX = ""

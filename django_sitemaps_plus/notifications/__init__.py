@@ -9,15 +9,15 @@ from django_sitemaps_plus.exceptions import (
     RetryLater,
 )
 
-from .baidu import Baidu
 from .base import Batch, Engine, Takes
-from .bing import BingWebmaster
-from .google import SearchConsole
-from .indexnow import IndexNow
-from .ping import Ping
+from .engines.baidu import Baidu
+from .engines.bing import BingWebmaster
+from .engines.google import SearchConsole
+from .engines.indexnow import IndexNow
+from .engines.ping import Ping
+from .engines.websub import WebSub
+from .engines.yandex import YandexWebmaster
 from .secrets import Secret
-from .websub import WebSub
-from .yandex import YandexWebmaster
 
 __all__ = [
     "Baidu",

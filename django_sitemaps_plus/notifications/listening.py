@@ -10,7 +10,7 @@ from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.models import Delivery
 
 from .base import Batch, Engine
-from .configured import engine_class, engine_names, make_engine, working_engines
+from .configuration import engine_class, engine_names, make_engine, working_engines
 
 
 def listening_engines() -> Mapping[str, Engine]:

@@ -13,9 +13,9 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineError
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
-from django_sitemaps_plus.transactions import atomic, retried
+from django_sitemaps_plus.models.transactions import atomic, retried
 
-from . import recipients
+from . import backoff
 from .base import Engine
 
 # Rows of one statement.
@@ -55,7 +55,7 @@ def claim(due: DeliveryQuerySet, most: int) -> list[Delivery]:
 
 def release(rows: list[Delivery], error: EngineError, **fields: object) -> None:
     """Give up rows that were not accepted; they wait on."""
-    update(rows, token="", error=recipients.words_of(error), **fields)
+    update(rows, token="", error=backoff.words_of(error), **fields)
 
 
 def named(rows: list[Delivery], error: BatchRejected) -> list[Delivery]:
@@ -80,7 +80,7 @@ def reject(rows: list[Delivery], error: EngineError, again: datetime) -> None:
     update(
         rows,
         token="",
-        error=recipients.words_of(error),
+        error=backoff.words_of(error),
         rejections=F("rejections") + 1,
         dead_since=Case(is_same),
         not_before=again,

@@ -14,7 +14,7 @@ from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import Delivery, Recipient
 
 from .base import Takes
-from .configured import working_engines
+from .configuration import working_engines
 
 
 @dataclass(slots=True, kw_only=True)

@@ -15,13 +15,13 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import Site, get_site, tells_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineError
 from django_sitemaps_plus.models import Delivery, Recipient
-from django_sitemaps_plus.transactions import atomic
+from django_sitemaps_plus.models.transactions import atomic
 
+from .backoff import words_of
 from .base import Engine, Takes
-from .configured import engine_faults, engine_names, make_engine, working_engines
-from .delivering import deliver
-from .queue import told_feeds, want_feeds
-from .recipients import words_of
+from .configuration import engine_faults, engine_names, make_engine, working_engines
+from .dispatch import deliver
+from .outbox import told_feeds, want_feeds
 from .report import DeliveryReport
 from .secrets import without_text
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from .adapter import SitemapSource
 from .base import Source
+from .context import rendering
+from .contrib import SitemapSource
 from .model import ModelSource
-from .rendering import rendering
 from .route import Route
 from .tally import Tally
-from .view import ViewSource
+from .views import ViewSource
 
 __all__ = [
     "ModelSource",

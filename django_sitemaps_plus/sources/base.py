@@ -11,9 +11,9 @@ from django.db.models import Model
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entries import Entry
+from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError

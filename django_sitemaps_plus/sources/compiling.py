@@ -23,8 +23,8 @@ from .declarations import (
     route_getter,
 )
 from .fast import path_lines, route_lines
+from .lines import FIELDS, NAMESPACE_OF, FastLines, Getter, RowRenderer
 from .route import CompiledRoute, Route
-from .rows import FIELDS, NAMESPACE_OF, FastLines, Getter, RowRenderer
 
 if TYPE_CHECKING:
     from .model import ModelSource

@@ -13,8 +13,8 @@ from django.db.models.expressions import Combinable
 
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 
+from .lines import Getter
 from .route import CompiledRoute, Route
-from .rows import Getter
 
 #: What columns of instances are called; no model field begins like this.
 _ALIAS = "sitemaps_plus_"

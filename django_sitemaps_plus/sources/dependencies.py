@@ -13,9 +13,9 @@ from django.db.models.sql.where import ExtraWhere
 
 from .base import Source
 from .declarations import is_expression, is_path
+from .lines import FIELDS
 from .model import ModelSource
 from .route import Route
-from .rows import FIELDS
 
 # What a raw condition or another query reads, nobody can tell.
 _OPAQUE = (RawSQL, ExtraWhere, Query, QuerySet, Subquery)

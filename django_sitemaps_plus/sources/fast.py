@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django_sitemaps_plus.core.escaping import escape
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
 from django_sitemaps_plus.core.renderers import url_line
+from django_sitemaps_plus.core.xml import escape
 
 from .dates import DateColumn
 from .route import FastRoute

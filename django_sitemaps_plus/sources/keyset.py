@@ -11,7 +11,7 @@ from django.db import connections, router
 from django.db.models import Field, IntegerField, Model, QuerySet
 from django.db.models.query import ModelIterable
 
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 
 #: Bounds that one query asks about alone; stock SQLite takes 32,766 values in one.

@@ -12,8 +12,8 @@ from typing import Any
 from django.db.models import Model, QuerySet
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.core.plan import EVERYTHING, KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import Source
@@ -27,8 +27,8 @@ from .keyset import (
     on_write_database,
     pages_by_key,
 )
+from .lines import FIELDS, NAMESPACE_OF
 from .reading import instances, tuples
-from .rows import FIELDS, NAMESPACE_OF
 from .tally import Tally
 
 

@@ -13,7 +13,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import InvalidStorageError, Storage, storages
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.core.compression import Document
+from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
     LostObjectError,

@@ -6,7 +6,7 @@ from django import template
 from django.template.context import Context
 from django.utils.safestring import SafeString, mark_safe
 
-from django_sitemaps_plus.building.robots import sitemap_urls
+from django_sitemaps_plus.serving.robots_txt import sitemap_urls
 
 register = template.Library()
 

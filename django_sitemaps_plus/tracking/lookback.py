@@ -14,12 +14,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.prepared import Rows, update
+from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.declarations import find_field, is_indexed
-from django_sitemaps_plus.statements import Rows, update
-from django_sitemaps_plus.transactions import update_pages
 
-from .marking import mark_all, mark_keys
+from .locating import mark_all, mark_keys
 
 #: How far before the newest lastmod a look-back begins: a transaction may commit later
 #: than one that stamped its rows after it.

@@ -14,9 +14,9 @@ from django_sitemaps_plus.conf import get_settings, tells_engines
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import Executor, get_executor
 from django_sitemaps_plus.models import Change, Page
+from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources.keyset import by_key, first_keys, on_write_database
-from django_sitemaps_plus.transactions import contained
 
 from .databases import savepoint
 from .parents import concrete, path_to_parent

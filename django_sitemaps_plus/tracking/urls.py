@@ -9,9 +9,9 @@ from typing import Any
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.diff import urls_in
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.models.transactions import check_ours, contained
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Source, Tally, rendering
-from django_sitemaps_plus.transactions import check_ours, contained
 
 
 def urls_of(section: str, keys: Iterable[str], site: Site) -> dict[str, str]:

@@ -10,10 +10,10 @@ from typing import Any
 from django.apps import apps
 from django.db.models import ForeignKey, Model
 
+from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
-from django_sitemaps_plus.transactions import contained
 
 from .parents import by_parent, concrete, parents
 from .relations import links_between, path_model, related_paths, watched_paths

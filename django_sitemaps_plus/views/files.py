@@ -8,11 +8,11 @@ import logging
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 
-from django_sitemaps_plus.building.robots import render_site_robots
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.notifications.configured import working_engines
+from django_sitemaps_plus.notifications.configuration import working_engines
 from django_sitemaps_plus.notifications.secrets import without_text
+from django_sitemaps_plus.serving.robots_txt import render_site_robots
 
 from .responses import read_only
 

@@ -16,7 +16,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.core.compression import Document, inflate
+from django_sitemaps_plus.core.gzip import Document, inflate
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.storage import read_object
 

@@ -9,16 +9,13 @@ from functools import wraps
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 
-from django_sitemaps_plus.building.flights import Alive
 from django_sitemaps_plus.building.index import render_site_index
-from django_sitemaps_plus.building.live import shared
 from django_sitemaps_plus.building.lost import note_lost
-from django_sitemaps_plus.building.page import render_page
-from django_sitemaps_plus.building.plans import render_live
+from django_sitemaps_plus.building.store import render_page
 from django_sitemaps_plus.conf import Site, get_site
-from django_sitemaps_plus.core.compression import Document
+from django_sitemaps_plus.core.gzip import Document
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.core.plan import KeyRange
 from django_sitemaps_plus.exceptions import (
     BuildError,
     SitemapsPlusError,
@@ -28,6 +25,9 @@ from django_sitemaps_plus.exceptions import (
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.live import shared
+from django_sitemaps_plus.serving.plans import render_live
+from django_sitemaps_plus.serving.single_flight import Alive
 
 from .responses import Content, gone, read_only, respond, unavailable
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from lxml import etree
 
-from tests.integration.documents import read_index, read_urlset
+from tests.support.documents import read_index, read_urlset
 
 #: Seconds after which a server that does not answer has hung.
 HANG = 60

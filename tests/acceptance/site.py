@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
-from tests.integration.documents import read_index
+from tests.support.documents import read_index
 
 ROOT = Path(__file__).parents[2]
 

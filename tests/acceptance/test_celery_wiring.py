@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.servers.programs import HOST, Program, wait_until
+from tests.support.servers.programs import HOST, Program, wait_until
 
 from .site import HANG, ROOT
 

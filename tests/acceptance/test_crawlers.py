@@ -15,7 +15,7 @@ import pytest
 
 from tests.acceptance.clients import CLIENTS
 from tests.acceptance.site import Answer, Site
-from tests.integration.documents import read_index, read_urlset
+from tests.support.documents import read_index, read_urlset
 
 Found = dict[str, str | None]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.acceptance.site import INDEX, Answer, Site
-from tests.integration.documents import read_urlset
+from tests.support.documents import read_urlset
 
 #: With SOAK set, all 234,908 cities.
 LOAD = ["--all"] if "SOAK" in os.environ else []

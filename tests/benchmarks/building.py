@@ -13,12 +13,12 @@ from django.core.files.base import ContentFile
 from django.db import connection
 
 from django_sitemaps_plus.building.claims import BATCH_PAGES
-from django_sitemaps_plus.core.compression import _compressor
+from django_sitemaps_plus.core.gzip import _compressor
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.storage import deferred_flush, get_storage
-from tests.integration.builds import build
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.testapp.models import Product
 
 _HIDDEN = "hidden"
 _HEAD = (

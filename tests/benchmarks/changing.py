@@ -12,12 +12,12 @@ from django.db.models import F, Value
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.signals import urls_changed
-from django_sitemaps_plus.transactions import update_pages
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 # One second each, so that every edit shows in the lastmod.
 _moments = map(timedelta(seconds=1).__mul__, count())

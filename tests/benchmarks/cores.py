@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from django_sitemaps_plus.executors.local import share
+from django_sitemaps_plus.building.pool import share
 
 from .harness import Contender, Target, timed
 

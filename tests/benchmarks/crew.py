@@ -13,9 +13,9 @@ from django.db.models import QuerySet, Sum
 from redis import Redis
 
 from django_sitemaps_plus.models import INDEX, Page
-from django_sitemaps_plus.statements import fetch
-from tests.servers.programs import wait_until
-from tests.servers.workers import Broker, Worker, messages_to, start_worker
+from django_sitemaps_plus.models.prepared import fetch
+from tests.support.servers.programs import wait_until
+from tests.support.servers.workers import Broker, Worker, messages_to, start_worker
 
 _SITE, _SECTION = "default", "products"
 

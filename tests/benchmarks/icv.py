@@ -20,7 +20,7 @@ from icv_sitemaps.services import create_section, generation, mark_section_stale
 from icv_sitemaps.tasks import regenerate_stale_sitemaps
 from isal import igzip
 
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 _SECTION = "products"
 

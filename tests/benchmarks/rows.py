@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 from django.db import connection, transaction
 
-from tests.testapp.models import Author, Product
+from tests.support.testapp.models import Author, Product
 
 _TEXT = (
     "amber basket birch blue bottle brass canvas cedar chair classic copper cotton "

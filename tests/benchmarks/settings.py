@@ -8,9 +8,9 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from tests.databases import sqlite_pragmas
-from tests.settings import *  # noqa: F403
-from tests.settings import DATABASES, INSTALLED_APPS
+from tests.support.databases import sqlite_pragmas
+from tests.support.settings import *  # noqa: F403
+from tests.support.settings import DATABASES, INSTALLED_APPS
 
 INSTALLED_APPS = [*INSTALLED_APPS, "django.contrib.sitemaps", "icv_sitemaps"]
 ROOT_URLCONF = "tests.benchmarks.urls"

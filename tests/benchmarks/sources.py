@@ -9,7 +9,7 @@ from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.db.models import QuerySet
 
 from django_sitemaps_plus import ModelSource, Route
-from tests.testapp.models import Author, Product
+from tests.support.testapp.models import Author, Product
 
 #: Entries of the page that is compared: as many as the protocol allows.
 FULL_PAGE = 50_000

@@ -6,7 +6,7 @@ from django.contrib.sitemaps import views
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 from .sources import GENERIC_SITEMAP, ProductSitemap
 

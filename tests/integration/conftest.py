@@ -11,16 +11,15 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import temporary_registry
 from django_sitemaps_plus.tracking import recording
-from tests.testapp.models import Product
-
-from .builds import build
-from .documents import locs, read_index
-from .shop import limited, make_products
+from tests.support.builds import build
+from tests.support.documents import locs, read_index
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 
 @pytest.fixture

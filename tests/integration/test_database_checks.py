@@ -9,9 +9,8 @@ from django.db import connections
 
 from django_sitemaps_plus.checks import check_migrated, check_routers
 from django_sitemaps_plus.models import Change
-from tests.testapp.models import Product
-
-from .shop import ProductSource
+from tests.support.shop import ProductSource
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

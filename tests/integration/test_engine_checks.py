@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus.checks.engines import check_built
-from tests.integration.builds import build
-from tests.integration.shop import limited, make_products
+from tests.support.builds import build
+from tests.support.shop import limited, make_products
 
 pytestmark = pytest.mark.django_db
 

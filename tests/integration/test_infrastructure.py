@@ -10,8 +10,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from tests.databases import database_settings
-from tests.testapp.models import Product
+from tests.support.databases import database_settings
+from tests.support.testapp.models import Product
 
 ASKED_FOR = os.environ.get("TEST_DB", "sqlite")
 

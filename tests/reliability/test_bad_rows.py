@@ -10,14 +10,14 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.sources import base
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
-from .defects import HARMLESS, LOCATIONS, VALUES
-from .published import crawl, published_urls
-from .shop import STEP, PlainSource, add_quietly, rename, table
+from .tools.defects import HARMLESS, LOCATIONS, VALUES
+from .tools.published import crawl, published_urls
+from .tools.shop import STEP, PlainSource, add_quietly, rename, table
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,11 +9,20 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from django_sitemaps_plus.building.refresh import refresh
-from tests.testapp.models import Product
+from django_sitemaps_plus.building.build import refresh
+from tests.support.testapp.models import Product
 
-from .http_cache import HttpCache
-from .shop import ALLOW, IS_SOAK, STEP, PlainSource, add, add_quietly, rename, some_seed
+from .tools.http_cache import HttpCache
+from .tools.shop import (
+    ALLOW,
+    IS_SOAK,
+    STEP,
+    PlainSource,
+    add,
+    add_quietly,
+    rename,
+    some_seed,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

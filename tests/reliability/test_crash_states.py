@@ -22,13 +22,13 @@ from django.conf import settings
 from django.db import connection
 from django.test import override_settings
 
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 
-from .crashes import Cut, Disk, Recorder, cuts, on_disk
-from .published import urls_in
-from .shop import ORIGIN
 from .test_kill_sweep import deletions_and_merges, edits_and_a_split, first_build
+from .tools.crashes import Cut, Disk, Recorder, cuts, on_disk
+from .tools.published import urls_in
+from .tools.shop import ORIGIN
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),

@@ -17,15 +17,16 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.views.responses import RETRY_AFTER
-from tests.servers.postgresql import PostgreSQL, start_postgresql, use_database
-from tests.servers.programs import wait_until
-from tests.servers.running import sweeping, working
+from tests.support.servers.postgresql import PostgreSQL, start_postgresql, use_database
+from tests.support.servers.programs import wait_until
+from tests.support.servers.running import sweeping, working
 
-from .how_to import WebClient
-from .outage import (
+from .test_recovery import MAX_SECONDS
+from .tools.how_to import WebClient
+from .tools.outage import (
     KEYS,
     PAUSE_SECONDS,
     Builders,
@@ -34,18 +35,10 @@ from .outage import (
     Saver,
     SmallPages,
 )
-from .processes import running, serving
-from .public import unlike_pages
-from .published import published_urls
-from .shop import (
-    IS_SOAK,
-    add_quietly,
-    lost_objects,
-    some_seed,
-    table,
-    unfinished,
-)
-from .test_recovery import MAX_SECONDS
+from .tools.processes import running, serving
+from .tools.public import unlike_pages
+from .tools.published import published_urls
+from .tools.shop import IS_SOAK, add_quietly, lost_objects, some_seed, table, unfinished
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -16,13 +16,16 @@ from django.views.debug import technical_500_response
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineError
 from django_sitemaps_plus.notifications import Secret
 from django_sitemaps_plus.notifications import http as our_http
-from django_sitemaps_plus.notifications.configured import get_engines, hide_credentials
-from tests.batches import INDEX, SITE, make_batch
-from tests.servers.engine import LocalEngine
-from tests.servers.engine_faults import FAULTS
-from tests.servers.service_account import make_service_account
+from django_sitemaps_plus.notifications.configuration import (
+    get_engines,
+    hide_credentials,
+)
+from tests.support.batches import INDEX, SITE, make_batch
+from tests.support.servers.engine import LocalEngine
+from tests.support.servers.engine_faults import FAULTS
+from tests.support.servers.service_account import make_service_account
 
-from .secrecy import OURS
+from .tools.secrecy import OURS
 
 #: How the key may be given.
 FORMS: dict[str, Callable[[dict[str, Any]], Any]] = {

@@ -13,16 +13,19 @@ from django.core.cache import cache
 from django.db import OperationalError
 from django.test import Client
 
-from django_sitemaps_plus.building import adding, cached, index, robots
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building import index
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import Page
-from tests.integration import key_files
-from tests.integration.faults import fail_queries
-from tests.testapp.models import Product
+from django_sitemaps_plus.serving import cache as cached
+from django_sitemaps_plus.serving import robots_txt
+from tests.support import key_files
+from tests.support.faults import fail_queries
+from tests.support.testapp.models import Product
 
-from .degraded import FAULTS, Fault
-from .published import urls_in
-from .shop import (
+from .tools.degraded import FAULTS, Fault
+from .tools.published import urls_in
+from .tools.shop import (
     ALLOW,
     IS_SOAK,
     ORIGIN,
@@ -164,7 +167,7 @@ def test_a_second_index_is_answered(
 ):
     """While it is built, and while it is rendered on request."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
-    for module in (adding, index):
+    for module in (numbering, index):
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     add_quietly(range(0, 30 * STEP, STEP))
     sections.register("built", PlainSource)
@@ -189,11 +192,11 @@ def test_robots_needs_no_database(has_answered, client, figures):
     A crawler takes a 5xx for a ban of everything.
     """
     Page.objects.of("default", "").filter(number=0).update(number=2)
-    robots._last.clear()
+    robots_txt._last.clear()
     expected = client.get("/robots.txt").content
     assert b"/sitemaps-2.xml\n" in expected
     if not has_answered:
-        robots._last.clear()
+        robots_txt._last.clear()
         expected = expected.replace(
             b"Sitemap: https://example.com/sitemaps-2.xml\n", b""
         )

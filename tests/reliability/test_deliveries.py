@@ -12,19 +12,23 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import IndexNow
 from tests.integration.notifications.tellers import KEY
-from tests.servers.engine import EngineProgram, count_accepted, start_engine_program
-from tests.servers.fixtures import celery_on
-from tests.servers.key_site import KeySite, start_key_site
-from tests.servers.programs import wait_until
-from tests.servers.valkey import Valkey
-from tests.servers.workers import Broker
+from tests.support.servers.engine import (
+    EngineProgram,
+    count_accepted,
+    start_engine_program,
+)
+from tests.support.servers.fixtures import celery_on
+from tests.support.servers.key_site import KeySite, start_key_site
+from tests.support.servers.programs import wait_until
+from tests.support.servers.valkey import Valkey
+from tests.support.servers.workers import Broker
 
-from .shop import IS_SOAK, STEP, add_quietly, some_seed
-from .under_fire import (
+from .tools.shop import IS_SOAK, STEP, add_quietly, some_seed
+from .tools.under_fire import (
     BETWEEN,
     CHANGES,
     Fate,

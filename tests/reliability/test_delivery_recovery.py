@@ -9,17 +9,21 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Recipient
-from tests.servers.engine import EngineProgram, count_accepted, start_engine_program
-from tests.servers.fixtures import celery_on
-from tests.servers.programs import wait_until
-from tests.servers.running import SWEEP_SECONDS, working
-from tests.servers.valkey import Valkey
-from tests.servers.workers import Broker, Worker, start_beat
+from tests.support.servers.engine import (
+    EngineProgram,
+    count_accepted,
+    start_engine_program,
+)
+from tests.support.servers.fixtures import celery_on
+from tests.support.servers.programs import wait_until
+from tests.support.servers.running import SWEEP_SECONDS, working
+from tests.support.servers.valkey import Valkey
+from tests.support.servers.workers import Broker, Worker, start_beat
 
-from .shop import IS_SOAK, ORIGIN, STEP, PlainSource, add_quietly, rename
-from .under_fire import is_drained, tell_soon
+from .tools.shop import IS_SOAK, ORIGIN, STEP, PlainSource, add_quietly, rename
+from .tools.under_fire import is_drained, tell_soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

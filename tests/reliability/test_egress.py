@@ -15,7 +15,7 @@ import pytest
 
 from django_sitemaps_plus.exceptions import EngineError, EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.http import accepted, request
-from tests.servers.odd_http import (
+from tests.support.servers.odd_http import (
     OddServer,
     Taken,
     answer,
@@ -26,7 +26,7 @@ from tests.servers.odd_http import (
     stays_silent,
 )
 
-from .egress import ALLOWED, FORBIDDEN, METADATA, NAMES, PUBLIC, Wire
+from .tools.egress import ALLOWED, FORBIDDEN, METADATA, NAMES, PUBLIC, Wire
 
 #: Seconds that a request takes at most.
 PROMISED_SECONDS = 10.0

@@ -19,11 +19,11 @@ import pytest
 from tests.acceptance.reader import Reader
 from tests.acceptance.site import HANG, INDEX, ROOT, Site
 from tests.acceptance.staff import Staff
-from tests.servers.engine import LocalEngine, start_engine
-from tests.servers.programs import Program, wait_until
-from tests.servers.valkey import Valkey
+from tests.support.servers.engine import LocalEngine, start_engine
+from tests.support.servers.programs import Program, wait_until
+from tests.support.servers.valkey import Valkey
 
-from .shop import IS_SOAK
+from .tools.shop import IS_SOAK
 
 #: With SOAK set, all 234,908 cities.
 LOAD = ["--all"] if IS_SOAK else []

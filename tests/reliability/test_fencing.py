@@ -16,17 +16,18 @@ from unittest import mock
 import pytest
 from django.db import connection
 
-from django_sitemaps_plus.building import claims, loop, reshape
-from django_sitemaps_plus.building.page import build_page
-from django_sitemaps_plus.building.publisher import flip
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building import claims, worker
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.flip import flip
+from django_sitemaps_plus.building.plan import split
+from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
 
-from .checkpoints import CHECKPOINTS, checkpoint, provoke, reset
-from .killing import fork
-from .published import published_urls
-from .shop import (
+from .tools.checkpoints import CHECKPOINTS, checkpoint, provoke, reset
+from .tools.killing import fork
+from .tools.published import published_urls
+from .tools.shop import (
     ALLOW,
     IS_SOAK,
     STEP,
@@ -127,13 +128,13 @@ def told(writer: int) -> Iterator[None]:
 
         return call
 
-    flips = watch(loop.flip, lambda done, results: len(results) - len(done))
-    splits = watch(reshape._split_at, lambda pieces, *_: int(not pieces))
-    merges = watch(reshape._merge_claimed, lambda done, *_: int(not done))
+    flips = watch(worker.flip, lambda done, results: len(results) - len(done))
+    splits = watch(split._split_at, lambda pieces, *_: int(not pieces))
+    merges = watch(split._merge_claimed, lambda done, *_: int(not done))
     with ExitStack() as stack:
-        stack.enter_context(mock.patch.object(loop, "flip", flips))
-        stack.enter_context(mock.patch.object(reshape, "_split_at", splits))
-        stack.enter_context(mock.patch.object(reshape, "_merge_claimed", merges))
+        stack.enter_context(mock.patch.object(worker, "flip", flips))
+        stack.enter_context(mock.patch.object(split, "_split_at", splits))
+        stack.enter_context(mock.patch.object(split, "_merge_claimed", merges))
         yield
 
 

@@ -9,13 +9,21 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page, Section
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
-from .published import crawl, published_urls, urls_in
-from .shop import ORIGIN, STEP, PlainSource, add_quietly, rename, table, unfinished
+from .tools.published import crawl, published_urls, urls_in
+from .tools.shop import (
+    ORIGIN,
+    STEP,
+    PlainSource,
+    add_quietly,
+    rename,
+    table,
+    unfinished,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,13 +12,14 @@ import pytest
 from django.db import transaction
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.core.plan import in_plan_order
+from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.models import Change, Section, State
 from django_sitemaps_plus.testing import temporary_registry
-from tests.reliability.published import crawl, published_urls
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
+
+from .tools.published import crawl, published_urls
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LIMIT = 10

@@ -15,18 +15,18 @@ from django.core.cache import cache
 from django.template import Context, Template
 from django.test import Client, RequestFactory
 
-from django_sitemaps_plus.building import robots
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Delivery, Page
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.serving import robots_txt
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.key_files import ENGINES, PATH
 from tests.integration.notifications.engines import path_of
-from tests.integration.published import age, all_rows
-from tests.integration.published import files as stored_files
+from tests.support.key_files import ENGINES, PATH
+from tests.support.published import age, all_rows
+from tests.support.published import files as stored_files
 
-from .shop import (
+from .tools.shop import (
     IS_SOAK,
     ORIGIN,
     STEP,
@@ -214,7 +214,7 @@ def kept() -> str:
     assert any(cached.values())
     plain = [gzip.decompress(found.partition(b"\n")[2]) for found in _pages(cached)]
     assert plain
-    return repr([stored, cached, plain, all_rows(), robots._last])
+    return repr([stored, cached, plain, all_rows(), robots_txt._last])
 
 
 def _pages(cached: dict[str, Any]) -> list[bytes]:

@@ -19,18 +19,18 @@ from django.db import connection, connections
 from django.test import Client
 from lxml import etree
 
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.public import repair
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.publishing.sync import repair
 from django_sitemaps_plus.registry import registry
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
-from .killing import run_killed
-from .public import hash_of, just_looked, public_files, unlike_pages, wrong_public
-from .published import crawl, urls_in
-from .shop import (
+from .tools.killing import run_killed
+from .tools.public import hash_of, just_looked, public_files, unlike_pages, wrong_public
+from .tools.published import crawl, urls_in
+from .tools.shop import (
     STEP,
     PlainSource,
     add,

@@ -12,18 +12,18 @@ from functools import partial
 
 import pytest
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import marking
-from django_sitemaps_plus.tracking.changes import take_changes
-from django_sitemaps_plus.tracking.noticing import notice
-from tests.testapp.models import Product
+from django_sitemaps_plus.tracking import locating
+from django_sitemaps_plus.tracking.collecting import take_changes
+from django_sitemaps_plus.tracking.detect import notice
+from tests.support.testapp.models import Product
 
-from .checkpoints import CHECKPOINTS, checkpoint, provoke, reset
-from .published import published_urls
-from .shop import (
+from .tools.checkpoints import CHECKPOINTS, checkpoint, provoke, reset
+from .tools.published import published_urls
+from .tools.shop import (
     ALLOW,
     IS_SOAK,
     STEP,
@@ -91,7 +91,7 @@ def test_a_key_located_before_a_split_marks_the_page_that_owns_it(sections):
     refresh()
     key = 18 * STEP
     rename([key], "edited")
-    locate = marking.locate
+    locate = locating.locate
     others: list[Callable[[], object]] = [partial(split_by_another, locate)]
 
     def late(*args, **kwargs):
@@ -102,7 +102,7 @@ def test_a_key_located_before_a_split_marks_the_page_that_owns_it(sections):
 
     section = Section.objects.get(name="products")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(marking, "locate", late)
+        patch.setattr(locating, "locate", late)
         take_changes(section, registry.get("products"))
     owners = Page.objects.dirty().filter(section=section)
     assert [page.low for page in owners if holds(page, key)] != []
@@ -123,6 +123,6 @@ def split_by_another(locate: Callable[..., object]) -> None:
     Change.objects.all().delete()
     Page.objects.filter(section__name="products").update(wanted=99)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(marking, "locate", locate)
+        patch.setattr(locating, "locate", locate)
         refresh()
     assert not Page.objects.dirty().exists()

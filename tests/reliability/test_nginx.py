@@ -13,17 +13,18 @@ import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.utils import timezone
 
-from django_sitemaps_plus.building.public import repair
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
-from tests.servers.nginx import start_nginx
-from tests.servers.programs import HOST
-from tests.testapp.models import Product
+from django_sitemaps_plus.publishing.sync import repair
+from tests.support.servers.nginx import start_nginx
+from tests.support.servers.programs import HOST
+from tests.support.testapp.models import Product
 
-from .how_to import WebClient, how_to_server
-from .http_cache import HttpCache
-from .shop import (
+from .test_conditional import ENCODINGS, PATHS, Clock, Server
+from .tools.how_to import WebClient, how_to_server
+from .tools.http_cache import HttpCache
+from .tools.shop import (
     ALLOW,
     IS_SOAK,
     STEP,
@@ -32,7 +33,6 @@ from .shop import (
     rename,
     some_seed,
 )
-from .test_conditional import ENCODINGS, PATHS, Clock, Server
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

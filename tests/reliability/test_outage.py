@@ -12,14 +12,14 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.notifications import recipients
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications import backoff
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
-from tests.servers.engine import Heard
-from tests.servers.engine_rules import BAIDU_TOKEN
+from tests.support.servers.engine import Heard
+from tests.support.servers.engine_rules import BAIDU_TOKEN
 
-from .shop import some_seed
-from .under_fire import tell_indexnow
+from .tools.shop import some_seed
+from .tools.under_fire import tell_indexnow
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -62,7 +62,7 @@ def test_an_outage_of_two_days(number, engine, settings, monkeypatch, figures):
     waiting = Delivery.objects.waiting().count()
     engine.journal.clear()
     engine.faults.heal()
-    passed += 2 * recipients.LONGEST_PAUSE
+    passed += 2 * backoff.LONGEST_PAUSE
     report = tell_engines()
     batches = [len(heard.targets) for heard in engine.journal]
     figures(
@@ -76,7 +76,7 @@ def test_an_outage_of_two_days(number, engine, settings, monkeypatch, figures):
         after=batches,
     )
     assert during <= MAX_REQUESTS
-    assert max(pauses) <= 1.2 * recipients.LONGEST_PAUSE.total_seconds()
+    assert max(pauses) <= 1.2 * backoff.LONGEST_PAUSE.total_seconds()
     assert len({round(pause) for pause in pauses if pause > 3_600}) > 10  # no rhythm
     assert waiting == URLS
     assert report.failures == []
@@ -111,7 +111,7 @@ def test_an_outage_of_two_days_for_three_hosts(engine, settings, monkeypatch, fi
         passed = min(report.next_at - began + timedelta(seconds=1), passed + SWEEP)
     during = Counter(map(_host, engine.journal))
     engine.faults.heal()
-    passed += 2 * recipients.LONGEST_PAUSE
+    passed += 2 * backoff.LONGEST_PAUSE
     report = tell_engines()
     figures(
         "outage of 48 hours, three hosts",
@@ -138,5 +138,5 @@ def _host(heard: Heard) -> str:
 def _pauses() -> list[float]:
     """Return for how many seconds the recipients still rest."""
     now = timezone.now()
-    rows = recipients.Recipient.objects.filter(not_before__gt=now)
+    rows = backoff.Recipient.objects.filter(not_before__gt=now)
     return [(row.not_before - now).total_seconds() for row in rows]

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from django.db import OperationalError, connection
 
-from django_sitemaps_plus.building import loop
-from django_sitemaps_plus.building import prune as pruning
-from django_sitemaps_plus.building.prune import _Prune, prune
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building import worker
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.maintenance import prune as pruning
+from django_sitemaps_plus.maintenance.prune import _Prune, prune
 from django_sitemaps_plus.models import Leftover, Page
 from django_sitemaps_plus.storage import object_exists
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
-from .published import published_urls
-from .shop import (
+from .tools.published import published_urls
+from .tools.shop import (
     ALLOW,
     IS_SOAK,
     STEP,
@@ -117,13 +117,13 @@ def lost() -> list[str]:
 
 def wait_between_store_and_flip(monkeypatch: Any, seed: int) -> None:
     """Let builders hold for a moment what they have stored."""
-    real, chance = loop.flip, random.Random(seed)
+    real, chance = worker.flip, random.Random(seed)
 
     def flip(results: Any) -> Any:
         time.sleep(chance.random() / 20)
         return real(results)
 
-    monkeypatch.setattr(loop, "flip", flip)
+    monkeypatch.setattr(worker, "flip", flip)
 
 
 def test_nothing_that_is_pointed_to_is_removed(sections, monkeypatch, figures):

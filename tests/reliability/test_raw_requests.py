@@ -15,8 +15,8 @@ import pytest
 
 from tests.acceptance.site import HANG, Site
 
-from .odd_requests import Requests, is_allowed
-from .shop import IS_SOAK, some_seed
+from .tools.odd_requests import Requests, is_allowed
+from .tools.shop import IS_SOAK, some_seed
 
 REQUESTS = 2_000 if IS_SOAK else 400
 

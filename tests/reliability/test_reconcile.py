@@ -10,14 +10,14 @@ import pytest
 from django.db import connection
 
 from django_sitemaps_plus import receivers
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
-from .shop import IS_SOAK, ORIGIN, STEP, PlainSource, add_quietly, some_seed
+from .tools.shop import IS_SOAK, ORIGIN, STEP, PlainSource, add_quietly, some_seed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Change
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
-from .published import published_urls
-from .shop import STEP, PlainSource, add, add_quietly, rename, table
+from .tools.published import published_urls
+from .tools.shop import STEP, PlainSource, add, add_quietly, rename, table
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

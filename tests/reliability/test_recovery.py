@@ -13,17 +13,25 @@ from dataclasses import dataclass
 
 import pytest
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Page
-from tests.servers.fixtures import celery_on
-from tests.servers.programs import wait_until
-from tests.servers.running import SWEEP_SECONDS, sweeping, working
-from tests.servers.valkey import Valkey
-from tests.servers.workers import Broker, Worker
-from tests.testapp.models import Product
+from tests.support.servers.fixtures import celery_on
+from tests.support.servers.programs import wait_until
+from tests.support.servers.running import SWEEP_SECONDS, sweeping, working
+from tests.support.servers.valkey import Valkey
+from tests.support.servers.workers import Broker, Worker
+from tests.support.testapp.models import Product
 
-from .published import published_urls
-from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename, some_seed, table
+from .tools.published import published_urls
+from .tools.shop import (
+    IS_SOAK,
+    STEP,
+    PlainSource,
+    add_quietly,
+    rename,
+    some_seed,
+    table,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,13 +14,13 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Page, State
-from tests.integration.key_files import ENGINES
-from tests.testapp.models import Product
+from tests.support.key_files import ENGINES
+from tests.support.testapp.models import Product
 
-from .odd_requests import Requests, is_allowed
-from .shop import ALLOW, IS_SOAK, STEP, PlainSource, add_quietly, some_seed
+from .tools.odd_requests import Requests, is_allowed
+from .tools.shop import ALLOW, IS_SOAK, STEP, PlainSource, add_quietly, some_seed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

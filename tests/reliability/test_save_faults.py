@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.tracking import recording
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
-from . import saving
-from .save_faults import FAULTS, LOSING, SOURCES
-from .saving import MAX_SAVE, TRIES, forget_failures, quickest
-from .shop import STEP, PlainSource, add, add_quietly, rename
+from .tools import saving
+from .tools.save_faults import FAULTS, LOSING, SOURCES
+from .tools.saving import MAX_SAVE, TRIES, forget_failures, quickest
+from .tools.shop import STEP, PlainSource, add, add_quietly, rename
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -18,15 +18,15 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Change
-from tests.servers.programs import HOST
-from tests.servers.workers import ROOT, Broker, environment
-from tests.testapp.models import Product
+from tests.support.servers.programs import HOST
+from tests.support.servers.workers import ROOT, Broker, environment
+from tests.support.testapp.models import Product
 
-from .save_faults import RaisingExecutor
-from .saving import MAX_SAVE, TRIES, quickest
-from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename
+from .tools.save_faults import RaisingExecutor
+from .tools.saving import MAX_SAVE, TRIES, quickest
+from .tools.shop import IS_SOAK, STEP, PlainSource, add_quietly, rename
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -72,7 +72,7 @@ def saver(broker: Broker, seconds: float = 60 * TRIES) -> Iterator[Saver]:
     """Run such a process for the time of a ``with`` block; it is ended if it hangs."""
     path = f"{PlainSource.__module__}.{PlainSource.__qualname__}"
     with subprocess.Popen(
-        [sys.executable, "-m", "tests.reliability.saving"],
+        [sys.executable, "-m", "tests.reliability.tools.saving"],
         cwd=ROOT,
         env=environment(broker, WORKER_SECTIONS={"products": path}),
         stdin=subprocess.PIPE,

@@ -10,14 +10,14 @@ from django.db import transaction
 from django.db.models import F
 
 from django_sitemaps_plus import tasks
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.claims import BATCH_PAGES
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page
-from tests.servers.programs import wait_until
-from tests.servers.running import sweeping, working
-from tests.testapp.models import Product
+from tests.support.servers.programs import wait_until
+from tests.support.servers.running import sweeping, working
+from tests.support.testapp.models import Product
 
-from .claim_notes import (
+from .tools.claim_notes import (
     during_builds,
     note_request,
     notes,
@@ -25,8 +25,8 @@ from .claim_notes import (
     taken_over,
     unanswered,
 )
-from .published import published_urls
-from .shop import (
+from .tools.published import published_urls
+from .tools.shop import (
     IS_SOAK,
     LIMIT,
     STEP,

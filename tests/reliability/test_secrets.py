@@ -16,23 +16,21 @@ from django.db.models import F
 from django.utils import timezone
 from django.views.debug import SafeExceptionReporterFilter
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Delivery, Recipient
 from django_sitemaps_plus.notifications import http as our_http
-from django_sitemaps_plus.notifications.configured import _all as made_engines
-from django_sitemaps_plus.notifications.configured import get_engines
-from tests.leaks import (
-    everything_in_redis,
-)
-from tests.servers import engine_rules
-from tests.servers.engine import LocalEngine
-from tests.servers.engine_faults import FAULTS
-from tests.servers.service_account import make_service_account
-from tests.servers.workers import Broker, messages_to
+from django_sitemaps_plus.notifications.configuration import _all as made_engines
+from django_sitemaps_plus.notifications.configuration import get_engines
+from tests.support.leaks import everything_in_redis
+from tests.support.servers import engine_rules
+from tests.support.servers.engine import LocalEngine
+from tests.support.servers.engine_faults import FAULTS
+from tests.support.servers.service_account import make_service_account
+from tests.support.servers.workers import Broker, messages_to
 
-from .secrecy import (
+from .tools.secrecy import (
     BAD,
     BAIDU,
     BING,
@@ -45,7 +43,7 @@ from .secrecy import (
     configured,
     engines_of,
 )
-from .shop import PlainSource, add, rename
+from .tools.shop import PlainSource, add, rename
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

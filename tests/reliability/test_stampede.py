@@ -21,12 +21,12 @@ from django.db import connections
 from django.test import Client
 
 from django_sitemaps_plus.registry import registry
-from tests.servers.valkey import Valkey
-from tests.testapp.models import Product
+from tests.support.servers.valkey import Valkey
+from tests.support.testapp.models import Product
 
-from .degraded import redis_cache, use_cache
-from .killing import fork
-from .shop import IS_SOAK, STEP, PlainSource, add_quietly
+from .tools.degraded import redis_cache, use_cache
+from .tools.killing import fork
+from .tools.shop import IS_SOAK, STEP, PlainSource, add_quietly
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

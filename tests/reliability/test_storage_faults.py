@@ -19,15 +19,21 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.registry import registry
-from tests.servers.workers import ROOT, Broker, environment
-from tests.testapp.models import Product
+from tests.support.servers.workers import ROOT, Broker, environment
+from tests.support.testapp.models import Product
 
-from .faulting import ENOUGH, Sweep, stride
-from .public import unlike_pages, wrong_public
-from .published import crawl, published_urls
-from .shop import (
+from .test_kill_sweep import (
+    connection,
+    deletions_and_merges,
+    edits_and_a_split,
+    first_build,
+)
+from .tools.faulting import ENOUGH, Sweep, stride
+from .tools.public import unlike_pages, wrong_public
+from .tools.published import crawl, published_urls
+from .tools.shop import (
     IS_SOAK,
     STEP,
     PlainSource,
@@ -35,12 +41,6 @@ from .shop import (
     lost_objects,
     rename,
     table,
-)
-from .test_kill_sweep import (
-    connection,
-    deletions_and_merges,
-    edits_and_a_split,
-    first_build,
 )
 
 pytestmark = [
@@ -222,7 +222,7 @@ def test_the_kernel_refuses(call, sections, media_root, figures):
     fault, cause = CALLS[call]
     old, expected = crawl(), table()
     command = [program, "-f", "-o", os.devnull, "-e", f"inject={fault}"]
-    command += [sys.executable, "-m", "tests.reliability.command"]
+    command += [sys.executable, "-m", "tests.reliability.tools.command"]
     failed = subprocess.run(
         command,
         cwd=ROOT,

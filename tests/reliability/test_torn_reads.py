@@ -17,22 +17,22 @@ from django.core.files.storage import FileSystemStorage
 from django.db import connection
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building import public
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.page import render_page
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.store import render_page
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.core.compression import Document
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.gzip import Document
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
-from tests.servers.nginx import start_nginx
-from tests.testapp.models import Product
+from tests.support.servers.nginx import start_nginx
+from tests.support.testapp.models import Product
 
-from .killing import in_child
-from .processes import running, serving
-from .public import unlike_pages
-from .reading import (
+from .tools.killing import in_child
+from .tools.processes import running, serving
+from .tools.public import unlike_pages
+from .tools.reading import (
     Fetch,
     FromServer,
     Readings,
@@ -40,7 +40,7 @@ from .reading import (
     from_storage,
     read_by_many,
 )
-from .shop import IS_SOAK, STEP, PlainSource, add_quietly, rename
+from .tools.shop import IS_SOAK, STEP, PlainSource, add_quietly, rename
 
 pytestmark = [
     pytest.mark.django_db(transaction=True),
@@ -227,7 +227,7 @@ def test_two_builders_name_in_the_other_order(sections, media_root):
     add_quietly(range(0, 1_000, STEP))
     refresh()
     page = Page.objects.get(section__name="products", number=1)
-    real, met = public._show, []
+    real, met = sync._show, []
 
     def slow(*args: Any, **kwargs: Any) -> None:
         if not met:
@@ -236,8 +236,8 @@ def test_two_builders_name_in_the_other_order(sections, media_root):
             refresh()
         real(*args, **kwargs)
 
-    with mock.patch.object(public, "_show", slow):
-        public.show([page.pk])
+    with mock.patch.object(sync, "_show", slow):
+        sync.show([page.pk])
     data = (
         media_root / "sitemaps" / "public" / "sitemap-products-1.xml.gz"
     ).read_bytes()

@@ -12,15 +12,16 @@ from django.test import Client
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Leftover, Page, Publication
 from django_sitemaps_plus.registry import registry
-from tests.servers.programs import wait_until
-from tests.servers.workers import messages_to, start_worker
+from tests.support.servers.programs import wait_until
+from tests.support.servers.workers import messages_to, start_worker
 
-from .public import unlike_pages, wrong_public
-from .published import crawl, published_urls, urls_in
-from .shop import (
+from .test_kill_sweep import wrong_documents, wrong_files
+from .tools.public import unlike_pages, wrong_public
+from .tools.published import crawl, published_urls, urls_in
+from .tools.shop import (
     IS_SOAK,
     STEP,
     PlainSource,
@@ -31,7 +32,6 @@ from .shop import (
     table,
     unfinished,
 )
-from .test_kill_sweep import wrong_documents, wrong_files
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -87,7 +87,7 @@ def test_killed_while_building(
     seen: set[str] = set()
     bad: list[str] = []
     kills = during = 0
-    options = {"concurrency": 2, "include": ["tests.reliability.shop_sections"]}
+    options = {"concurrency": 2, "include": ["tests.reliability.tools.shop_sections"]}
     with (
         messages_to(redis_broker),
         start_worker(redis_broker, **options) as worker,

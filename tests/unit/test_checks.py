@@ -19,7 +19,7 @@ from django_sitemaps_plus.checks import (
 )
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
-from tests.testapp.models import (
+from tests.support.testapp.models import (
     Annex,
     Author,
     Book,

@@ -25,8 +25,8 @@ from django_sitemaps_plus.models import (
     Recipient,
     Section,
 )
-from django_sitemaps_plus.sources.rows import FIELDS
-from tests.celery_app import app
+from django_sitemaps_plus.sources.lines import FIELDS
+from tests.support.celery_app import app
 
 TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"

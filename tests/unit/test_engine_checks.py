@@ -16,10 +16,10 @@ from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.checks import check_engines, engines
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.notifications import Batch, Engine, Secret, Takes
-from tests.integration.shop import START
-from tests.servers.engine_requests import State
-from tests.servers.service_account import make_service_account
-from tests.testapp.models import Product
+from tests.support.servers.engine_requests import State
+from tests.support.servers.service_account import make_service_account
+from tests.support.shop import START
+from tests.support.testapp.models import Product
 
 from .test_checks import BASE, Elsewhere, ids
 
@@ -253,16 +253,16 @@ class TestKeyFiles:
     def test_a_name_that_is_never_served_is_named(self, settings, file):
         """No place for our URLs would help, so another hint is given."""
         given = {"feeds": looking_for(file)}
-        (message,) = self.said(settings, "tests.urls", ENGINES=given)
+        (message,) = self.said(settings, "tests.support.urls", ENGINES=given)
         assert message.id == "sitemaps_plus.W011"
         assert "Its name must be" in message.hint
 
     @pytest.mark.parametrize(
         ("urlconf", "given"),
         [
-            ("tests.urls", {}),
-            ("tests.urls", {"BASE_URL": "https://example.com/app"}),
-            ("tests.urls", {"ENGINES": {"feeds": looking_for("a-key.txt")}}),
+            ("tests.support.urls", {}),
+            ("tests.support.urls", {"BASE_URL": "https://example.com/app"}),
+            ("tests.support.urls", {"ENGINES": {"feeds": looking_for("a-key.txt")}}),
             (Without, {}),
             (None, {}),
             (Behind, {"NOTIFY": False}),
@@ -280,7 +280,7 @@ class TestKeyFiles:
     def test_a_project_under_a_path_serves_its_file_there(self, settings, client):
         """Where the engine is told to look, though not at the root of the host."""
         base = "https://example.com/app"
-        assert self.said(settings, "tests.urls", BASE_URL=base) == []
+        assert self.said(settings, "tests.support.urls", BASE_URL=base) == []
         found = client.get(f"/{KEY}.txt", SCRIPT_NAME="/app")
         assert found.wsgi_request.path == f"/app/{KEY}.txt"
         assert (found.status_code, found.content) == (200, KEY.encode())

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.reliability.mistakes import Mutant
-from tests.reliability.mutants import EVERY, PACKAGE, TOP
+from tests.reliability.mutants.__main__ import EVERY, PACKAGE, TOP
+from tests.reliability.mutants.mistakes import Mutant
 
 
 @pytest.mark.parametrize("mutant", EVERY, ids=[mutant.name for mutant in EVERY])

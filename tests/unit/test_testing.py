@@ -17,7 +17,7 @@ from django_sitemaps_plus.testing import (
     temporary_registry,
     temporary_source,
 )
-from tests.batches import INDEX, make_batch
+from tests.support.batches import INDEX, make_batch
 
 
 class One(ViewSource):

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from datetime import date
 
 from django_sitemaps_plus.core.dates import w3c
-from django_sitemaps_plus.core.escaping import escape
 from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
+from django_sitemaps_plus.core.xml import escape
 
 #: Prefix and namespace of each extension, in the order in which roots declare them.
 NAMESPACES = {

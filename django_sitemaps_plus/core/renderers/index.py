@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
-from django_sitemaps_plus.core.escaping import escape
 from django_sitemaps_plus.core.locations import encode_url
+from django_sitemaps_plus.core.xml import escape
 
 _HEAD = (
     b'<?xml version="1.0" encoding="UTF-8"?>\n'

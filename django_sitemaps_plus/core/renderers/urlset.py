@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from django_sitemaps_plus.core.entries import Entry, format_priority
-from django_sitemaps_plus.core.escaping import escape
+from django_sitemaps_plus.core.xml import escape
 
 from .extensions import NAMESPACES, extension_elements
 

@@ -10,9 +10,9 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.dry_run import dry_run as render_only
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.management.progress import show_progress

@@ -16,15 +16,15 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
-from django_sitemaps_plus.building.listed import listed_urls
 from django_sitemaps_plus.conf import Site, get_settings, get_site, tells_engines
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.notifications import Engine, Takes, telling
 from django_sitemaps_plus.notifications import status as engine_status
-from django_sitemaps_plus.notifications.configured import engine_faults
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.backfill import listed_urls
+from django_sitemaps_plus.notifications.configuration import engine_faults
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.report import DeliveryReport
 from django_sitemaps_plus.notifications.status import EngineStatus
 from django_sitemaps_plus.registry import registry

@@ -10,9 +10,9 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import Error
 
-from django_sitemaps_plus.building.prune import PruneReport, prune
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.maintenance.prune import PruneReport, prune
 from django_sitemaps_plus.management.tables import table
 
 

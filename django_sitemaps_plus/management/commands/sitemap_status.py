@@ -9,12 +9,12 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
-from django_sitemaps_plus.building.status import (
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.maintenance.status import (
     SectionStatus,
     index_problems,
     status,
 )
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.notifications import status as engine_status

@@ -11,9 +11,9 @@ from django.conf import settings
 from django.test.utils import override_settings
 from django.utils import timezone
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry

@@ -11,7 +11,7 @@ from tests.benchmarks.building import unbuild
 from tests.benchmarks.crew import Crew, start_crew
 from tests.benchmarks.harness import Contender, Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource
-from tests.servers.valkey import start_valkey
+from tests.support.servers.valkey import start_valkey
 
 _ONE, _TWO = "one worker", "two workers"
 

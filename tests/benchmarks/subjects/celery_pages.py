@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 from django.utils import timezone
 
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import build_all, unbuild
@@ -17,7 +17,7 @@ from tests.benchmarks.changing import edit_each_page
 from tests.benchmarks.crew import start_crew
 from tests.benchmarks.harness import Subject, Target, timed
 from tests.benchmarks.sources import sized_source
-from tests.servers.valkey import start_valkey
+from tests.support.servers.valkey import start_valkey
 
 _PAGES = 1_000
 _MOST_ROWS = 100_000

@@ -15,7 +15,7 @@ from tests.benchmarks.building import unbuild
 from tests.benchmarks.changing import edit_each_page
 from tests.benchmarks.crew import Crew, start_crew, wait_for
 from tests.benchmarks.harness import Contender, Subject, Target
-from tests.servers.valkey import start_valkey
+from tests.support.servers.valkey import start_valkey
 
 _LEASE_SECONDS, _POLL_SECONDS = 2, 1
 _PAGES, _SIZE = 200, 100

@@ -12,7 +12,7 @@ from django.db import connection
 
 from tests.benchmarks.harness import Contender, Subject, Target
 from tests.benchmarks.rows import add_authors
-from tests.testapp.models import Author
+from tests.support.testapp.models import Author
 
 _MOST = 32  # MiB
 _NOISE = 2  # MiB by which two runs of the same may differ

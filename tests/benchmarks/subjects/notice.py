@@ -22,9 +22,9 @@ from tests.benchmarks.building import build_all, unbuild
 from tests.benchmarks.crew import start_crew, wait_for
 from tests.benchmarks.harness import Contender, Subject, Target
 from tests.benchmarks.sources import sized_source
-from tests.servers.engine import LocalEngine, start_engine
-from tests.servers.valkey import start_valkey
-from tests.testapp.models import Product
+from tests.support.servers.engine import LocalEngine, start_engine
+from tests.support.servers.valkey import start_valkey
+from tests.support.testapp.models import Product
 
 _CHANGES = 50
 _SPACING_SECONDS = 2.0

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 
 from django.db import connection
 
-from django_sitemaps_plus.building.plans import first_plan
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.serving.plans import first_plan
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.harness import Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource, ProductSitemap
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 _SECONDS_A_ROW = 0.2 / 1_000_000
 _TABLE = Product._meta.db_table

@@ -12,13 +12,13 @@ from pathlib import Path
 from django.conf import settings
 from isal import igzip
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import unbuild
 from tests.benchmarks.harness import Contender, Subject, Target
 from tests.benchmarks.icv import begin, build_icv, directory, note_save
 from tests.benchmarks.sources import DeclaredSource, ProductSitemap
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 _LIMIT = DeclaredSource.limit
 

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import build_all, unbuild
 from tests.benchmarks.changing import listening
 from tests.benchmarks.harness import Contender, Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 
 @contextmanager

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.building import build_all, hide, show, unbuild
 from tests.benchmarks.changing import edit, listening, refresh_one
 from tests.benchmarks.harness import Contender, Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 _FEW, _MANY = 100, 10_000
 

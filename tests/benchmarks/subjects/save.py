@@ -17,7 +17,7 @@ from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import build_all, unbuild
 from tests.benchmarks.harness import Contender, Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 _SAVES = 200
 _SINGLE_SAVES = 1_000

@@ -15,17 +15,17 @@ from django.db import transaction
 from django.test import override_settings
 
 from django_sitemaps_plus import receivers
-from django_sitemaps_plus.building.cached import forget
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.serving.cache import forget
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import build_all, unbuild
 from tests.benchmarks.harness import Contender, Subject, Target
 from tests.benchmarks.sources import DeclaredSource
-from tests.servers.chaos import ChaosProxy, start_chaos
-from tests.servers.valkey import start_valkey
-from tests.servers.workers import Broker, messages_to
-from tests.testapp.models import Product
+from tests.support.servers.chaos import ChaosProxy, start_chaos
+from tests.support.servers.valkey import start_valkey
+from tests.support.servers.workers import Broker, messages_to
+from tests.support.testapp.models import Product
 
 _SAVES = 1_000
 _CELERY = "django_sitemaps_plus.tasks.CeleryExecutor"

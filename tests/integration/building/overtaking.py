@@ -8,7 +8,7 @@ from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 PATHS = tuple(f"/sitemap-products-{number}.xml" for number in (1, 2, 3))
 

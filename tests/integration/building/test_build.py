@@ -13,20 +13,12 @@ from django.core.files.storage import storages
 from django.db.models import F
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.core import compression
+from django_sitemaps_plus.core import gzip as compression
 from django_sitemaps_plus.models import INDEX, Page, Section
-from tests.integration.builds import build
-from tests.integration.published import (
-    age,
-    objects,
-    page_row,
-    path_of,
-    rows,
-    seen,
-    served,
-)
-from tests.integration.shop import limited, make_products, product_urls
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.published import age, objects, page_row, path_of, rows, seen, served
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

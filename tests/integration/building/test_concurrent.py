@@ -14,9 +14,9 @@ from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.building import loop
-from django_sitemaps_plus.building.page import BuiltPage
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building import worker
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.store import BuiltPage
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.storage import read_object
@@ -26,9 +26,9 @@ from tests.integration.building.overtaking import (
     pages_of_products,
     rename,
 )
-from tests.integration.builds import build
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 #: Seconds after which a thread that waits has hung.
 HANG = 60
@@ -45,7 +45,7 @@ def published(sections: Any) -> None:
 
 def after_page(monkeypatch: Any, number: int, action: Callable[[], object]) -> None:
     """Do something once, when the n-th page of a build was rendered and stored."""
-    real, calls = loop.build_page, itertools.count(1)
+    real, calls = worker.build_page, itertools.count(1)
 
     def build_page(*arguments: Any) -> BuiltPage:
         built = real(*arguments)
@@ -53,7 +53,7 @@ def after_page(monkeypatch: Any, number: int, action: Callable[[], object]) -> N
             action()
         return built
 
-    monkeypatch.setattr(loop, "build_page", build_page)
+    monkeypatch.setattr(worker, "build_page", build_page)
 
 
 @pytest.mark.django_db
@@ -93,8 +93,8 @@ class TestOvertaken:
             section = Section.objects.get(name="products")
             with monkeypatch.context() as patch:
                 # It would wait for the first builder, which waits for it.
-                patch.setattr(loop, "is_anybody_busy", lambda *arguments: False)
-                done = loop.Work(get_site(), [section.pk]).run()
+                patch.setattr(worker, "is_anybody_busy", lambda *arguments: False)
+                done = worker.Work(get_site(), [section.pk]).run()
             assert done["products"].stored == 1
 
         after_page(monkeypatch, 3, take_over_one)
@@ -144,7 +144,7 @@ class TestThreads:
     def test_a_sleeper_wakes_after_the_newer_flip(self, published, client, monkeypatch):
         """It holds its results until another has published, then changes nothing."""
         asleep, wake = threading.Event(), threading.Event()
-        real, reports = loop.flip, []
+        real, reports = worker.flip, []
 
         def sleepy(results: Any) -> Any:
             if threading.current_thread() is not threading.main_thread():
@@ -152,7 +152,7 @@ class TestThreads:
                 assert wake.wait(HANG)
             return real(results)
 
-        monkeypatch.setattr(loop, "flip", sleepy)
+        monkeypatch.setattr(worker, "flip", sleepy)
         thread = in_thread(lambda: reports.append(build().sections[0]))
         assert asleep.wait(HANG)
         end_leases()
@@ -187,7 +187,7 @@ class TestThreads:
     def test_one_waits_for_the_pages_of_the_other(self, published, client, monkeypatch):
         """A build returns when what it was asked for is published, by whomever."""
         asleep, polled = threading.Event(), threading.Event()
-        real, reports = loop.flip, []
+        real, reports = worker.flip, []
 
         def slow(results: Any) -> Any:
             asleep.set()
@@ -200,14 +200,14 @@ class TestThreads:
                 polled.set()
             return found
 
-        busy = loop.is_anybody_busy
-        monkeypatch.setattr(loop, "flip", slow)
-        monkeypatch.setattr(loop, "is_anybody_busy", is_anybody_busy)
+        busy = worker.is_anybody_busy
+        monkeypatch.setattr(worker, "flip", slow)
+        monkeypatch.setattr(worker, "is_anybody_busy", is_anybody_busy)
         Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
         ids = [Section.objects.get(name="products").pk]
-        thread = in_thread(lambda: reports.append(loop.Work(get_site(), ids).run()))
+        thread = in_thread(lambda: reports.append(worker.Work(get_site(), ids).run()))
         assert asleep.wait(HANG)
-        assert loop.Work(get_site(), ids).run() == {}
+        assert worker.Work(get_site(), ids).run() == {}
         assert marks(client) == ["a", "a", "a"]
         thread.join(HANG)
         assert [counts["products"].rendered for counts in reports] == [3]
@@ -242,7 +242,7 @@ def test_a_split_that_came_too_late_gives_up_its_claim(sections, monkeypatch):
     sections.register("products", limited(10))
     build()
     make_products(20, first=len(made))
-    real, tokens = loop.split, []
+    real, tokens = worker.split, []
 
     def split(page: Page, *others: Any) -> Any:
         tokens.append(page.token)
@@ -255,8 +255,8 @@ def test_a_split_that_came_too_late_gives_up_its_claim(sections, monkeypatch):
         Page.objects.filter(pk=page.pk).update(high=page.high)
         return pieces
 
-    monkeypatch.setattr(loop, "split", split)
-    monkeypatch.setattr(loop, "POLL_SECONDS", HANG)
+    monkeypatch.setattr(worker, "split", split)
+    monkeypatch.setattr(worker, "POLL_SECONDS", HANG)
     build()
     assert len(tokens) == 2
     assert not Page.objects.exclude(token="").exists()

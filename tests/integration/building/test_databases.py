@@ -10,14 +10,14 @@ import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connections
 
-from django_sitemaps_plus.building import reshape
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.plan import split
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.signals import urls_changed
-from tests.integration.builds import build
-from tests.integration.rows import ReadsReplica, RowsElsewhere, make_tables, refused
-from tests.integration.shop import limited, make_products, product_urls
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.rows import ReadsReplica, RowsElsewhere, make_tables, refused
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
@@ -144,14 +144,14 @@ class TestElsewhere:
         build()
         before = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
         Product.objects.filter(slug__gte="product-00003").delete()
-        real = reshape.pointer
+        real = split.pointer
 
         def lose(page: Any, *args: Any) -> Any:
             Page.objects.filter(number__gt=page.number).update(token="another's")
             return real(page, *args)
 
         with monkeypatch.context() as patch:
-            patch.setattr(reshape, "pointer", lose)
+            patch.setattr(split, "pointer", lose)
             build(allow_shrink=True)
         after = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
         assert after == before

@@ -13,18 +13,18 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 
+from django_sitemaps_plus.building.build import Options, refresh
 from django_sitemaps_plus.building.claims import claim
-from django_sitemaps_plus.building.page import BuiltPage
-from django_sitemaps_plus.building.publisher import flip
-from django_sitemaps_plus.building.refresh import Options, refresh
+from django_sitemaps_plus.building.flip import flip
+from django_sitemaps_plus.building.store import BuiltPage
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.models.transactions import TRIES, has_lost, lock
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
-from django_sitemaps_plus.tracking.marking import mark_all, mark_keys
-from django_sitemaps_plus.transactions import TRIES, has_lost, lock
-from tests.integration.builds import build
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from django_sitemaps_plus.tracking.locating import mark_all, mark_keys
+from tests.support.builds import build
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

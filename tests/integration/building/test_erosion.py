@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
-from tests.integration.builds import build
-from tests.integration.documents import read_index
-from tests.integration.published import age, objects, page_row, seen
-from tests.integration.shop import limited, make_products, product_urls
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.documents import read_index
+from tests.support.published import age, objects, page_row, seen
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

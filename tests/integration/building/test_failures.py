@@ -17,11 +17,11 @@ from django_sitemaps_plus.building.claims import BATCH_PAGES
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
-from tests.integration.builds import build
-from tests.integration.faults import fail_queries, fail_save, writes_to
-from tests.integration.published import age, objects, page_row, seen, served
-from tests.integration.shop import limited, make_products, product_urls
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.faults import fail_queries, fail_save, writes_to
+from tests.support.published import age, objects, page_row, seen, served
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

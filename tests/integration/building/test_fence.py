@@ -6,14 +6,14 @@ import pytest
 from django.db.models import F
 
 from django_sitemaps_plus.building.claims import claim
-from django_sitemaps_plus.building.page import build_page
-from django_sitemaps_plus.building.publisher import flip
+from django_sitemaps_plus.building.flip import flip
+from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, Section
 from tests.integration.building.overtaking import marks, rename
-from tests.integration.builds import build
-from tests.integration.published import page_row, served
-from tests.integration.shop import limited, make_products
+from tests.support.builds import build
+from tests.support.published import page_row, served
+from tests.support.shop import limited, make_products
 
 pytestmark = pytest.mark.django_db
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.building import worker
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.guard import LOOK_AGAIN
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
@@ -35,13 +35,13 @@ def lost(publish: Any) -> list[Product]:
 
 def test_a_held_page_is_not_rendered_with_every_beat(lost, monkeypatch):
     """A section of many pages would keep the workers busy with nothing else."""
-    real, rendered = loop.build_page, []
+    real, rendered = worker.build_page, []
 
     def build_page(page: Page, *others: Any) -> Any:
         rendered.append(page.section.name)
         return real(page, *others)
 
-    monkeypatch.setattr(loop, "build_page", build_page)
+    monkeypatch.setattr(worker, "build_page", build_page)
     (section,) = refresh((), BEAT).sections
     assert "--allow-shrink" in section.held
     assert "products" not in rendered

@@ -10,13 +10,14 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building import adding, index, publisher
+from django_sitemaps_plus.building import flip, index
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
-from tests.integration.builds import build
-from tests.integration.documents import read_index
-from tests.integration.shop import START, limited, make_products
-from tests.testapp.models import Product
+from django_sitemaps_plus.building.plan import numbering
+from tests.support.builds import build
+from tests.support.documents import read_index
+from tests.support.shop import START, limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
@@ -90,7 +91,7 @@ class TestLastmod:
         Product.objects.filter(slug="product-00001").update(slug="renamed")
         before = rebuilt()
         earlier = timezone.now() - timedelta(hours=1)
-        monkeypatch.setattr(publisher.timezone, "now", lambda: earlier)
+        monkeypatch.setattr(flip.timezone, "now", lambda: earlier)
         Product.objects.filter(slug="renamed").update(slug="renamed-again")
         assert rebuilt() == before + timedelta(seconds=1)
 
@@ -151,7 +152,7 @@ class TestIndex:
         self, sections, client, monkeypatch
     ):
         """In the order in which they were made, and there they stay."""
-        for module in (adding, index):
+        for module in (numbering, index):
             monkeypatch.setattr(module, "MAX_ENTRIES", 2)
         make_products(3)
         sections.register("products", limited(1))
@@ -165,7 +166,7 @@ class TestIndex:
 
     def test_new_plans_leave_no_index_empty(self, sections, client, monkeypatch):
         """They take the places that older plans have left, and begin no third index."""
-        for module in (adding, index):
+        for module in (numbering, index):
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         make_products(30)
         for limit in (10, 11, 10, 11, 10):

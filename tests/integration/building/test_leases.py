@@ -9,17 +9,16 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from django_sitemaps_plus import leases
-from django_sitemaps_plus.building import publications
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import Page, Publication, State
+from django_sitemaps_plus.models import Page, Publication, State, lease
+from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources.base import CHUNK_ROWS
-from tests.integration.shop import limited, make_products
-from tests.integration.told import hearing
-from tests.testapp.models import Product
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
+from tests.support.told import hearing
 
 from .overtaking import end_leases, rename
 
@@ -31,7 +30,7 @@ def pass_lease(monkeypatch: Any) -> Any:
     """Return what lets a lease go by, for the database and for this process."""
     clock = SimpleNamespace(passed=0.0)
     clock.monotonic = lambda: time.monotonic() + clock.passed
-    monkeypatch.setattr(leases, "time", clock)
+    monkeypatch.setattr(lease, "time", clock)
 
     def pass_lease() -> None:
         clock.passed += get_settings().lease_seconds
@@ -107,7 +106,7 @@ def test_a_publication_that_takes_longer_than_its_lease_stays_claimed(
     """Nobody else tells of it while its objects are being compared."""
     make_products(20)
     publish(limited(100))
-    read, lost = publications.open_object, []
+    read, lost = url_changes.open_object, []
 
     def open_object(name: str) -> bytes:
         limit = Now() - get_settings().lease
@@ -116,7 +115,7 @@ def test_a_publication_that_takes_longer_than_its_lease_stays_claimed(
         Publication.objects.update(claimed_at=Now() - 2 * get_settings().lease)
         return read(name)
 
-    monkeypatch.setattr(publications, "open_object", open_object)
+    monkeypatch.setattr(url_changes, "open_object", open_object)
     with hearing(urls_changed) as heard:
         rename("a")
         refresh(["products"], Options(full=True))

@@ -12,11 +12,11 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import INDEX, Section
-from tests.integration.builds import build
-from tests.integration.published import page_row
-from tests.integration.shop import limited, make_products
+from tests.support.builds import build
+from tests.support.published import page_row
+from tests.support.shop import limited, make_products
 
 pytestmark = pytest.mark.django_db
 

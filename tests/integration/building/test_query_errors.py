@@ -11,16 +11,16 @@ from django.db.models import F, TextField
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Length
 
-from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
-from django_sitemaps_plus.tracking.fingerprint import fingerprint, note_deploy
-from tests.integration.builds import build
-from tests.integration.faults import fail_queries
-from tests.integration.published import age
-from tests.integration.shop import ProductSource, limited, make_products
-from tests.reliability.published import published_urls
-from tests.testapp.models import Product
+from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
+from tests.reliability.tools.published import published_urls
+from tests.support.builds import build
+from tests.support.faults import fail_queries
+from tests.support.published import age
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Product
 
 from .overtaking import end_leases
 
@@ -74,7 +74,7 @@ class TestSection:
         """Each by itself, with what the database said of it."""
         Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
         ids = list(Page.objects.values_list("section_id", flat=True).distinct())
-        counts = loop.Work(get_site(), ids).run()
+        counts = worker.Work(get_site(), ids).run()
         assert len(counts["products"].errors) == 3
         assert all("no_such_column" in error for error in counts["products"].errors)
         assert Product.objects.count() == 25, "the connection is of use"
@@ -84,7 +84,7 @@ class TestSection:
         Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
         ids = list(Page.objects.values_list("section_id", flat=True).distinct())
         for _ in range(MAX_ATTEMPTS):
-            loop.Work(get_site(), ids).run()
+            worker.Work(get_site(), ids).run()
             end_leases()
         assert Page.objects.parked().count() == 3
 

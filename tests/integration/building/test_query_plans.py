@@ -10,10 +10,9 @@ import pytest
 from django.db import connection, models
 from django.db.models import F
 
-from django_sitemaps_plus import statements
-from django_sitemaps_plus.building import loop, publisher
-from django_sitemaps_plus.models import Page, Section
-from django_sitemaps_plus.tracking import marking
+from django_sitemaps_plus.building import flip, worker
+from django_sitemaps_plus.models import Page, Section, prepared
+from django_sitemaps_plus.tracking import locating
 
 pytestmark = pytest.mark.django_db
 
@@ -64,15 +63,15 @@ def test_whether_a_page_is_dirty(section):
     """Most refreshes ask in vain, and must not read all pages for that."""
     analyze()  # in the middle of a first build
     section.pages.update(built=F("wanted"))
-    assert "sitemaps_plus_dirty" in plan(loop._dirty((section.pk,)))
+    assert "sitemaps_plus_dirty" in plan(worker._dirty((section.pk,)))
 
 
 def test_the_page_that_owns_a_key(section):
     """It is the one with the next lower bound; all others are left alone."""
-    assert "sitemaps_plus_low" in plan(marking._below(section.pk, PAGES // 2))
+    assert "sitemaps_plus_low" in plan(locating._below(section.pk, PAGES // 2))
 
 
 def test_the_index_of_a_site(section):
     """Each flip marks it while others wait, and MariaDB locks what it reads."""
-    marked = statements._change(publisher._indexes("default"), "default")
+    marked = prepared._change(flip._indexes("default"), "default")
     assert not READS_ALL.search(explain(*marked[:2]))

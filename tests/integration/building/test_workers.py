@@ -14,10 +14,10 @@ from django.core.management import CommandError, call_command
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
-from tests.integration.builds import build
-from tests.integration.published import age, page_row, seen, served
-from tests.integration.shop import limited, make_products, product_urls
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.published import age, page_row, seen, served
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

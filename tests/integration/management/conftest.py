@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.shop import limited, make_products
+from tests.support.shop import limited, make_products
 
 from .notifying import FeedEngine
 

@@ -16,12 +16,12 @@ from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.building import refresh as refreshing
+from django_sitemaps_plus.building import build as refreshing
 from django_sitemaps_plus.management import progress
 from django_sitemaps_plus.models import INDEX, Change, Page, Section
-from tests.integration.published import age, objects, rows, seen
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from tests.support.published import age, objects, rows, seen
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

@@ -11,16 +11,16 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, Recipient
-from django_sitemaps_plus.notifications import recipients, telling
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications import backoff, telling
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.faults import fail_open
-from tests.integration.shop import ProductSource, limited, product_urls
-from tests.testapp.models import Author, Product
+from tests.support.faults import fail_open
+from tests.support.shop import ProductSource, limited, product_urls
+from tests.support.testapp.models import Author, Product
 
 from .notifying import URL, FeedEngine, report_of, run, told
 
@@ -190,7 +190,7 @@ class TestEnd:
             Recipient.objects.filter(pk=recipient.pk).update(token="other")
             return False
 
-        monkeypatch.setattr(recipients, "renew", lose)
+        monkeypatch.setattr(backoff, "renew", lose)
         with pytest.raises(CommandError, match="one was not told all"):
             run(URL)
 

@@ -10,14 +10,14 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.management.commands.notify_search_engines import (
     Command,
     moment,
 )
 from django_sitemaps_plus.models import Change, Delivery, Publication, Recipient
-from tests.integration.shop import START, limited, product_urls
-from tests.testapp.models import Product
+from tests.support.shop import START, limited, product_urls
+from tests.support.testapp.models import Product
 
 from .notifying import URL, FeedEngine, report_of, run, told
 

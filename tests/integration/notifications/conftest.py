@@ -13,8 +13,8 @@ from django.utils import timezone
 from django_sitemaps_plus.notifications import telling
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 from .engines import ENGINES, path_of
 

@@ -15,10 +15,10 @@ from django_sitemaps_plus.notifications import (
     WebSub,
     YandexWebmaster,
 )
-from tests.batches import INDEX
-from tests.servers.engine import LocalEngine
-from tests.servers.engine_rules import BAIDU_TOKEN, BING_KEY, YANDEX_TOKEN
-from tests.servers.service_account import make_service_account
+from tests.support.batches import INDEX
+from tests.support.servers.engine import LocalEngine
+from tests.support.servers.engine_rules import BAIDU_TOKEN, BING_KEY, YANDEX_TOKEN
+from tests.support.servers.service_account import make_service_account
 
 KEY = "0123456789abcdef"
 URL = "https://shop.example/caf%C3%A9?a=1&b=%20"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from tests.batches import INDEX, make_batch
-from tests.servers.engine_rules import MARKER
+from tests.support.batches import INDEX, make_batch
+from tests.support.servers.engine_rules import MARKER
 
 from .tellers import URL, make_baidu, make_bing, make_websub, make_yandex
 

@@ -12,13 +12,13 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, Recipient
-from django_sitemaps_plus.notifications import delivering, recipients
-from django_sitemaps_plus.notifications.configured import get_engines
-from django_sitemaps_plus.notifications.delivering import deliver
+from django_sitemaps_plus.notifications import backoff, dispatch
+from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.notifications.dispatch import deliver
 from django_sitemaps_plus.notifications.telling import revive, tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.servers.engine_faults import status
-from tests.servers.engine_rules import MARKER
+from tests.support.servers.engine_faults import status
+from tests.support.servers.engine_rules import MARKER
 
 from .conftest import Clock
 from .engines import (
@@ -180,18 +180,18 @@ class TestABadUrl:
     def test_an_engine_that_rejects_everything_is_parked(self, tell):
         """Else thousands would be dead for one mistake."""
         tell(single=SingleEngine)
-        want(*urls(recipients.MAX_REJECTIONS + 5))
+        want(*urls(backoff.MAX_REJECTIONS + 5))
         with SingleEngine.failing(BatchRejected("no")):
             report = tell_engines()
-        assert report.requests == recipients.MAX_REJECTIONS
+        assert report.requests == backoff.MAX_REJECTIONS
         assert "rejects all" in report.failures[0]
         revive()
-        assert tell_engines().sent == recipients.MAX_REJECTIONS + 5
+        assert tell_engines().sent == backoff.MAX_REJECTIONS + 5
 
     def test_one_that_is_rejected_again_and_again_parks_nobody(self, recording):
         """It says nothing of the engine."""
         with recording.failing(BatchRejected("no")):
-            for _ in range(recipients.MAX_REJECTIONS + 1):
+            for _ in range(backoff.MAX_REJECTIONS + 1):
                 want(*urls(1))
                 assert tell_engines().rejected == 1
         recipient = Recipient.objects.get()
@@ -200,11 +200,11 @@ class TestABadUrl:
     def test_those_that_were_tried_again_by_hand_count_once_more(self, tell):
         """An engine that still rejects everything is parked as before."""
         tell(single=SingleEngine)
-        want(*urls(recipients.MAX_REJECTIONS + 5))
+        want(*urls(backoff.MAX_REJECTIONS + 5))
         with SingleEngine.failing(BatchRejected("no")):
             tell_engines()
             revive()
-            assert tell_engines().requests == recipients.MAX_REJECTIONS
+            assert tell_engines().requests == backoff.MAX_REJECTIONS
 
     def test_one_that_was_accepted_meanwhile_counts_again(self, recording):
         """It was right."""
@@ -272,7 +272,7 @@ class TestAUrlThatAnEngineFailsAt:
         want(*urls(20))
         Delivery.objects.update(attempts=1)
         with FragileSingleEngine.failing(RetryLater("down")):
-            assert tell_engines().requests == delivering.MAX_BLAMED + 1
+            assert tell_engines().requests == dispatch.MAX_BLAMED + 1
 
     def test_who_asks_for_patience_gets_it(self, tell, clock):
         """Though what it was told alone has failed before."""
@@ -303,7 +303,7 @@ class TestAUrlThatAnEngineFailsAt:
         clock.forward(hours=1)
         tell_engines()
         sizes = [len(batch.targets) for batch in recording.batches]
-        assert sizes == [delivering.FEW_TARGETS, 1_000 - delivering.FEW_TARGETS]
+        assert sizes == [dispatch.FEW_TARGETS, 1_000 - dispatch.FEW_TARGETS]
 
 
 def tell_until(told: list[str], clock: Clock) -> list[str]:
@@ -367,7 +367,7 @@ class TestBatches:
         clock.forward(hours=1)
         tell_engines()
         sizes = [len(batch.targets) for batch in recording.batches]
-        assert sizes == [delivering.FEW_TARGETS, 150, 50]
+        assert sizes == [dispatch.FEW_TARGETS, 150, 50]
 
     def test_what_waits_longest_is_told_first(self, tell, clock):
         """Also where its URL is new and others were told before."""
@@ -383,7 +383,7 @@ class TestBatches:
 
     def test_more_than_one_round_of_requests_is_told(self, tell, monkeypatch):
         """A command goes on until nothing waits."""
-        monkeypatch.setattr(delivering, "MAX_REQUESTS", 3)
+        monkeypatch.setattr(dispatch, "MAX_REQUESTS", 3)
         tell(single=SingleEngine)
         want(*urls(10))
         assert tell_engines().sent == 10

@@ -10,8 +10,8 @@ from django_sitemaps_plus.exceptions import (
     EngineRefused,
     RetryLater,
 )
-from tests.batches import make_batch
-from tests.servers.engine_faults import FAULTS
+from tests.support.batches import make_batch
+from tests.support.servers.engine_faults import FAULTS
 
 from .tellers import MAKERS
 

@@ -6,8 +6,8 @@ import pytest
 
 from django_sitemaps_plus.models import Change, Publication
 from django_sitemaps_plus.notifications.telling import tell_engines
-from tests.integration.shop import ProductSource, make_products, product_urls
-from tests.testapp.models import Author
+from tests.support.shop import ProductSource, make_products, product_urls
+from tests.support.testapp.models import Author
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -6,15 +6,16 @@ from datetime import timedelta
 
 import pytest
 
-from django_sitemaps_plus.building import adding, index
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building import index
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.shop import limited, make_products
+from tests.support.shop import limited, make_products
 
 from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine, OtherConsole
 
@@ -45,7 +46,7 @@ class TestIndexes:
 
     def test_a_new_one_is_told(self, tell, publish, monkeypatch):
         """The set of indexes has changed."""
-        for module in (index, adding):
+        for module in (index, numbering):
             monkeypatch.setattr(module, "MAX_ENTRIES", 2)
         tell(console=ConsoleEngine)
         made = make_products(2)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.building import adding, index
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building import index
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.notifications.queue import want_feeds
+from django_sitemaps_plus.notifications.outbox import want_feeds
 from django_sitemaps_plus.notifications.telling import tell_engines
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine, OtherConsole
 
@@ -25,7 +26,7 @@ ELSEWHERE = "https://shop.example"
 
 def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
     """The set of indexes has changed twice."""
-    for module in (index, adding):
+    for module in (index, numbering):
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     tell(console=ConsoleEngine)
     made = make_products(4)

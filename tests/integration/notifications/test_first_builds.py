@@ -7,16 +7,16 @@ from contextlib import suppress
 import pytest
 from django.db import connection, transaction
 
-from django_sitemaps_plus.building import refresh as building
+from django_sitemaps_plus.building import build as building
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Delivery, Publication, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking.changes import take_changes
-from tests.integration.faults import fail_open
-from tests.integration.shop import limited, make_products, product_urls
-from tests.testapp.models import Product
+from django_sitemaps_plus.tracking.collecting import take_changes
+from tests.support.faults import fail_open
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -71,7 +71,7 @@ class TestNothingIsTold:
 
     def test_of_a_language_that_is_switched_on(self, recording, publish, settings):
         """All of its URLs are new, and all at once."""
-        settings.ROOT_URLCONF = "tests.integration.urls_i18n"
+        settings.ROOT_URLCONF = "tests.support.urls_i18n"
         make_products(25)
         publish(limited(10, languages=["en"]))
         publish(limited(10, languages=["en", "de"]))

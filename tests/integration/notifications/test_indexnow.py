@@ -17,9 +17,9 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused
 from django_sitemaps_plus.notifications import IndexNow
 from django_sitemaps_plus.notifications.telling import tell_engines
-from tests.batches import make_batch
-from tests.servers.engine_rules import MARKER
-from tests.servers.programs import HOST
+from tests.support.batches import make_batch
+from tests.support.servers.engine_rules import MARKER
+from tests.support.servers.programs import HOST
 
 from .tellers import KEY, URL, make_indexnow
 from .wanted import want

@@ -8,18 +8,18 @@ from django.db.models import CharField, Value
 from django.utils import translation
 from django.utils.translation import get_language
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.notifications import live, queue
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications import live, outbox
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.notifications.test_saves import told
-from tests.integration.shop import limited, product_urls
-from tests.testapp.models import Product
+from tests.support.shop import limited, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -209,10 +209,10 @@ class TestAUrlOfTwoRows:
 
     def test_the_newest_are_kept(self, live_products, monkeypatch):
         """Any number of rows may have it one after another."""
-        monkeypatch.setattr(queue, "MAX_ROWS", 2)
+        monkeypatch.setattr(outbox, "MAX_ROWS", 2)
         [url] = product_urls([1])
         for key in "123":
-            want_urls(get_site(), [url], saved=queue.Saved("products", {url: key}))
+            want_urls(get_site(), [url], saved=outbox.Saved("products", {url: key}))
         kept = Delivery.objects.get(target=url).rows
         assert kept == [["products", "2"], ["products", "3"]]
 

@@ -8,17 +8,17 @@ from types import SimpleNamespace
 import pytest
 from django.utils import timezone
 
-from django_sitemaps_plus.building.publications import tell_saves
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import live, rows, telling
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.url_changes import tell_saves
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.notifications.test_saves import told
-from tests.integration.shop import make_products, product_urls
-from tests.testapp.models import Product
+from tests.support.shop import make_products, product_urls
+from tests.support.testapp.models import Product
 
 from .engines import FewEngine
 from .test_two_at_once import age_lease

@@ -6,9 +6,9 @@ import pytest
 
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.models import Delivery, Recipient
-from django_sitemaps_plus.notifications import recipients
+from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.telling import tell_engines
-from tests.servers.engine_rules import BAIDU_TOKEN, MARKER
+from tests.support.servers.engine_rules import BAIDU_TOKEN, MARKER
 
 from .engines import ActingEngine, NamingEngine
 from .test_two_at_once import age_lease
@@ -109,7 +109,7 @@ class TestNames:
     def test_an_engine_that_has_taken_one_is_not_parked_for_the_rest(self, tell):
         """However many are bad: it is the URLs."""
         tell(naming=NamingEngine)
-        NamingEngine.bad = bad = urls(recipients.MAX_REJECTIONS + 5)
+        NamingEngine.bad = bad = urls(backoff.MAX_REJECTIONS + 5)
         want(*bad, *urls(1, first=100))
         report = tell_engines()
         assert (report.sent, report.rejected, report.requests) == (1, len(bad), 1)
@@ -118,7 +118,7 @@ class TestNames:
     def test_an_engine_that_names_all_is_parked(self, tell):
         """Else thousands would be dead for one mistake, as in the name of the site."""
         tell(naming=NamingEngine)
-        NamingEngine.bad = bad = urls(recipients.MAX_REJECTIONS + 5)
+        NamingEngine.bad = bad = urls(backoff.MAX_REJECTIONS + 5)
         want(*bad)
         assert "rejects all" in tell_engines().failures[-1]
-        assert Delivery.objects.dead().count() == recipients.MAX_REJECTIONS
+        assert Delivery.objects.dead().count() == backoff.MAX_REJECTIONS

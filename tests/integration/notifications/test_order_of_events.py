@@ -10,14 +10,13 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from django_sitemaps_plus.building import publications
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Change, Delivery, Publication
-from django_sitemaps_plus.notifications import Batch, queue
+from django_sitemaps_plus.notifications import Batch, outbox, url_changes
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.shop import limited, make_products, product_urls
+from tests.support.shop import limited, make_products, product_urls
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -67,9 +66,9 @@ def product(tell, publish, monkeypatch) -> Iterator[Any]:
         want_really(site, engine, targets, *at)
         events.append(("queued", (sorted(targets), told_so_far())))
 
-    diff, want_really = publications.diff, queue.want
-    monkeypatch.setattr(publications, "diff", compare)
-    monkeypatch.setattr(queue, "want", want)
+    diff, want_really = url_changes.diff, outbox.want
+    monkeypatch.setattr(url_changes, "diff", compare)
+    monkeypatch.setattr(outbox, "want", want)
     page_built.connect(built)
     made[3].slug = "renamed"
     yield made[3]
@@ -78,7 +77,7 @@ def product(tell, publish, monkeypatch) -> Iterator[Any]:
 
 
 def test_an_engine_hears_of_what_everybody_can_see(product):
-    """Commit, publication, comparison, queue, engine; and then it counts as told."""
+    """Commit, publication, comparison, outbox, engine; and then it counts as told."""
     with transaction.atomic():
         product.save()
         transaction.on_commit(lambda: events.append(("committed", is_served())))

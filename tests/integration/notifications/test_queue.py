@@ -10,8 +10,8 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected
 from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.notifications import queue
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications import outbox
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 
@@ -192,13 +192,13 @@ class TestWho:
 def test_many_urls_are_kept_in_parts(recording, monkeypatch):
     """Of as many rows as one transaction may have."""
     sizes = []
-    want = queue.want
+    want = outbox.want
 
     def watched(site, engine, targets, *args):
         sizes.append(len(list(targets)))
         want(site, engine, targets, *args)
 
-    monkeypatch.setattr(queue, "want", watched)
+    monkeypatch.setattr(outbox, "want", watched)
     changed(*[f"https://example.com/{number}/" for number in range(2_100)])
     assert sizes == [1_000, 1_000, 100]
     assert tell_engines().sent == 2_100

@@ -9,16 +9,16 @@ import pytest
 from django.db import transaction
 
 from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Change, Publication, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import RecordingEngine
-from django_sitemaps_plus.tracking import changes, recording, related, saves
-from tests.integration.shop import limited, make_products, product_urls
+from django_sitemaps_plus.tracking import collecting, recording, related, saves
 from tests.integration.tracking.rows import BookSource, make_books
-from tests.testapp.models import Author, Book, Product
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Author, Book, Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -126,7 +126,7 @@ class TestRelatedSaves:
 
             monkeypatch.setattr(saves, "BATCH_KEYS", 2)
             monkeypatch.setattr(related, "all_keys", keys)
-            changes.take_changes(
+            collecting.take_changes(
                 Section.objects.get(name="products"), registry.get("products")
             )
 
@@ -136,7 +136,7 @@ class TestRelatedSaves:
         """It has noted and marked all; the first need not end as it began."""
         section, source = Section.objects.get(name="products"), registry.get("products")
         books[0].author.save()
-        meanwhile(lambda: changes.take_changes(section, source))
+        meanwhile(lambda: collecting.take_changes(section, source))
         noted = [len(note.keys) for note in Publication.objects.order_by("pk")]
         assert noted == [2, 2, 2, 1, 2]
         assert {page.wanted - page.built for page in section.pages.all()} == {1}
@@ -221,13 +221,13 @@ class TestASiteThatIsNotBuilt:
         self, products, monkeypatch
     ):
         """Its pages may have been read before them."""
-        note_saves = changes.note_saves
+        note_saves = collecting.note_saves
 
         def planned(section, *args):
             Section.objects.filter(pk=section.pk).update(next_number=2)
             note_saves(section, *args)
 
-        monkeypatch.setattr(changes, "note_saves", planned)
+        monkeypatch.setattr(collecting, "note_saves", planned)
         products[3].save()
         told()
         assert Change.objects.count() == 1

@@ -6,11 +6,11 @@ import pytest
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.notifications.configured import get_engines
-from django_sitemaps_plus.notifications.queue import want
+from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.notifications.outbox import want
 from django_sitemaps_plus.notifications.telling import tell_engines
-from tests.batches import INDEX, SITE, make_batch
-from tests.servers.service_account import make_service_account
+from tests.support.batches import INDEX, SITE, make_batch
+from tests.support.servers.service_account import make_service_account
 
 from .tellers import make_search_console
 

@@ -6,17 +6,16 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from django_sitemaps_plus.building import publications
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Delivery, Publication, Section
-from django_sitemaps_plus.notifications import Takes, queue
+from django_sitemaps_plus.notifications import Takes, outbox, url_changes
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import saves
-from tests.integration.shop import limited, make_products
+from tests.support.shop import limited, make_products
 
 from .wanted import urls
 
@@ -37,7 +36,7 @@ class Hub(RecordingEngine):
 @pytest.fixture
 def second_fails(monkeypatch):
     """Have the database fail with the second part that is queued, and once."""
-    calls, want = [], queue.want
+    calls, want = [], outbox.want
 
     def failing(*args):
         calls.append(args)
@@ -45,12 +44,12 @@ def second_fails(monkeypatch):
             raise DatabaseError("disk full")
         want(*args)
 
-    monkeypatch.setattr(queue, "want", failing)
+    monkeypatch.setattr(outbox, "want", failing)
 
 
 def test_what_a_publication_changed(recording, publish, second_fails, monkeypatch):
     """What was queued before a failure stays, and all of it is heard once more."""
-    monkeypatch.setattr(publications, "BATCH_URLS", 2)
+    monkeypatch.setattr(url_changes, "BATCH_URLS", 2)
     products = make_products(3)
     publish(limited(10))
     for product in products:
@@ -67,17 +66,17 @@ def test_what_a_publication_changed(recording, publish, second_fails, monkeypatc
 
 def test_urls_that_are_chosen(recording, second_fails, monkeypatch):
     """As a command does it for a whole site."""
-    monkeypatch.setattr(queue, "BATCH_ROWS", 2)
+    monkeypatch.setattr(outbox, "BATCH_ROWS", 2)
     with pytest.raises(DatabaseError, match="disk full"):
-        queue.want_urls(get_site(), urls(5))
+        outbox.want_urls(get_site(), urls(5))
     assert Delivery.objects.count() == 2
 
 
 def test_feeds_of_a_hub(recording, second_fails, monkeypatch):
     """It may follow any number of them."""
-    monkeypatch.setattr(queue, "BATCH_ROWS", 2)
+    monkeypatch.setattr(outbox, "BATCH_ROWS", 2)
     with pytest.raises(DatabaseError, match="disk full"):
-        queue.want_feeds(get_site(), has_changed=True, engines=[Hub()])
+        outbox.want_feeds(get_site(), has_changed=True, engines=[Hub()])
     assert Delivery.objects.count() == 2
 
 
@@ -91,4 +90,4 @@ def test_each_has_a_thousand_rows_at_most(recording, sections):
     saves.note_saves(section, space, keys[:500], [(keys[500], keys[-1])], now)
     noted = Publication.objects.order_by("pk").values_list("keys", flat=True)
     assert [len(part) for part in noted] == [1_000, 1_000, 100]
-    assert publications.BATCH_URLS == queue.BATCH_ROWS == 1_000
+    assert url_changes.BATCH_URLS == outbox.BATCH_ROWS == 1_000

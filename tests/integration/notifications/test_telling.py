@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications import Takes
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.shop import limited, make_products, product_urls
+from tests.support.shop import limited, make_products, product_urls
 
 from .engines import FEED
 

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.models import Delivery, Recipient
-from django_sitemaps_plus.notifications import recipients
+from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.telling import tell_engines
 
 from .engines import ActingEngine, OtherEngine
@@ -23,7 +23,7 @@ LEASE = 60.0
 def died():
     """Leave an engine as a process that was killed leaves it."""
     Recipient.objects.update(token="")
-    assert recipients.take("default", "acting", "example.com")
+    assert backoff.take("default", "acting", "example.com")
 
 
 def age_lease():
@@ -101,7 +101,7 @@ def test_a_sleeper_tells_nothing_more(tell):
 
     def overtaken():
         age_lease()
-        assert recipients.take("default", "acting", "example.com")
+        assert backoff.take("default", "acting", "example.com")
 
     ActingEngine.act = overtaken
     want(*urls(6))

@@ -10,16 +10,16 @@ from django.db import transaction
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Change, Delivery
-from django_sitemaps_plus.notifications.configured import get_engines
-from django_sitemaps_plus.notifications.delivering import deliver
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.notifications.dispatch import deliver
+from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.report import DeliveryReport
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.integration.shop import limited, make_products
+from tests.support.shop import limited, make_products
 
 from .engines import HubEngine
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.notifications.queue import want_urls
+from django_sitemaps_plus.notifications.outbox import want_urls
 
 
 def urls(count: int, first: int = 0, host: str = "example.com") -> list[str]:

@@ -11,9 +11,13 @@ from urllib.parse import urlsplit
 import pytest
 
 from django_sitemaps_plus.notifications.http import request
-from tests.servers.engine import LocalEngine, count_accepted, start_engine_program
-from tests.servers.engine_faults import HUGE, Faults, status
-from tests.servers.programs import wait_until
+from tests.support.servers.engine import (
+    LocalEngine,
+    count_accepted,
+    start_engine_program,
+)
+from tests.support.servers.engine_faults import HUGE, Faults, status
+from tests.support.servers.programs import wait_until
 
 URL = "https://shop.example/a"
 SAID = {"host": "shop.example", "key": "0123456789", "urlList": [URL]}

@@ -13,8 +13,8 @@ from urllib.error import HTTPError
 
 import pytest
 
-from tests.servers.nginx import start_nginx
-from tests.servers.programs import HOST
+from tests.support.servers.nginx import start_nginx
+from tests.support.servers.programs import HOST
 
 PAGE = b"<urlset/>" * 100
 

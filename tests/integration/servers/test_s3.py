@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 from django.core.files.base import ContentFile
 from django.core.files.storage import storages
 
-from tests.servers.s3 import S3, start_seaweedfs
+from tests.support.servers.s3 import S3, start_seaweedfs
 
 NAME = "products/1/0123.bin"
 

@@ -11,18 +11,18 @@ from django.core.files.storage import storages
 from django.db.models import Value
 from django.db.models.functions import Concat
 
-from django_sitemaps_plus.building.prune import prune
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.checks.building import check_building
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.storage.public import public_tree
+from django_sitemaps_plus.publishing.tree import public_tree
 from tests.integration.building.overtaking import rename
-from tests.integration.builds import build
-from tests.integration.pruning.time import pass_days
-from tests.integration.published import files, page_row
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from tests.integration.maintenance.time import pass_days
+from tests.support.builds import build
+from tests.support.published import files, page_row
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,7 +10,7 @@ import redis
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from tests.servers.valkey import start_valkey
+from tests.support.servers.valkey import start_valkey
 
 
 def ask(port: int, value: str = "v", timeout: float = 0.25) -> Any:

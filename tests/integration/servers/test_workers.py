@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from django.core.cache import caches
 
-from tests.servers.programs import wait_until
-from tests.servers.workers import messages_to, start_beat, start_worker
-from tests.testapp.models import Product
+from tests.support.servers.programs import wait_until
+from tests.support.servers.workers import messages_to, start_beat, start_worker
+from tests.support.testapp.models import Product
 
 from . import work
 

@@ -7,7 +7,7 @@ import time
 from celery import shared_task
 from django.core.cache import cache
 
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 
 @shared_task(ignore_result=True)

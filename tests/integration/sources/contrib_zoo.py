@@ -9,7 +9,7 @@ from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import Paginator
 from django.urls import reverse
 
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 
 class Plain(Sitemap):

@@ -12,8 +12,8 @@ from typing import Any
 from django.contrib.sitemaps import Sitemap
 from django.utils.functional import lazystr
 
-from tests.integration.shop import ProductSource
-from tests.testapp.models import Product
+from tests.support.shop import ProductSource
+from tests.support.testapp.models import Product
 
 ORIGIN = "https://example.com"
 

@@ -14,18 +14,18 @@ from django.db import connection
 from django.test import RequestFactory
 from django.utils import timezone
 
-from django_sitemaps_plus.building.reshape import split_ranges
+from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.core.compression import DocumentWriter
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.gzip import DocumentWriter
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page
-from tests.integration.builds import build
-from tests.integration.documents import Listed, read_index, read_urlset
-from tests.integration.rendered import plan_of, queries_of, render
-from tests.integration.shop import START, limited, make_products, product_urls
 from tests.integration.sources import contrib_zoo as zoo
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.documents import Listed, read_index, read_urlset
+from tests.support.rendered import plan_of, queries_of, render
+from tests.support.shop import START, limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
@@ -36,7 +36,7 @@ IN_LANGUAGES = ("InLanguages", "WithAlternates", "WithDefault", "LanguagesOfItem
 @pytest.fixture(autouse=True)
 def rows(settings: Any) -> None:
     """Add products that differ in all that a sitemap may say."""
-    settings.ROOT_URLCONF = "tests.urls"
+    settings.ROOT_URLCONF = "tests.support.urls"
     # Keys that are no positions.
     make_products(7)
     Product.objects.all().delete()
@@ -116,7 +116,7 @@ class TestEntries:
     ):
         """Each loc, moment, changefreq, priority and alternate, none more or less."""
         if zoo.name_of(kind).endswith((*IN_LANGUAGES, "ListInLanguages")):
-            settings.ROOT_URLCONF = "tests.integration.urls_i18n"
+            settings.ROOT_URLCONF = "tests.support.urls_i18n"
             settings.LANGUAGES = [("en-us", "English"), ("de", "D"), ("fr", "F")]
         expected = contrib(zoo.made(kind))
         assert expected

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.integration.documents import locs
-from tests.integration.rendered import plain, plan_of, render
-from tests.integration.shop import ProductSource, limited, make_products
-from tests.testapp.models import Product
+from tests.support.documents import locs
+from tests.support.rendered import plain, plan_of, render
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.dates import w3c
-from django_sitemaps_plus.core.plan import EVERYTHING
-from tests.integration.documents import read_urlset
-from tests.integration.rendered import plain, render
-from tests.integration.shop import ProductSource, make_products
-from tests.testapp.models import Product
+from django_sitemaps_plus.core.key_ranges import EVERYTHING
+from tests.support.documents import read_urlset
+from tests.support.rendered import plain, render
+from tests.support.shop import ProductSource, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

@@ -10,11 +10,11 @@ from django.db.models import Case, F, Value, When
 from django.db.models.functions import Repeat
 
 from django_sitemaps_plus import ModelSource, Route
-from tests.integration.documents import locs, read_urlset
-from tests.integration.rendered import plain, render
-from tests.integration.shop import ProductSource, make_products
 from tests.integration.sources.hostile import ORIGIN
-from tests.testapp.models import Product
+from tests.support.documents import locs, read_urlset
+from tests.support.rendered import plain, render
+from tests.support.shop import ProductSource, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

@@ -9,9 +9,6 @@ import pytest
 from django.contrib.sitemaps import Sitemap
 
 from django_sitemaps_plus.exceptions import SourceError
-from tests.integration.documents import Listed, locs, read_urlset
-from tests.integration.rendered import plain, render
-from tests.integration.shop import ProductSource, make_products
 from tests.integration.sources.hostile import (
     CASES,
     DROPPED,
@@ -23,7 +20,10 @@ from tests.integration.sources.hostile import (
     MethodSource,
     Weird,
 )
-from tests.testapp.models import Product
+from tests.support.documents import Listed, locs, read_urlset
+from tests.support.rendered import plain, render
+from tests.support.shop import ProductSource, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

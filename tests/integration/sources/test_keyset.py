@@ -12,13 +12,13 @@ from django.test.utils import isolate_apps
 from django.urls import reverse
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.sources.keyset import by_key
-from tests.integration.documents import all_locs, locs
-from tests.integration.rendered import pages_of, plain, plan_of, queries_of, render
-from tests.integration.shop import ProductSource, limited, make_products, product_urls
-from tests.testapp.models import Label, Product, Shop
+from tests.support.documents import all_locs, locs
+from tests.support.rendered import pages_of, plain, plan_of, queries_of, render
+from tests.support.shop import ProductSource, limited, make_products, product_urls
+from tests.support.testapp.models import Label, Product, Shop
 
 pytestmark = pytest.mark.django_db
 
@@ -174,7 +174,7 @@ class TestQueries:
         reads = queries_of(limited(10, key="slug"), KeyRange("a", "z"))
         assert re.search(r"ORDER BY \S+slug[\"`] ASC\s+LIMIT", reads[-1])
 
-    @isolate_apps("tests.testapp")
+    @isolate_apps("tests.support.testapp")
     def test_a_key_that_is_a_relation_is_ordered_by_its_own_column(self):
         """Not by the ordering of the model behind it, as order_by() would have it."""
 

@@ -12,10 +12,10 @@ from django.db.models.functions import Concat
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, rendering
-from tests.integration.rendered import SITE
-from tests.integration.shop import ProductSource, limited, make_products
 from tests.integration.sources import contrib_zoo as zoo
-from tests.testapp.models import Product, Shop
+from tests.support.rendered import SITE
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Product, Shop
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +46,7 @@ def lines_by_key(kind: Any, keys: list[Any], sections: Any) -> dict[str, str]:
 @pytest.mark.parametrize("kind", KINDS, ids=zoo.name_of)
 def test_every_kind_of_source_gives_each_of_its_rows(kind, sections, settings):
     """Or nothing, where its rows have no keys; never other rows."""
-    settings.ROOT_URLCONF = "tests.urls"
+    settings.ROOT_URLCONF = "tests.support.urls"
     attribute = getattr(kind, "key", "pk")
     keys = [getattr(product, attribute) for product in make_products(7)]
     found = lines_by_key(kind, keys[:-1], sections)

@@ -9,10 +9,10 @@ from django.db.models import CharField, F, Value
 from django.db.models.functions import Coalesce, Concat, Lower
 
 from django_sitemaps_plus import Alternate, Image, ModelSource, Route
-from tests.integration.documents import Listed, locs, read_urlset
-from tests.integration.rendered import plain, render
-from tests.integration.shop import START, ProductSource, make_products
-from tests.testapp.models import Author, Book, Product
+from tests.support.documents import Listed, locs, read_urlset
+from tests.support.rendered import plain, render
+from tests.support.shop import START, ProductSource, make_products
+from tests.support.testapp.models import Author, Book, Product
 
 pytestmark = pytest.mark.django_db
 

@@ -11,10 +11,10 @@ from django.db.models.functions import Concat
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import ConfigurationError
-from tests.integration.documents import all_locs, locs
-from tests.integration.rendered import pages_of, plain, plan_of, render
-from tests.integration.shop import ProductSource, limited, make_products
-from tests.testapp.models import Author, Book, Product, Tag
+from tests.support.documents import all_locs, locs
+from tests.support.rendered import pages_of, plain, plan_of, render
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Author, Book, Product, Tag
 
 pytestmark = pytest.mark.django_db
 

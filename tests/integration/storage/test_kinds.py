@@ -12,15 +12,15 @@ import pytest
 from django.core.files.base import ContentFile
 from django.core.files.storage import InMemoryStorage
 
-from django_sitemaps_plus.building.prune import prune
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.storage import AtomicFileSystemStorage, filesystem
 from tests.integration.building.overtaking import rename
-from tests.integration.builds import build
-from tests.integration.pruning.time import pass_days
-from tests.integration.public.names import wrong_names
-from tests.integration.published import files, page_row
-from tests.integration.shop import limited, make_products
+from tests.integration.maintenance.time import pass_days
+from tests.integration.publishing.names import wrong_names
+from tests.support.builds import build
+from tests.support.published import files, page_row
+from tests.support.shop import limited, make_products
 
 
 class Renaming(InMemoryStorage):

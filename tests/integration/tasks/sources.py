@@ -8,8 +8,8 @@ import time
 
 from django.core.cache import cache
 
-from tests.integration.shop import limited
-from tests.testapp.models import Product
+from tests.support.shop import limited
+from tests.support.testapp.models import Product
 
 
 class ProductSource(limited(1)):

@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
-from tests.integration.shop import make_products
-from tests.reliability.published import published_urls
-from tests.servers.programs import wait_until
-from tests.servers.running import SWEEP_SECONDS, sweeping, working
-from tests.testapp.models import Product
+from tests.reliability.tools.published import published_urls
+from tests.support.servers.programs import wait_until
+from tests.support.servers.running import SWEEP_SECONDS, sweeping, working
+from tests.support.shop import make_products
+from tests.support.testapp.models import Product
 
 from .sources import PoisonSource, WaitingSource
 

@@ -10,11 +10,11 @@ from django.db import connections
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Page
-from tests.integration.shop import make_products
-from tests.reliability.published import published_urls
-from tests.servers.programs import HOST, wait_until
-from tests.servers.running import take, waiting
-from tests.servers.workers import Broker, messages_to
+from tests.reliability.tools.published import published_urls
+from tests.support.servers.programs import HOST, wait_until
+from tests.support.servers.running import take, waiting
+from tests.support.servers.workers import Broker, messages_to
+from tests.support.shop import make_products
 
 from .sources import ProductSource
 

@@ -13,12 +13,12 @@ from django.core.management import CommandError, call_command
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.building.claims import BATCH_PAGES, claim
 from django_sitemaps_plus.models import Page, Section, State
-from tests.integration.shop import make_products
-from tests.reliability.published import published_urls
-from tests.reliability.shop import unfinished
-from tests.servers.programs import wait_until
-from tests.servers.running import waiting, working
-from tests.testapp.models import Product
+from tests.reliability.tools.published import published_urls
+from tests.reliability.tools.shop import unfinished
+from tests.support.servers.programs import wait_until
+from tests.support.servers.running import waiting, working
+from tests.support.shop import make_products
+from tests.support.testapp.models import Product
 
 from .sources import ProductSource, RoomySource, SlowSource
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus import tasks
-from tests.integration.pruning.time import objects, pass_days, pointed
-from tests.integration.shop import make_products
-from tests.testapp.models import Product
+from tests.integration.maintenance.time import objects, pass_days, pointed
+from tests.support.shop import make_products
+from tests.support.testapp.models import Product
 
 from .sources import RoomySource
 

@@ -6,11 +6,11 @@ import pytest
 from django.core.cache import cache
 
 from django_sitemaps_plus.models import Page
-from tests.integration.shop import make_products
-from tests.reliability.published import published_urls
-from tests.servers.programs import wait_until
-from tests.servers.running import sweeping, working
-from tests.testapp.models import Product
+from tests.reliability.tools.published import published_urls
+from tests.support.servers.programs import wait_until
+from tests.support.servers.running import sweeping, working
+from tests.support.shop import make_products
+from tests.support.testapp.models import Product
 
 from .sources import HangingSource
 

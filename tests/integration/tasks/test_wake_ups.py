@@ -9,12 +9,12 @@ from django.db import transaction
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change, Page
-from tests.integration.shop import make_products
-from tests.reliability.published import published_urls
-from tests.servers.programs import HOST, wait_until
-from tests.servers.running import purge, sweeping, take, waiting, working
-from tests.servers.workers import Broker, messages_to
-from tests.testapp.models import Product
+from tests.reliability.tools.published import published_urls
+from tests.support.servers.programs import HOST, wait_until
+from tests.support.servers.running import purge, sweeping, take, waiting, working
+from tests.support.servers.workers import Broker, messages_to
+from tests.support.shop import make_products
+from tests.support.testapp.models import Product
 
 from .sources import ProductSource, WaitingSource
 

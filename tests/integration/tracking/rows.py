@@ -8,7 +8,7 @@ from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.models import Change, Page, Section
-from tests.testapp.models import Author, Book, Event, Place, Product
+from tests.support.testapp.models import Author, Book, Event, Place, Product
 
 
 class PlaceSource(ModelSource):

@@ -14,12 +14,12 @@ from django.db.models.functions import Now
 
 from django_sitemaps_plus import Source, ViewSource
 from django_sitemaps_plus.building import audit
-from django_sitemaps_plus.building import refresh as refreshing
+from django_sitemaps_plus.building import build as refreshing
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.models import Page
-from tests.integration.shop import ProductSource, limited, make_products
-from tests.testapp.models import Product
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Product
 
 from .rows import page_of, recorded
 

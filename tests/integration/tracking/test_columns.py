@@ -8,10 +8,10 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Lower, Now
 
 from django_sitemaps_plus import Route
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Author, Book, Country, Post, Product
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Author, Book, Country, Post, Product
 
 from .rows import BookSource, keys, make_product, page_of, recorded
 

@@ -9,16 +9,16 @@ from django.db import connections
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
-from django_sitemaps_plus.building.refresh import refresh
-from django_sitemaps_plus.building.status import status
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.maintenance.status import status
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import changes
-from django_sitemaps_plus.tracking.changes import take_changes
+from django_sitemaps_plus.tracking import collecting
+from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.databases import databases
-from tests.integration.shop import limited, make_products
-from tests.testapp.models import Product
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
 
 from .rows import dirty, keys, recorded
 
@@ -133,7 +133,7 @@ class TestOutOfReach:
 
     def test_one_that_cannot_be_written(self, section, both, monkeypatch, messages):
         """A replica that nobody called one: its copies are taken, and end there."""
-        monkeypatch.setattr(changes, "BATCH_CHANGES", 2)
+        monkeypatch.setattr(collecting, "BATCH_CHANGES", 2)
         rows = Change.objects.using(both)
         rows.bulk_create([Change(section="products", kind="audit")] * 2)
         age(both)

@@ -10,13 +10,13 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
-from tests.integration.documents import locs
-from tests.integration.told import hearing
-from tests.testapp.models import Event
+from tests.support.documents import locs
+from tests.support.testapp.models import Event
+from tests.support.told import hearing
 
 from .rows import EventSource, dirty, recorded
 

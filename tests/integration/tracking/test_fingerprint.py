@@ -13,20 +13,20 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.building import loop
+from django_sitemaps_plus.building import worker
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.claims import BATCH_PAGES, claim, release
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.refresh import refresh
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.testing import temporary_source
-from django_sitemaps_plus.tracking import fingerprint as noting
-from django_sitemaps_plus.tracking.fingerprint import fingerprint, note_deploy
-from django_sitemaps_plus.tracking.marking import mark_all
-from tests.integration.shop import ProductSource, limited, make_products
-from tests.testapp.models import Label, Product
+from django_sitemaps_plus.tracking import deploys as noting
+from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
+from django_sitemaps_plus.tracking.locating import mark_all
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Label, Product
 
 from .rows import dirty
 
@@ -303,7 +303,7 @@ class TestDeploys:
 
         urls_changed.connect(hear)
         try:
-            settings.ROOT_URLCONF = "tests.integration.urls_other"
+            settings.ROOT_URLCONF = "tests.support.urls_other"
             assert refresh().sections[0].stored == 2
         finally:
             urls_changed.disconnect(hear)
@@ -363,7 +363,7 @@ class TestRollingDeploys:
         self, section, client, monkeypatch
     ):
         """What it would build is clean then, and as it was before the deploy."""
-        real, built = loop.build_page, []
+        real, built = worker.build_page, []
 
         def build_page(page, *others):
             built.append(page.number)
@@ -371,7 +371,7 @@ class TestRollingDeploys:
                 self.be_noticed()
             return real(page, *others)
 
-        monkeypatch.setattr(loop, "build_page", build_page)
+        monkeypatch.setattr(worker, "build_page", build_page)
         report = refresh((), Options(full=True))
         assert report.problems == [
             "products: 20 pages are still to be built; see sitemap_status"

@@ -9,14 +9,14 @@ import pytest
 from django.db import models
 from django.utils import timezone
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import lookback
-from django_sitemaps_plus.tracking.noticing import notice
-from tests.integration.shop import START, limited, make_products
-from tests.testapp.models import Place, Product
+from django_sitemaps_plus.tracking.detect import notice
+from tests.support.shop import START, limited, make_products
+from tests.support.testapp.models import Place, Product
 
 from .rows import PlaceSource, dirty, recorded
 

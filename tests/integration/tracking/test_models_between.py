@@ -10,8 +10,8 @@ from django.db.models.deletion import Collector
 
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import changes, relations
-from tests.testapp.models import Actor, Film, Role
+from django_sitemaps_plus.tracking import collecting, relations
+from tests.support.testapp.models import Actor, Film, Role
 
 from .rows import BookSource, dirty, keys, recorded
 
@@ -71,7 +71,7 @@ def role(films):
 
 def noticed(section):
     """Return the pages that the recorded changes alone make dirty."""
-    changes.take_changes(section, registry.get(section.name))
+    collecting.take_changes(section, registry.get(section.name))
     return dirty(section)
 
 

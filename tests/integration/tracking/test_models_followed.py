@@ -12,8 +12,8 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 
 from django_sitemaps_plus import receivers
 from django_sitemaps_plus.testing import temporary_source
-from tests.integration.shop import ProductSource, limited
-from tests.testapp.models import Cafe, Label, Place, PlaceProxy, Product
+from tests.support.shop import ProductSource, limited
+from tests.support.testapp.models import Cafe, Label, Place, PlaceProxy, Product
 
 from .rows import PlaceSource, keys, make_product, recorded
 

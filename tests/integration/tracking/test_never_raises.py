@@ -10,8 +10,8 @@ from django.db import DatabaseError, connection, transaction
 from django_sitemaps_plus import conf
 from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.tracking import recording
-from tests.integration.shop import ProductSource, limited
-from tests.testapp.models import Label, Product
+from tests.support.shop import ProductSource, limited
+from tests.support.testapp.models import Label, Product
 
 from .rows import keys, make_product, recorded
 

@@ -9,13 +9,13 @@ from django.db import OperationalError, connection, connections, models
 from django.test.utils import CaptureQueriesContext, isolate_apps
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import changes, marking, recording
-from django_sitemaps_plus.tracking.changes import take_changes
-from tests.integration.shop import ProductSource, limited, make_products
-from tests.testapp.models import Cafe, Label, Place, PlaceProxy, Product, Shop
+from django_sitemaps_plus.tracking import collecting, locating, recording
+from django_sitemaps_plus.tracking.collecting import take_changes
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Cafe, Label, Place, PlaceProxy, Product, Shop
 
 from .rows import PlaceSource, dirty, keys, recorded
 
@@ -110,7 +110,7 @@ class TestNotifyChanged:
         assert recorded() == keys(cafes[4])
         assert take(section) == [3]
 
-    @isolate_apps("tests.testapp")
+    @isolate_apps("tests.support.testapp")
     def test_a_parent_further_up_is_found_by_every_step(self):
         """Each of which may have keys of its own."""
 
@@ -228,7 +228,7 @@ def fill(model, count):
 class TestTaking:
     def test_more_changes_than_one_batch_are_taken(self, publish, monkeypatch):
         """Batch after batch, until none is left."""
-        monkeypatch.setattr(changes, "BATCH_CHANGES", 3)
+        monkeypatch.setattr(collecting, "BATCH_CHANGES", 3)
         made = make_products(20)
         section = publish(limited(2))
         for product in made[::2]:
@@ -338,7 +338,7 @@ class TestMarking:
             raise OperationalError("the database is gone")
 
         with monkeypatch.context() as patch:
-            patch.setattr(marking, "delete_changes", refuse)
+            patch.setattr(locating, "delete_changes", refuse)
             with pytest.raises(OperationalError):
                 take(section)
         assert dirty(section) == []
@@ -354,14 +354,14 @@ class TestMarking:
         made = rows.bulk_create([Product(slug=f"p-{n}") for n in range(6)])
         section = publish(limited(3, using=both))
         made[4].save()
-        delete, seen = marking.delete_changes, []
+        delete, seen = locating.delete_changes, []
 
         def watched(found):
             if any(change._state.db == both for change in found):
                 seen.append((connection.in_atomic_block, dirty(section)))
             delete(found)
 
-        monkeypatch.setattr(marking, "delete_changes", watched)
+        monkeypatch.setattr(locating, "delete_changes", watched)
         take_changes(section, registry.get("products"))
         assert seen == [(False, [2])]
         assert recorded(both) == []

@@ -10,10 +10,10 @@ from django.core.management import call_command
 from django.db.models import Count
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import changes
-from tests.testapp.models import (
+from django_sitemaps_plus.tracking import collecting
+from tests.support.testapp.models import (
     Annex,
     Author,
     Cafe,
@@ -81,7 +81,7 @@ class WatchingSource(CafeSource):
 
 def noticed(section):
     """Return the pages that the recorded changes alone make dirty."""
-    changes.take_changes(section, registry.get(section.name))
+    collecting.take_changes(section, registry.get(section.name))
     return dirty(section)
 
 

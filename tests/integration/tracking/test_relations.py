@@ -8,10 +8,10 @@ from django.db.models import Count, Max, Q
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import changes, related
-from tests.testapp.models import Author, Book, Country, Tag, Town
+from django_sitemaps_plus.tracking import collecting, related
+from tests.support.testapp.models import Author, Book, Country, Tag, Town
 
 from .rows import BookSource, dirty, keys, make_books, recorded
 
@@ -204,7 +204,7 @@ class TestAuthors:
 
 def noticed(section, source):
     """Return the pages that the recorded changes alone make dirty."""
-    changes.take_changes(section, source)
+    collecting.take_changes(section, source)
     return dirty(section)
 
 
@@ -282,7 +282,7 @@ class TestManyToMany:
         tag = Tag.objects.create(name="t")
         section = publish(type("TagSource", (BookSource,), declared))
         library[1][0].tags.add(tag)
-        changes.take_changes(section, registry.get("products"))
+        collecting.take_changes(section, registry.get("products"))
         assert dirty(section) == [1]
 
 

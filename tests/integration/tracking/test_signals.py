@@ -9,8 +9,8 @@ from django.db import connection, transaction
 
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.models import Change
-from tests.integration.shop import ProductSource, limited, make_products
-from tests.testapp.models import Product
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Product
 
 from .rows import keys, make_product, recorded
 
@@ -119,7 +119,7 @@ class TestWhatIsRecorded:
 
     def test_no_other_model(self, publish):
         """A model that no section lists leaves nothing."""
-        from tests.testapp.models import Shop
+        from tests.support.testapp.models import Shop
 
         publish(ProductSource)
         Shop.objects.create(name="a shop")
@@ -144,7 +144,7 @@ class TestNothingIsWritten:
 
     def test_until_the_section_is_planned(self, publish, sections):
         """A plan that another process makes counts from then on."""
-        from django_sitemaps_plus.building.refresh import refresh
+        from django_sitemaps_plus.building.build import refresh
 
         sections.register("products", ProductSource)
         product = Product.objects.create(name="one", slug="one")

@@ -8,12 +8,12 @@ import pytest
 from django.db.models import Q
 from django.utils import timezone
 
-from django_sitemaps_plus.building.refresh import refresh
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import lookback
-from tests.integration.documents import locs
-from tests.testapp.models import Event
+from tests.support.documents import locs
+from tests.support.testapp.models import Event
 
 from .rows import EventSource, dirty, recorded
 

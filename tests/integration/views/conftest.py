@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building import robots
 from django_sitemaps_plus.models import INDEX, Page, Section
-from tests.integration.builds import build
-from tests.integration.published import age
-from tests.integration.shop import limited, make_products
-from tests.settings import SITEMAPS_PLUS
+from django_sitemaps_plus.serving import robots_txt
+from tests.support.builds import build
+from tests.support.published import age
+from tests.support.settings import SITEMAPS_PLUS
+from tests.support.shop import limited, make_products
 
 
 @pytest.fixture(params=["live", "published"])
@@ -29,14 +29,14 @@ def served(request: Any, sections: Any) -> str:
 @pytest.fixture(autouse=True)
 def untold_indexes() -> Iterator[None]:
     """Begin each test as a process that has told nobody of any index."""
-    robots._last.clear()
+    robots_txt._last.clear()
     yield
-    robots._last.clear()
+    robots_txt._last.clear()
 
 
 @pytest.fixture
 def set_robots(settings: Any) -> Any:
-    """Have a robots.txt; return what sets keys of ROBOTS."""
+    """Have a robots_txt.txt; return what sets keys of ROBOTS."""
 
     def set_robots(**given: Any) -> None:
         settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": given}

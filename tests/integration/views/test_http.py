@@ -9,9 +9,9 @@ import pytest
 from django.db import connection, transaction
 from django.test import Client
 
-from django_sitemaps_plus.core.compression import inflate
-from tests.integration.documents import locs, read_index
-from tests.integration.shop import product_urls
+from django_sitemaps_plus.core.gzip import inflate
+from tests.support.documents import locs, read_index
+from tests.support.shop import product_urls
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("served")]
 

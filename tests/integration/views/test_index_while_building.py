@@ -8,13 +8,14 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building import adding, index
-from django_sitemaps_plus.building.refresh import _Refresh, refresh
+from django_sitemaps_plus.building import index
+from django_sitemaps_plus.building.build import _Refresh, refresh
+from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import INDEX, Page, Section
-from tests.integration.documents import read_index
-from tests.integration.faults import fail_queries
-from tests.integration.published import page_row, path_of
-from tests.integration.shop import limited, make_products
+from tests.support.documents import read_index
+from tests.support.faults import fail_queries
+from tests.support.published import page_row, path_of
+from tests.support.shop import limited, make_products
 
 pytestmark = pytest.mark.django_db
 
@@ -99,7 +100,7 @@ class TestPlans:
         self, client, sections, monkeypatch
     ):
         """Its pages would be listed twice."""
-        for module in (adding, index):
+        for module in (numbering, index):
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         sections.register("more", limited(15))
         refresh()

@@ -9,8 +9,8 @@ from django.http import Http404, HttpResponse
 from django.urls import NoReverseMatch, include, path, reverse
 
 from django_sitemaps_plus import views
-from tests.integration.key_files import ENGINES, KEY, PATH
-from tests.settings import SITEMAPS_PLUS
+from tests.support.key_files import ENGINES, KEY, PATH
+from tests.support.settings import SITEMAPS_PLUS
 
 
 class Own:

@@ -11,11 +11,11 @@ from django.contrib.sitemaps import Sitemap
 from django.core.cache.backends import locmem
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.core.compression import DocumentWriter
-from tests.integration import caches
-from tests.integration.documents import locs, read_index
-from tests.integration.shop import ProductSource, limited, make_products, product_urls
-from tests.testapp.models import Product
+from django_sitemaps_plus.core.gzip import DocumentWriter
+from tests.support import caches
+from tests.support.documents import locs, read_index
+from tests.support.shop import ProductSource, limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
@@ -159,7 +159,7 @@ class TestCache:
         expected = crawl()
         settings.CACHES = {
             "default": settings.CACHES["default"],
-            "plans": {"BACKEND": "tests.integration.caches.FailingCache"},
+            "plans": {"BACKEND": "tests.support.caches.FailingCache"},
         }
         settings.SITEMAPS_PLUS = {**BASE, "CACHE": "plans"}
         assert crawl() == expected
@@ -188,7 +188,7 @@ class TestCache:
         monkeypatch.setattr(caches.GarbageCache, "garbage", garbage)
         settings.CACHES = {
             "default": settings.CACHES["default"],
-            "plans": {"BACKEND": "tests.integration.caches.GarbageCache"},
+            "plans": {"BACKEND": "tests.support.caches.GarbageCache"},
         }
         settings.SITEMAPS_PLUS = {**BASE, "CACHE": "plans"}
         assert crawl() == expected

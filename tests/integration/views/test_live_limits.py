@@ -8,9 +8,9 @@ import pytest
 from django.contrib.sitemaps import Sitemap
 from django.db.models import F
 
-from tests.integration.shop import ProductSource, limited, make_products
 from tests.integration.views.test_live import BASE, Pages
-from tests.testapp.models import Product
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

@@ -8,9 +8,9 @@ import pytest
 from django.apps import apps
 
 from django_sitemaps_plus.exceptions import ConfigurationError
-from tests.integration.builds import build
-from tests.integration.documents import locs, read_index
-from tests.integration.shop import ProductSource, make_products
+from tests.support.builds import build
+from tests.support.documents import locs, read_index
+from tests.support.shop import ProductSource, make_products
 
 pytestmark = pytest.mark.django_db
 

@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.views import sitemaps
-from tests.integration.builds import build
-from tests.integration.documents import locs
-from tests.integration.faults import fail_open, fail_queries
-from tests.integration.published import age, page_row, path_of, seen
-from tests.integration.shop import limited, make_products, product_urls
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.documents import locs
+from tests.support.faults import fail_open, fail_queries
+from tests.support.published import age, page_row, path_of, seen
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.urls import include, path
 
 from django_sitemaps_plus import views
-from tests.integration.shop import limited, make_products
+from tests.support.shop import limited, make_products
 
 from .robots_txt import FIRST, SECOND, URL, lines_of, sitemaps
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from django.db import DatabaseError
 
-from django_sitemaps_plus.building import robots as building
-from tests.integration.faults import fail_open, fail_queries
-from tests.settings import SITEMAPS_PLUS
+from django_sitemaps_plus.serving import robots_txt as building
+from tests.support.faults import fail_open, fail_queries
+from tests.support.settings import SITEMAPS_PLUS
 
 from .robots_txt import FIRST, SECOND, URL, lines_of, sitemaps
 
@@ -82,7 +82,7 @@ class TestFaults:
 
     def test_cache_and_storage_are_not_asked(self, client, settings, monkeypatch):
         """So they may be down."""
-        backend = "tests.reliability.degraded.RaisingCache"
+        backend = "tests.reliability.tools.degraded.RaisingCache"
         settings.CACHES = {"default": {"BACKEND": backend}}
         fail_open(monkeypatch)
         assert sitemaps(client.get(URL)) == [FIRST, SECOND]

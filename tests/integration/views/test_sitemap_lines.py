@@ -9,9 +9,9 @@ from django.db import connection
 from django.template import Context, Template
 from django.test import RequestFactory
 
-from django_sitemaps_plus.building import robots as building
 from django_sitemaps_plus.models import Page
-from tests.settings import SITEMAPS_PLUS
+from django_sitemaps_plus.serving import robots_txt as building
+from tests.support.settings import SITEMAPS_PLUS
 
 from .robots_txt import FIRST, SECOND
 

@@ -14,15 +14,15 @@ from django.urls import clear_script_prefix, get_script_prefix, get_urlconf
 from django.utils import timezone, translation
 
 from django_sitemaps_plus import ModelSource, Route, views
-from tests.integration.builds import build
-from tests.integration.documents import locs
-from tests.integration.shop import make_products
-from tests.testapp.models import Product
+from tests.support.builds import build
+from tests.support.documents import locs
+from tests.support.shop import make_products
+from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
 LOCALE = "django.middleware.locale.LocaleMiddleware"
-MINE = "tests.integration.middleware"
+MINE = "tests.support.middleware"
 PATHS = ("/sitemap.xml", "/sitemap-declared-1.xml", "/sitemap-methods-1.xml")
 
 
@@ -53,7 +53,7 @@ class Methods(ModelSource):
 @pytest.fixture(autouse=True)
 def registered(sections: Any, settings: Any) -> None:
     """Have two sections, and languages in URLs."""
-    settings.ROOT_URLCONF = "tests.integration.urls_i18n"
+    settings.ROOT_URLCONF = "tests.support.urls_i18n"
     settings.LANGUAGE_CODE = "de"
     settings.LANGUAGES = [("de", "Deutsch"), ("en", "English"), ("fr", "French")]
     make_products(3)

@@ -18,13 +18,13 @@ import pytest
 from lxml import etree
 
 from django_sitemaps_plus.core.entries import Entry
-from django_sitemaps_plus.core.escaping import drop_illegal
 from django_sitemaps_plus.core.renderers import (
     entry_line,
     render_index,
     render_urlset,
 )
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
+from django_sitemaps_plus.core.xml import drop_illegal
 
 from . import hostile
 

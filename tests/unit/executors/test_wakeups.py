@@ -13,7 +13,7 @@ import pytest
 
 from django_sitemaps_plus.executors import wakeups
 from django_sitemaps_plus.executors.wakeups import Wakeups
-from tests.servers.programs import wait_until
+from tests.support.servers.programs import wait_until
 
 HANG_LIMIT = 10.0
 

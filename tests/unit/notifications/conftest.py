@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.notifications import (
-    SearchConsole,
+from django_sitemaps_plus.notifications import SearchConsole
+from django_sitemaps_plus.notifications.engines import (
     baidu,
     bing,
     google,
@@ -22,8 +22,8 @@ from django_sitemaps_plus.notifications import (
 )
 from django_sitemaps_plus.notifications.http import Answer
 from django_sitemaps_plus.notifications.secrets import Secret
-from tests.servers.engine_requests import State
-from tests.servers.service_account import make_service_account
+from tests.support.servers.engine_requests import State
+from tests.support.servers.service_account import make_service_account
 
 MODULES = [baidu, bing, google, indexnow, ping, service_account, websub, yandex]
 

@@ -12,8 +12,9 @@ from django_sitemaps_plus.exceptions import (
     EngineRefused,
     RetryLater,
 )
-from django_sitemaps_plus.notifications import Baidu, Takes, baidu
-from tests.batches import make_batch
+from django_sitemaps_plus.notifications import Baidu, Takes
+from django_sitemaps_plus.notifications.engines import baidu
+from tests.support.batches import make_batch
 
 TOKEN = "canary-of-baidu"
 URLS = ("https://shop.example/a", "https://shop.example/b")

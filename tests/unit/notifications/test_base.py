@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django_sitemaps_plus.notifications import Batch, Engine
-from tests.batches import INDEX, SITE
+from tests.support.batches import INDEX, SITE
 
 
 class Silent(Engine):

@@ -11,7 +11,7 @@ from django_sitemaps_plus.exceptions import (
     RetryLater,
 )
 from django_sitemaps_plus.notifications import BingWebmaster, Takes
-from tests.batches import INDEX, make_batch
+from tests.support.batches import INDEX, make_batch
 
 KEY = "canary-of-bing"
 

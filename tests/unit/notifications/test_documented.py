@@ -15,7 +15,7 @@ from django_sitemaps_plus.exceptions import (
     RetryLater,
 )
 from django_sitemaps_plus.notifications import Engine, Takes
-from tests.batches import INDEX, make_batch
+from tests.support.batches import INDEX, make_batch
 from tests.unit.test_docs import DOCS, headings, part, text_of
 
 ENGINES = {

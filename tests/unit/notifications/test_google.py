@@ -16,7 +16,7 @@ from django_sitemaps_plus.exceptions import (
 )
 from django_sitemaps_plus.notifications import SearchConsole, Takes
 from django_sitemaps_plus.notifications.secrets import Secret
-from tests.batches import INDEX, SITE, make_batch
+from tests.support.batches import INDEX, SITE, make_batch
 
 TOKEN = "canary-of-google"
 API = "https://www.googleapis.com/webmasters/v3/sites/"

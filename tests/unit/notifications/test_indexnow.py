@@ -13,7 +13,7 @@ from django_sitemaps_plus.exceptions import (
 )
 from django_sitemaps_plus.notifications import IndexNow, Takes
 from django_sitemaps_plus.notifications.secrets import Secret
-from tests.batches import SITE, make_batch
+from tests.support.batches import SITE, make_batch
 
 KEY = "0123456789abcdef0123456789abcdef"
 URLS = ("https://shop.example/a", "https://shop.example/b?c=1&d=2")

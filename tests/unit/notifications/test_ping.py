@@ -6,7 +6,7 @@ import pytest
 
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
 from django_sitemaps_plus.notifications import Ping, Takes
-from tests.batches import INDEX, make_batch
+from tests.support.batches import INDEX, make_batch
 
 
 class TestOptions:

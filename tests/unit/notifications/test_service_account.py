@@ -6,9 +6,10 @@ import pytest
 from google.auth import jwt
 
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.notifications import SearchConsole, service_account
-from tests.batches import make_batch
-from tests.servers.service_account import EMAIL
+from django_sitemaps_plus.notifications import SearchConsole
+from django_sitemaps_plus.notifications.engines import service_account
+from tests.support.batches import make_batch
+from tests.support.servers.service_account import EMAIL
 
 TOKEN = "canary-of-google"
 

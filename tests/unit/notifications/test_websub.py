@@ -12,7 +12,7 @@ from django_sitemaps_plus.exceptions import (
     RetryLater,
 )
 from django_sitemaps_plus.notifications import Takes, WebSub
-from tests.batches import INDEX, SITE, make_batch
+from tests.support.batches import INDEX, SITE, make_batch
 
 HUB = "https://hub.example/"
 NEWS = "https://shop.example/news.atom"

@@ -13,7 +13,7 @@ from django_sitemaps_plus.exceptions import (
     RetryLater,
 )
 from django_sitemaps_plus.notifications import Takes, YandexWebmaster
-from tests.batches import INDEX, make_batch
+from tests.support.batches import INDEX, make_batch
 
 TOKEN = "canary-of-yandex/+="
 OPTIONS: dict[str, Any] = {

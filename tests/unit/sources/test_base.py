@@ -9,8 +9,8 @@ import pytest
 
 from django_sitemaps_plus import Entry, Image, Source
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
-from django_sitemaps_plus.core.plan import KeyRange
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.sources.base import CHUNK_ROWS, at_positions, batches
 from django_sitemaps_plus.sources.tally import Tally

@@ -14,7 +14,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.sources.compiling import compile_renderer
 from django_sitemaps_plus.sources.fast import Lines
 from django_sitemaps_plus.sources.tally import Tally
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 from .zoo import ZOO, surroundings
 

@@ -16,7 +16,7 @@ from django_sitemaps_plus.sources.dates import (
     has_utc_text,
     lastmod_text,
 )
-from tests.testapp.models import Product
+from tests.support.testapp.models import Product
 
 MOMENT = Product._meta.get_field("updated_at")
 DAY = Product._meta.get_field("created_on")

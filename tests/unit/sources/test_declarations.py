@@ -20,7 +20,7 @@ from django_sitemaps_plus.sources.declarations import (
     route_getter,
 )
 from django_sitemaps_plus.sources.route import CompiledRoute, Route
-from tests.testapp.models import Author, Book, Label, Product
+from tests.support.testapp.models import Author, Book, Label, Product
 
 
 class TestKinds:

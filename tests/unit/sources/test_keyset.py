@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.sources.keyset import in_range, key_field, pages_by_key
-from tests.testapp.models import Author, Book, Label, Product, Shop
+from tests.support.testapp.models import Author, Book, Label, Product, Shop
 
 
 class TestKeyField:

@@ -8,7 +8,7 @@ from django.db.models import F
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.sources.model import get_absolute_url
-from tests.testapp.models import Book, Product
+from tests.support.testapp.models import Book, Product
 
 
 class Declared(ModelSource):

@@ -11,7 +11,7 @@ from django.utils.functional import lazystr
 
 from django_sitemaps_plus.core.entries import Alternate, Image, News, Video
 from django_sitemaps_plus.sources.declarations import constant
-from django_sitemaps_plus.sources.rows import (
+from django_sitemaps_plus.sources.lines import (
     FIELDS,
     NAMESPACE_OF,
     RowRenderer,

@@ -8,9 +8,9 @@ import pytest
 
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.plan import KeyRange
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.sources.tally import Tally
-from django_sitemaps_plus.sources.view import ItemSource
+from django_sitemaps_plus.sources.views import ItemSource
 
 SITE = Site("default", "https://shop.example")
 

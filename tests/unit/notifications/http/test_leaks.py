@@ -14,8 +14,8 @@ from django_sitemaps_plus.exceptions import EngineError
 from django_sitemaps_plus.notifications import http as client
 from django_sitemaps_plus.notifications.http import Answer, accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
-from tests.leaks import everything, everything_logged
-from tests.servers.odd_http import (
+from tests.support.leaks import everything, everything_logged
+from tests.support.servers.odd_http import (
     Reply,
     answer,
     drips,
@@ -25,7 +25,7 @@ from tests.servers.odd_http import (
     start_odd,
     stays_silent,
 )
-from tests.servers.programs import reserve_port
+from tests.support.servers.programs import reserve_port
 
 # In parts, since pages of errors quote the lines of programs.
 CANARY = "".join(["c4n", "ary/", "7 ", "&ü"])

@@ -17,7 +17,7 @@ from django_sitemaps_plus.notifications.http import MAX_BODY, request
 from django_sitemaps_plus.notifications.http.answers import MAX_ANSWER
 from django_sitemaps_plus.notifications.http.attempts import Attempt
 from django_sitemaps_plus.notifications.secrets import Secret
-from tests.servers.odd_http import (
+from tests.support.servers.odd_http import (
     OddServer,
     Reply,
     Taken,
@@ -29,7 +29,7 @@ from tests.servers.odd_http import (
     start_odd,
     stays_silent,
 )
-from tests.servers.programs import HANG, reserve_port, wait_until
+from tests.support.servers.programs import HANG, reserve_port, wait_until
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.notifications import http
 from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.notifications.http.answers import MAX_ANSWER
-from tests.servers.certificates import make_certificate
-from tests.servers.odd_http import Taken, answer, floods, says, start_odd
+from tests.support.servers.certificates import make_certificate
+from tests.support.servers.odd_http import Taken, answer, floods, says, start_odd
 
 
 @pytest.fixture

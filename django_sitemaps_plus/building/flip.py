@@ -1,0 +1,304 @@
+"""Flips: what was built becomes what is served, in one short transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from django.db.models import Case, F, When
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from django_sitemaps_plus.core.dates import parse_w3c, w3c
+from django_sitemaps_plus.models import INDEX, Hold, Page, Publication, Section, State
+from django_sitemaps_plus.models.prepared import Rows, fetch, update
+from django_sitemaps_plus.models.transactions import atomic, lock, retried
+from django_sitemaps_plus.notifications.url_changes import is_wanted
+from django_sitemaps_plus.publishing.sync import Pointer, show_when_committed
+
+from .guard import WAITING, eroding, hold_reason
+from .store import BuiltPage
+
+Result = tuple[Page, BuiltPage]
+
+
+@retried
+def flip(results: Sequence[Result]) -> list[Result]:
+    """Point pages to what was built for them.
+
+    A page whose claim has been taken over, or that a newer build has flipped, is left
+    as it is; so is one that the guard holds.
+
+    Args:
+        results: pages as they were claimed, with what was built.
+
+    Returns:
+        Those that are now published.
+    """
+    now = timezone.now()
+    results = sorted(results, key=lambda result: result[0].pk)
+    held = [result for result in results if hold_reason(*result)]
+    with atomic():
+        # Splits change the ranges of pages; an index has none.
+        lock([page.section_id for page, _ in results if page.section.name != INDEX])
+        held += eroding([it for it in results if it not in held])
+        hold(held)
+        free = [result for result in results if result not in held]
+        read_announce([page for page, _ in free])
+        done = [result for result in free if point(*result, now)]
+        # A page that is empty when it is first built leaves the index, though no bytes
+        # of it have changed.
+        new = [(page, built) for page, built in done if built.is_new or not page.built]
+        publish([(page, [page], [built]) for page, built in new])
+        # One that was stored again shows the new object, not the damaged one.
+        shown = [(p, b) for p, b in done if b.is_stored or (p, b) in new]
+        show_when_committed(
+            [page for page, _ in shown],
+            flipped=_flipped(shown, now),
+            lists_fewer=any(built.entries < page.entries for page, built in shown),
+        )
+    return done
+
+
+def _flipped(shown: Sequence[Result], now: datetime) -> dict[int, Pointer] | None:
+    """Return what pages point to from now on.
+
+    None where one was of a plan to come, which may be served by now or not.
+    """
+    if any(page.state == State.COMING for page, _ in shown):
+        return None
+    return {
+        page.pk: Pointer(
+            page.section.name,
+            page.number,
+            built.object,
+            pointer(page, built, now).get("published_at", page.published_at),
+            built.gzip_size,
+            built.plain_size,
+            built.gzip_hash,
+        )
+        for page, built in shown
+    }
+
+
+def point(
+    page: Page,
+    built: BuiltPage,
+    now: datetime,
+    *,
+    is_again: bool = False,
+    **others: object,
+) -> bool:
+    """Set the pointer of one page, inside a transaction of the caller's.
+
+    The token is the fence: whoever lost the claim changes nothing.
+
+    Args:
+        page: as it was claimed.
+        built: what was built for it.
+        now: the present time.
+        is_again: whether it is to be built once more.
+        others: fields that get another value than a flip gives them; plain ones.
+
+    Returns:
+        Whether it was set.
+    """
+    # Whoever marks it next may say otherwise. A new plan is told as a whole.
+    fields = {**pointer(page, built, now), "announce": page.state != State.COMING}
+    pointed = update(
+        _point,
+        page.low is None,
+        page.high is None,
+        is_again,
+        page=page.pk,
+        token=page.token,
+        version=page.wanted,
+        first=page.low,
+        end=page.high,
+        **{**fields, **others},
+    )
+    return bool(pointed)
+
+
+def _point(
+    is_first: bool,
+    is_last: bool,
+    is_again: bool,
+    *,
+    page: Any,
+    token: Any,
+    version: Any,
+    first: Any,
+    end: Any,
+    **fields: Any,
+) -> tuple[Rows, dict[str, Any]]:
+    mine = Page.objects.filter(pk=page, token=token, built__lt=version)
+    mine = mine.filter(low=None if is_first else first, high=None if is_last else end)
+    fixed = {
+        "built": version,
+        "token": "",
+        "claimed_at": None,
+        "attempts": 0,
+        "error": "",
+        "hold": Hold.NONE,
+        "checked_at": Now(),
+        # One that came in meanwhile is not told yet.
+        "changed_at": Case(When(wanted__gt=version, then=F("changed_at"))),
+    }
+    if is_again:
+        fixed["wanted"] = F("wanted") + 1
+    return mine, {**fixed, **fields}
+
+
+def read_announce(pages: Sequence[Page]) -> None:
+    """Read once more what changes have come in: whether to be announced, since when.
+
+    Nobody is told what an index lists, so theirs are not read.
+    """
+    keys = [page.pk for page in pages if page.section.name != INDEX]
+    rows = fetch(_told, pages=keys)
+    told = {pk: (announce, changed_at) for pk, announce, changed_at in rows}
+    for page in pages:
+        if page.pk in told:
+            page.announce, page.changed_at = told[page.pk]
+
+
+def _told(pages: Any) -> Rows:
+    rows = Page.objects.filter(pk__in=pages)
+    return rows.values_list("pk", "announce", "changed_at")
+
+
+def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
+    """Return the fields that say what a page serves."""
+    found: dict[str, Any] = {
+        name: getattr(built, name)
+        for name in (
+            "object",
+            "entries",
+            "skipped",
+            "dropped",
+            "plain_size",
+            "gzip_size",
+            "plain_hash",
+            "gzip_hash",
+        )
+    }
+    if built.is_new:
+        found["published_at"] = _publication_time(page, now)
+        found["lastmod"] = _lastmod(page, built.newest, now)
+    return found
+
+
+def _publication_time(page: Page, now: datetime) -> datetime:
+    """Return the present time, or the second after the one of the last publication.
+
+    Clocks may be set back, and those of two machines differ: a second that a client
+    was told as Last-Modified must not be that of other bytes too, nor come after it.
+    """
+    if page.published_at is None:
+        return now
+    return max(now, page.published_at.replace(microsecond=0) + timedelta(seconds=1))
+
+
+class HasObject(Protocol):
+    """A page, or what was built for one."""
+
+    @property
+    def object(self) -> str:
+        """Name in storage, or ""."""
+
+
+Flip = tuple[Page, Sequence[HasObject], Sequence[HasObject]]
+
+
+def publish(flips: Iterable[Flip]) -> None:
+    """Note what a transaction flips: for the index, and for who is told of changes.
+
+    A page of a plan that is to come serves nobody yet. What that plan changes is noted
+    once, when it takes the place of the old one.
+
+    Args:
+        flips: a page that stands for the rest, the pages before, and what took
+            their place.
+    """
+    flips = list(flips)
+    if not flips:
+        return
+    if is_wanted():
+        Publication.objects.bulk_create(
+            [
+                Publication(
+                    section=page.section,
+                    old=[before.object for before in old if before.object],
+                    new=[after.object for after in new if after.object],
+                    announce=page.announce,
+                    at=page.changed_at or Now(),
+                )
+                for page, old, new in flips
+                if page.section.name != INDEX and page.state != State.COMING
+                if any([side.object for side in (*old, *new)])
+            ]
+        )
+    site = flips[0][0].section.site
+    # Last, since every builder waits here for every other.
+    if any(page.section.name != INDEX for page, _, _ in flips):
+        update(_indexes, site=site)
+
+
+def _indexes(site: Any) -> tuple[Rows, dict[str, Any]]:
+    # One key, and no list of keys: for that MariaDB would read, and lock, all pages.
+    section = Section.objects.filter(site=site, name=INDEX).values("pk")[:1]
+    return Page.objects.filter(section=section), {"wanted": F("wanted") + 1}
+
+
+def hold(held: Sequence[Result]) -> None:
+    """Let pages wait for the rest of their sections, which the caller has locked.
+
+    Args:
+        held: pages as they were claimed, with what was built for them.
+    """
+    _hold_sections(held)
+    for result in held:
+        _hold(*result)
+
+
+def _hold_sections(held: Sequence[Result]) -> None:
+    # In the same transaction, so that a build killed before it judges the section is
+    # followed by one that knows of its pages.
+    if held:
+        ids = {page.section_id for page, _ in held}
+        Section.objects.filter(pk__in=ids, held="").update(held=WAITING)
+
+
+def _hold(page: Page, built: BuiltPage) -> None:
+    Page.objects.filter(pk=page.pk, token=page.token).update(
+        hold=Hold.HELD,
+        held_entries=built.entries,
+        held_skipped=built.skipped,
+        token="",
+        claimed_at=None,
+        attempts=0,
+        error="",
+        checked_at=Now(),
+    )
+
+
+def _lastmod(row: Page, newest: str, now: datetime) -> str:
+    """Return what the index says of a page whose bytes have changed.
+
+    It is the newest lastmod of the entries where that rose, else the time at which
+    the change was noticed. The first time nobody knows when a page without dates
+    changed, so nothing is said. It never falls, and of other bytes it is another: of
+    two versions within a second, or by a clock that is behind, the second is a second
+    later.
+    """
+    if timezone.is_naive(now):  # USE_TZ = False
+        now = timezone.make_aware(now, timezone.get_default_timezone())
+    present = w3c(now)
+    # As text of one form, in UTC: it comes in the order of time.
+    moment = min(w3c(parse_w3c(newest)), present) if newest else ""
+    if moment > row.lastmod or not (row.lastmod or row.plain_hash):
+        return moment
+    next_second = parse_w3c(row.lastmod) + timedelta(seconds=1) if row.lastmod else now
+    return max(present, w3c(next_second))

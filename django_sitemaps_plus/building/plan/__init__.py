@@ -1,0 +1,3 @@
+"""plan"""
+
+from __future__ import annotations

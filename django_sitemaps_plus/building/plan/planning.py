@@ -1,0 +1,184 @@
+"""Sections get a plan, and a new one where the stored one cannot be right any more."""
+
+from __future__ import annotations
+
+import logging
+from datetime import datetime
+from typing import Any
+
+from django.db.models import CharField, Exists, F, OuterRef, Q, TextField, UUIDField
+from django.db.models.functions import Now
+
+from django_sitemaps_plus.building.guard import forget_peak, held_pages, plan_reason
+from django_sitemaps_plus.building.late import take_changes_again
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.key_ranges import KeyRange, in_plan_order
+from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.models.prepared import Rows, fetch
+from django_sitemaps_plus.models.transactions import atomic, retried
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.plans import first_plan
+from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.tracking.deploys import (
+    fingerprint,
+    has_other_keys,
+    note_deploy,
+)
+from django_sitemaps_plus.tracking.locating import coming_pages
+
+from .numbering import add_plan
+from .replan import (
+    begin_replan,
+    coming_plan,
+    finish_replan,
+    has_coming,
+    raise_plan_version,
+)
+
+logger = logging.getLogger(__name__)
+
+
+def plan_section(name: str, site: Site) -> tuple[Section, datetime, bool]:
+    """Return the row of a section; where it has no plan yet, make one and store it.
+
+    Returns:
+        The row, the time by the clock that claims are stamped with, and whether an
+        earlier build has left a plan that is to come.
+
+    Raises:
+        SourceError: the source could not be read.
+    """
+    found = fetch(_section, site=site.name, name=name)
+    if not found or not _has_plan(found[0]):
+        _make_plan(name, site)
+        found = fetch(_section, site=site.name, name=name)
+    section = found[0]
+    if section.missing_since is not None:
+        Section.objects.filter(pk=section.pk).update(missing_since=None)
+        Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
+    return section, section.now, section.is_replanned
+
+
+def _section(site: Any, name: Any) -> Rows:
+    coming = Page.objects.filter(section=OuterRef("pk"), state=State.COMING)
+    rows = Section.objects.filter(site=site, name=name)
+    return rows.annotate(now=Now(), is_replanned=Exists(coming))
+
+
+def _has_plan(section: Section) -> bool:
+    if section.missing_since is None:
+        return section.next_number > 1
+    # It had left the registry for a while, and its pages may have been pruned.
+    return section.pages.filter(state=State.ACTIVE).exists()
+
+
+@retried
+def _make_plan(name: str, site: Site) -> None:
+    ranges = first_plan(name, site).ranges
+    with atomic():
+        section, _ = Section.objects.get_or_create(site=site.name, name=name)
+        # Locks the row, so that two builders make one plan. One that has left the
+        # registry and was pruned may come back; its numbers are not used again.
+        raise_plan_version(section)
+        if not section.pages.filter(state=State.ACTIVE).exists():
+            add_plan(section, ranges, announce=False)
+
+
+def renew_plan(section: Section, site: Site) -> bool:
+    """Take note of a deploy, and begin a new plan where the stored one fits no more.
+
+    Returns:
+        Whether it is replaced; what else has changed is located in the plan to come.
+
+    Raises:
+        SourceError: the source failed.
+    """
+    source = registry.get(section.name)
+    with rendering(site):
+        current = fingerprint(source, site)
+        was_deployed = current != section.fingerprint
+        if has_other_keys(section.fingerprint, current):
+            _replace_plan(section, site, current)
+            return True
+        if was_deployed:
+            note_deploy(section, current)
+            section.fingerprint = current
+        asks = may_break(section, was_deployed=was_deployed)
+    if not asks or not is_broken(section):
+        return False
+    if not has_coming(section):  # else one that is being built
+        _replace_plan(section, site)
+    return True
+
+
+def _replace_plan(section: Section, site: Site, current: str = "") -> None:
+    logger.warning("The plan of %s is broken: it gets a new one", section)
+    begin_replan(section, site, is_broken=True, fingerprint=current)
+    section.fingerprint = current or section.fingerprint
+
+
+def is_broken(section: Section) -> bool:
+    """Return whether the stored plan does not fit its source any more.
+
+    An upgrade may change how a collation sorts; a deploy may change the key's type.
+    """
+    space = registry.get(section.name).key_space()
+    if space is None:
+        return False
+    try:
+        active = section.pages.filter(state=State.ACTIVE)
+        # Of many pages only their bounds.
+        ranges = [KeyRange(*bounds) for bounds in active.values_list("low", "high")]
+        bounds = [found.low for found in in_plan_order(ranges)[1:]]
+        return not space.ascends([bound for bound in bounds if bound is not None])
+    except (ValueError, StalePlanError):
+        return True
+
+
+def may_break(section: Section, *, was_deployed: bool) -> bool:
+    """Return whether it is worth to ask :func:`is_broken`."""
+    space = registry.get(section.name).key_space()
+    if space is None:
+        return False
+    # Of all others the order is that of every database.
+    return was_deployed or isinstance(space.field, CharField | TextField | UUIDField)
+
+
+def is_unsettled(section: Section) -> bool:
+    """Return whether a section is held, or a plan or pages wait for a decision."""
+    return bool(fetch(_unsettled, section=section.pk))
+
+
+def _unsettled(section: Any) -> Rows:
+    # An Exists for each, so that an index finds it.
+    pages_wait = Exists(coming_pages(section)) | Exists(held_pages(section))
+    waits = ~Q(held="") | pages_wait
+    return Section.objects.filter(waits, pk=section).values_list("pk")
+
+
+def settle_plan(
+    section: Section, site: Site, *, is_stale: bool, allow_shrink: bool
+) -> tuple[bool, str]:
+    """Let a plan to come take its place, or begin one where the old is stale.
+
+    Args:
+        section: its row, fresh from the database.
+        site: the site.
+        is_stale: whether pages could not be read by the plan that is served.
+        allow_shrink: let the guard pass a plan that lists far less.
+
+    Returns:
+        Whether pages are dirty again, and why the guard holds the plan, or "".
+
+    Raises:
+        SourceError: the source failed.
+    """
+    if has_coming(section):
+        if allow_shrink:
+            forget_peak(section)
+        elif reason := plan_reason(section, coming_plan(section)):
+            return False, reason
+        take_changes_again(section, site)
+        return finish_replan(section, site), ""
+    return is_stale and begin_replan(section, site, is_broken=True) > 0, ""

@@ -1,0 +1,169 @@
+"""One page: rendered for whoever asks, or rendered and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.gzip import Document, write_document
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.renderers import render_urlset
+from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.storage import object_exists, store_object
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """A page as its source is now.
+
+    Attributes:
+        document: None where the page has no entries; an empty urlset is not valid.
+        tally: what happened to its rows.
+    """
+
+    document: Document | None
+    tally: Tally
+
+
+def render_page(
+    section: str,
+    key_range: KeyRange,
+    site: Site,
+    alive: Callable[[], object] = bool,
+    *,
+    is_roomy: bool = False,
+) -> RenderedPage:
+    """Render the rows of a key range.
+
+    Args:
+        section: its name.
+        key_range: of its rows.
+        site: the site.
+        alive: called for each chunk of rows.
+        is_roomy: whether it may be as full as any sitemap, above the section's limit.
+
+    Raises:
+        NotRegistered: there is no such section.
+        LimitExceededError: the rows are more than one page may hold.
+        SourceError: the source failed as a whole.
+    """
+    source = registry.get(section)
+    source = source.roomy() if is_roomy else source
+    tally = Tally(section)
+    try:
+        with rendering(site):
+            lines = source.chunks(key_range, site, tally)
+            lines = _within(source.max_entries, lines, tally, alive)
+            document = write_document(render_urlset(lines, source.extensions))
+    except (LimitExceededError, SitemapsPlusError):
+        raise
+    except Exception as error:  # a source is the user's code, and a database
+        raise SourceError(
+            f"section {section!r} could not be read: {type(error).__name__}: {error}"
+        ) from error
+    return RenderedPage(document if tally.entries else None, tally)
+
+
+def _within(
+    limit: int, chunks: Iterator[str], tally: Tally, alive: Callable[[], object]
+) -> Iterator[str]:
+    for chunk in chunks:
+        alive()
+        if tally.entries > limit:
+            raise LimitExceededError(limit, "entries")
+        yield chunk
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuiltPage:
+    """A page as it was just rendered, and where its bytes are.
+
+    Attributes:
+        object: name in storage, ``""`` for a page without entries.
+        is_new: whether the bytes differ from those that are published.
+        is_stored: whether a new object was stored.
+        newest: the latest lastmod of its entries as W3C text, or ``""``.
+    """
+
+    object: str = ""
+    is_new: bool = False
+    is_stored: bool = False
+    entries: int = 0
+    skipped: int = 0
+    dropped: int = 0
+    problems: list[str] = field(default_factory=list)
+    newest: str = ""
+    plain_size: int = 0
+    gzip_size: int = 0
+    plain_hash: str = ""
+    gzip_hash: str = ""
+
+
+def build_page(
+    page: Page,
+    site: Site,
+    alive: Callable[[], object] = bool,
+    *,
+    is_stored: bool = True,
+) -> BuiltPage:
+    """Render a page of a section, and store it where its bytes have changed.
+
+    Args:
+        page: its row, or one that is to be; nothing is written to it.
+        site: the site.
+        alive: called for each chunk of its rows.
+        is_stored: False to render only.
+
+    Raises:
+        LimitExceededError, SourceError, StoreError: as the steps do.
+    """
+    bounds = KeyRange(page.low, page.high)
+    rendered = render_page(page.section.name, bounds, site, alive)
+    return store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
+
+
+def store_page(
+    page: Page, document: Document | None, tally: Tally, *, is_stored: bool = True
+) -> BuiltPage:
+    """Store a document as a new object, unless its bytes are published already.
+
+    Raises:
+        StoreError: the storage failed.
+    """
+    built = partial(
+        BuiltPage,
+        entries=tally.entries,
+        skipped=tally.skipped,
+        dropped=tally.dropped,
+        problems=tally.problems,
+        newest=tally.newest,
+    )
+    if document is None:
+        return built(is_new=bool(page.plain_hash))
+    is_new = document.plain_hash != page.plain_hash
+    if not is_new and (not is_stored or object_exists(page.object, page.gzip_size)):
+        return built(
+            object=page.object,
+            plain_size=page.plain_size,
+            gzip_size=page.gzip_size,
+            plain_hash=page.plain_hash,
+            gzip_hash=page.gzip_hash,
+        )
+    name = "-"
+    if is_stored:
+        name = store_object(page.section.name, page.number, document)
+    return built(
+        object=name,
+        is_new=is_new,
+        is_stored=is_stored,
+        plain_size=document.plain_size,
+        gzip_size=len(document.gzip),
+        plain_hash=document.plain_hash,
+        gzip_hash=document.gzip_hash,
+    )

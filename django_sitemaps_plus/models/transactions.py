@@ -1,0 +1,153 @@
+"""Transactions on our rows: where they are, what they lock first, who tries again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from django.db import Error, OperationalError, connections, transaction
+from django.db.models import F
+
+from . import Page, PageQuerySet, Section, own_alias
+from .prepared import Rows, fetch, update
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: How often what loses against other transactions is tried.
+TRIES = 3
+
+# What databases call a transaction that lost: PostgreSQL's deadlock and serialization
+# failure; MySQL's deadlock, lock wait and (MariaDB) record that has changed.
+_LOST = {"40P01", "40001", 1213, 1205, 1020}
+
+
+def atomic() -> transaction.Atomic:
+    """Open a transaction on our rows.
+
+    Rows of sections are locked before those of pages: by :func:`lock` or an update.
+    """
+    return transaction.atomic(using=own_alias())
+
+
+def lock(sections: Iterable[int]) -> None:
+    """Lock rows of sections, in the order of their keys, until the transaction ends.
+
+    Whoever changes several pages at once does so first, so that no two wait for each
+    other's pages.
+
+    Raises:
+        TransactionManagementError: there is none, and the lock would end at once.
+    """
+    keys, connection = sorted(set(sections)), connections[own_alias()]
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("a lock needs a transaction")
+    if connection.features.has_select_for_update:
+        fetch(_locked, sections=keys)
+    else:
+        # SQLite refuses at once who reads first and then finds another at work, but
+        # lets who begins with a write wait.
+        update(_touched, sections=keys)
+
+
+def _locked(sections: Any) -> Rows:
+    rows = Section.objects.filter(pk__in=sections).order_by("pk")
+    return rows.select_for_update().values_list("pk")
+
+
+def _touched(sections: Any) -> tuple[Rows, dict[str, Any]]:
+    rows = Section.objects.filter(pk__in=sections)
+    return rows, {"plan_version": F("plan_version")}
+
+
+def has_lost(error: OperationalError) -> bool:
+    """Return whether another transaction was in the way, so that a new try may do."""
+    code = (
+        getattr(error.__cause__, "sqlstate", None)
+        or getattr(error.__cause__, "pgcode", None)
+        or next(iter(error.args), None)
+    )
+    return code in _LOST or "is locked" in str(error)
+
+
+def retried(work: Callable[P, R]) -> Callable[P, R]:
+    """Make a function, that is a transaction, try again when it loses against another.
+
+    Databases end one of two transactions that wait for each other. Inside a
+    transaction of the caller's nothing is tried again: that one is lost as a whole.
+    """
+
+    @wraps(work)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        for _ in range(TRIES - 1):
+            try:
+                return work(*args, **kwargs)
+            except OperationalError as error:
+                is_inside = connections[own_alias()].in_atomic_block
+                if is_inside or not has_lost(error):
+                    raise
+        return work(*args, **kwargs)
+
+    return call
+
+
+@retried
+def update_pages(pages: PageQuerySet, sections: Iterable[int], **values: Any) -> int:
+    """Update pages of sections, which are locked first; return how many there were."""
+    with atomic():
+        lock(sections)
+        return pages.update(**values)
+
+
+@contextmanager
+def as_django_errors() -> Iterator[None]:
+    """Make errors of the drivers themselves those that Django has for them.
+
+    Django lets them through where it closes the cursor of ``iterator()``, as it does
+    when PostgreSQL has crashed after the last row.
+    """
+    with ExitStack() as stack:
+        for alias in {
+            own_alias(),
+            *(c.alias for c in connections.all(initialized_only=True)),
+        }:
+            stack.enter_context(connections[alias].wrap_database_errors)
+        yield
+
+
+@contextmanager
+def contained() -> Iterator[None]:
+    """Keep errors of the user's own queries from transactions that the caller is in.
+
+    After one PostgreSQL takes no statement any more, except behind a savepoint.
+    """
+    with ExitStack() as stack:
+        for connection in connections.all(initialized_only=True):
+            if connection.vendor == "postgresql" and connection.in_atomic_block:
+                stack.enter_context(transaction.atomic(using=connection.alias))
+        stack.enter_context(as_django_errors())
+        yield
+
+
+def is_well() -> bool:
+    """Return whether our rows can be read, after an error of some database.
+
+    If so, the error was one of the user's own queries. A connection that broke is
+    closed, so that the next query opens another.
+    """
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
+    try:
+        Page.objects.exists()
+    except Error:
+        return False
+    return True
+
+
+def check_ours(error: Exception) -> None:
+    """Raise an error again that is our own database's, and not one of a source."""
+    if isinstance(error, Error) and not is_well():
+        raise error

@@ -1,0 +1,82 @@
+"""What a site lists: the URLs of its published pages, or of rows that have none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.core.diff import urls_in
+from django_sitemaps_plus.core.gzip import inflate
+from django_sitemaps_plus.exceptions import BuildError, LostObjectError
+from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.plans import live_plan
+from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.storage import open_object
+
+_LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
+
+
+def listed_urls(
+    site: Site, sections: Iterable[str] = (), since: datetime | None = None
+) -> Iterator[list[str]]:
+    """Yield the URLs of sections, those of a page or of some rows at a time.
+
+    Args:
+        site: the site.
+        sections: their names; none for all of the registry.
+        since: leave out entries whose lastmod is older, and those without one.
+
+    Raises:
+        NotRegistered: there is no such section.
+        BuildError: a section is too large to be read before it is built.
+        SourceError, StoreError: a section cannot be read.
+    """
+    names = list(sections) or list(registry)
+    for name in names:
+        registry.get(name)
+    for name in names:
+        for document in _documents(site, name):
+            if since is not None:
+                document = b"\n".join(_newer(document, since))
+            if urls := urls_in(document):
+                yield urls
+
+
+def _documents(site: Site, name: str) -> Iterator[bytes]:
+    """Yield the published pages of a section; without any, those it has on request."""
+    sections = Section.objects.filter(site=site.name, name=name, next_number__gt=1)
+    if not sections.exists():
+        plan = live_plan(name, site)
+        if plan is None:
+            raise BuildError(
+                f"section {name!r} has no pages yet, and too many rows to be read "
+                f"without (LIVE_MAX_ROWS). Run: manage.py build_sitemaps {name}"
+            )
+        for bounds in plan.ranges:
+            with rendering(site):
+                lines = "".join(registry.get(name).chunks(bounds, site, Tally(name)))
+            yield lines.encode()
+        return
+    pages = Page.objects.of(site.name, name).filter(state=State.ACTIVE)
+    for stored in pages.exclude(object="").order_by("number").values_list("object"):
+        try:
+            yield inflate(open_object(stored[0]))
+        except ValueError as error:
+            raise LostObjectError(f"{stored[0]} is damaged: {error}") from error
+
+
+def _newer(document: bytes, since: datetime) -> Iterator[bytes]:
+    # A day is one of the project's time zone, and has no time of day to be compared.
+    day = timezone.localtime(since).date().isoformat()
+    for line in document.split(b"\n"):
+        if found := _LASTMOD.search(line):
+            text = found[1].decode()
+            is_day = len(text) == len(day)
+            if text >= day if is_day else parse_w3c(text) >= since:
+                yield line

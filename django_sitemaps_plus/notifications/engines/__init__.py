@@ -1,0 +1,3 @@
+"""engines"""
+
+from __future__ import annotations

@@ -1,0 +1,83 @@
+"""Bing Webmaster Tools: indexes are submitted by ``SubmitFeed``."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
+from django_sitemaps_plus.notifications.http import Answer, accepted, request
+from django_sitemaps_plus.notifications.options import (
+    endpoint_option,
+    secret_option,
+    url_option,
+)
+from django_sitemaps_plus.notifications.secrets import Secret
+
+ENDPOINT = "https://ssl.bing.com/webmaster/api.svc/json/SubmitFeed"
+
+# Of its ApiErrorCode, which it gives with status 400.
+_BUSY = (1, 2, 4, 5)  # internal, unknown, too much for the user or the host
+_NOT_ALLOWED = (3, 6, 10, 13, 14)  # key, blocked, no user, not allowed, no rights
+_KNOWN_ALREADY = 12
+
+
+class BingWebmaster(Engine):
+    """Submits indexes to Bing Webmaster Tools.
+
+    Args:
+        api_key: of the account, from its settings, "API access".
+        site_url: the site as it was added there; None for the origin.
+        endpoint: where the method is.
+
+    Raises:
+        ConfigurationError: an option is missing or cannot work.
+    """
+
+    takes: ClassVar[Takes] = Takes.FEEDS
+    max_batch: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        *,
+        api_key: str | Secret | None = None,
+        site_url: str | None = None,
+        endpoint: str = ENDPOINT,
+    ) -> None:
+        self._api_key = secret_option(
+            self, "api_key", api_key, "an API key of Bing Webmaster Tools"
+        )
+        self._site_url = site_url and url_option(self, "site_url", site_url)
+        self._endpoint = endpoint_option(self, "endpoint", endpoint)
+
+    def send(self, batch: Batch) -> None:
+        """Submit one index."""
+        [target] = batch.targets
+        answer = request(
+            "POST",
+            self._endpoint,
+            json={"siteUrl": self._site_url or batch.site.origin, "feedUrl": target},
+            query={"apikey": self._api_key},
+        )
+        _judge(answer)
+
+
+def _judge(answer: Answer) -> None:
+    code = _code(answer)
+    if code == _KNOWN_ALREADY:
+        return
+    if code in _BUSY:
+        words = f"It answered {answer.status}, too busy: {answer.text}"
+        raise RetryLater(words, answer.retry_after)
+    if code in _NOT_ALLOWED:
+        raise EngineRefused(
+            f"It answered {answer.status}: the API key is not for this site. See that "
+            f"the site is verified in the account of the key. {answer.text}"
+        )
+    accepted(answer)
+
+
+def _code(answer: Answer) -> int | None:
+    said = answer.json() if answer.status == 400 else None
+    code = said.get("ErrorCode") if isinstance(said, dict) else None
+    return code if isinstance(code, int) else None

@@ -1,0 +1,65 @@
+"""Yandex Webmaster: indexes are added as a user's sitemaps."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+from urllib.parse import quote
+
+from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
+from django_sitemaps_plus.notifications.http import accepted, request
+from django_sitemaps_plus.notifications.options import (
+    bad_option,
+    endpoint_option,
+    secret_option,
+)
+from django_sitemaps_plus.notifications.secrets import Secret
+
+ENDPOINT = "https://api.webmaster.yandex.net/v4"
+
+
+class YandexWebmaster(Engine):
+    """Adds indexes to a site of Yandex Webmaster.
+
+    Args:
+        user_id: the number that ``GET <endpoint>/user`` gives.
+        host_id: the site, as ``https:shop.example:443``.
+        token: of OAuth, with the right to work with Webmaster.
+        endpoint: where the API is, with its version.
+
+    Raises:
+        ConfigurationError: an option is missing or cannot work.
+    """
+
+    takes: ClassVar[Takes] = Takes.FEEDS
+    max_batch: ClassVar[int] = 1
+
+    def __init__(
+        self,
+        *,
+        user_id: int | str | None = None,
+        host_id: str | None = None,
+        token: str | Secret | None = None,
+        endpoint: str = ENDPOINT,
+    ) -> None:
+        number = str(user_id)
+        if not number.isdecimal() or not number.isascii():
+            raise bad_option(self, "user_id", "the number of a Yandex user")
+        if not isinstance(host_id, str) or host_id.count(":") < 2:
+            raise bad_option(self, "host_id", "a site, as 'https:shop.example:443'")
+        self._token = secret_option(self, "token", token, "an OAuth token of Yandex")
+        base = endpoint_option(self, "endpoint", endpoint).rstrip("/")
+        host = quote(host_id, safe=":")
+        self._url = f"{base}/user/{number}/hosts/{host}/user-added-sitemaps"
+
+    def send(self, batch: Batch) -> None:
+        """Add one index; that it is there already is as good."""
+        [target] = batch.targets
+        authorization = Secret.of(f"OAuth {self._token.reveal()}")
+        answer = request(
+            "POST",
+            self._url,
+            json={"url": target},
+            headers={"Authorization": authorization},
+        )
+        if answer.status != 409:
+            accepted(answer)

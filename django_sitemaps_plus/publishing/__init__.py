@@ -1,0 +1,3 @@
+"""publishing"""
+
+from __future__ import annotations

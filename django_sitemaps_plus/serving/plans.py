@@ -1,0 +1,194 @@
+"""Plans: made from the source, and, while nothing is built, kept in Django's cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from django_sitemaps_plus.building.store import RenderedPage, render_page
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.exceptions import (
+    SitemapsPlusError,
+    SourceError,
+    StalePlanError,
+)
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Source, rendering
+
+from .single_flight import Alive, Kept, once
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The key ranges of a section; page n has the n-th.
+
+    Attributes:
+        ranges: in order; they part the whole key space.
+        step: rows that each was given when the plan was made.
+        is_empty: whether there were no rows; the one range then awaits the first.
+        is_fresh: whether it was made just now, rather than taken from a cache.
+    """
+
+    ranges: list[KeyRange]
+    step: int
+    is_empty: bool
+    is_fresh: bool = field(default=True, compare=False)
+
+
+def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
+    """Make a plan from the rows as they are.
+
+    Args:
+        section: its name.
+        site: the site that it is made for.
+        step: rows a page; by default what the source and its keys ask for.
+
+    Raises:
+        SourceError: the source could not be read.
+    """
+    with _reading(section, site) as source:
+        step = source.planned_rows if step is None else step
+        keys = list(source.first_keys(step, site))
+    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+
+
+def _bounded_plan(section: str, site: Site, rows: int, alive: Alive) -> Plan | None:
+    """Make a plan as :func:`first_plan` does; None where there are more rows."""
+    with _reading(section, site) as source:
+        step = source.planned_rows
+        keys = source.bounded_keys(step, rows, site, alive)
+    if keys is None:
+        return None
+    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+
+
+@contextmanager
+def _reading(section: str, site: Site) -> Iterator[Source]:
+    """Give a source; whatever it raises becomes a SourceError."""
+    try:
+        with rendering(site):
+            yield registry.get(section)
+    except SitemapsPlusError:
+        raise
+    except Exception as error:  # a source is the user's code, and a database
+        raise SourceError(
+            f"section {section!r} could not be planned: {type(error).__name__}: {error}"
+        ) from error
+
+
+def smaller_plan(section: str, site: Site, plan: Plan) -> Plan:
+    """Return a plan to try after a page of this one grew too large.
+
+    A plan that was made earlier is made anew, since rows have come in. One that was
+    made just now gets pages of half as many rows: theirs are large.
+
+    Raises:
+        SourceError: a page of one row is too large.
+    """
+    step = plan.step // 2 if plan.is_fresh else plan.step
+    if step < 1:
+        raise SourceError(f"section {section!r}: one row alone fills more than a page")
+    return first_plan(section, site, step)
+
+
+def render_live(
+    section: str, number: int, site: Site, alive: Alive = bool
+) -> RenderedPage | None:
+    """Render a page of a section that is not built; None where it has no such page.
+
+    Args:
+        section: its name.
+        number: of the page.
+        site: the site.
+        alive: called for each page that is planned, and each chunk of rows that is
+            rendered.
+
+    Raises:
+        SourceError: the source could not be read.
+    """
+    plan = live_plan(section, site, alive)
+    while plan is not None and not plan.is_empty and number <= len(plan.ranges):
+        try:
+            return render_page(section, plan.ranges[number - 1], site, alive)
+        except (LimitExceededError, StalePlanError):
+            plan = smaller_plan(section, site, plan)
+            _kept(section, site).remember(plan)
+    return None
+
+
+def live_plan(section: str, site: Site, alive: Alive = bool) -> Plan | None:
+    """Return the plan by which a section is served while it is not built.
+
+    None for a section of more than LIVE_MAX_ROWS rows: it is absent until it is built.
+    Of many requests that need it at once, one makes it.
+
+    Args:
+        section: its name.
+        site: the site.
+        alive: called for each page that is planned, and each chunk of rows that is
+            rendered.
+
+    Raises:
+        SourceError: the source could not be read.
+    """
+    make = partial(_live_plan, section, site)
+    plan = once(_kept(section, site), make, alive)
+    return plan if plan.ranges else None
+
+
+def _live_plan(section: str, site: Site, alive: Alive) -> Plan:
+    """Make a plan; one without ranges for a section that is too large."""
+    limit = get_settings().live_max_rows
+    plan = _bounded_plan(section, site, limit, alive)
+    if plan is not None:
+        is_empty = _lists_nothing(section, site, plan, alive)
+        return replace(plan, is_empty=is_empty)
+    logger.error(
+        "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it is "
+        "left out. Run: manage.py build_sitemaps %s",
+        section,
+        limit,
+        section,
+        extra={"action": "section_too_large", "section": section},
+    )
+    return Plan([], 0, is_empty=True)
+
+
+def _lists_nothing(section: str, site: Site, plan: Plan, alive: Alive) -> bool:
+    """Return whether there are no rows, or one page of rows none of which is listed."""
+    if plan.is_empty or len(plan.ranges) > 1:
+        return plan.is_empty
+    try:
+        return render_page(section, plan.ranges[0], site, alive).document is None
+    except LimitExceededError:
+        return False
+
+
+def _kept(section: str, site: Site) -> Kept[Plan]:
+    source = registry.get(section)
+    parts = (site, repr(source), source.limit, get_settings().live_max_rows)
+    digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
+    key = f"plan:{section}:{digest}"
+    return Kept(key, get_settings().plan_ttl, _format, _parse)
+
+
+def _format(plan: Plan) -> bytes | None:
+    if plan.is_empty and plan.ranges:
+        return None  # not kept: the first entry is to be seen at once
+    cuts = [key_range.low for key_range in plan.ranges]
+    return json.dumps([plan.step, plan.is_empty, cuts]).encode()
+
+
+def _parse(data: bytes) -> Plan:
+    step, is_empty, lows = json.loads(data)
+    ranges = key_ranges(lows[1:]) if lows else []
+    return Plan(ranges, step, is_empty, is_fresh=False)

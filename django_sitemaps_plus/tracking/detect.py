@@ -1,0 +1,20 @@
+"""Noticing: every way in which a section may learn that its pages are out of date."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.sources import Source, rendering
+
+from .collecting import take_changes
+from .lookback import look_at_age, look_at_times, look_back
+
+
+def notice(section: Section, source: Source, site: Site) -> None:
+    """Make dirty what has changed since the last time, cheapest way first."""
+    with rendering(site):
+        look_back(section, source, partial(take_changes, section, source))
+        look_at_times(section, source)
+        look_at_age(section, source)

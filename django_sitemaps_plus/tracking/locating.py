@@ -1,0 +1,313 @@
+"""Which pages own which keys, and that they are to be built again."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import starmap
+from typing import Any, NamedTuple
+
+from django.db.models import Case, Exists, F, IntegerField, When
+from django.db.models.functions import Coalesce
+
+from django_sitemaps_plus.conf import tells_engines
+from django_sitemaps_plus.core.key_ranges import (
+    as_number,
+    chain,
+    in_plan_order,
+    locate_integers,
+)
+from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.models import Change, Page, Section, State, own_alias
+from django_sitemaps_plus.models.prepared import Rows, fetch, update
+from django_sitemaps_plus.models.transactions import atomic, lock, retried
+from django_sitemaps_plus.sources.keyset import KeySpace
+
+from .databases import attempt
+
+#: Bounds that are sorted together with keys in one query.
+BOUNDS_PER_QUERY = 5_000
+
+#: Integer keys up to which the database finds their pages.
+FEW_KEYS = 8
+
+#: Keys that are sorted in at once; databases limit the values of a query.
+KEYS_PER_QUERY = 10_000
+
+
+class Slot(NamedTuple):
+    """A page as far as locating goes."""
+
+    pk: int
+    low: str | None
+    high: str | None
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """The pages of some keys, by one version of the plan."""
+
+    plan_version: int
+    pages: frozenset[int]
+
+
+def plans(section: Section) -> list[list[Slot]]:
+    """Return the plan that is served and, while one is made, the one to come."""
+    rows = section.pages.planned().values_list("pk", "low", "high", "state")
+    slots = list(starmap(Slot, rows))
+    active = [slot for slot in slots if slot.state == State.ACTIVE]
+    found = [in_plan_order(active)]
+    if len(active) < len(slots):
+        found.append(chain(sorted(slots, key=lambda slot: slot.state == State.COMING)))
+    return found
+
+
+def locate(
+    section: Section,
+    space: KeySpace,
+    keys: Sequence[Any],
+    ranges: Sequence[tuple[Any, Any]] = (),
+) -> Located:
+    """Return the pages whose ranges own the keys.
+
+    Args:
+        section: its row.
+        space: what knows the order of the keys.
+        keys: values of the key, in any order.
+        ranges: first and last key of ranges, both included.
+    """
+    is_few = not ranges and 0 < len(keys) <= FEW_KEYS
+    if is_few and isinstance(space.field, IntegerField):
+        few = _locate_few(section, keys)
+        if few is not None:
+            return few
+    [(version,)] = fetch(_version, section=section.pk)
+    asked = [*keys, *(key for bounds in ranges for key in bounds)]
+    found: set[int] = set()
+    for plan in plans(section):
+        at = owners(space, [slot.low for slot in plan], asked)
+        found |= {plan[number].pk for number in at[: len(keys)]}
+        for first, last in _pairs(at[len(keys) :]):
+            found |= {slot.pk for slot in plan[first : last + 1]}
+    return Located(version, frozenset(found))
+
+
+def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
+    """Return the pages of a few integers, without reading the bounds of all others.
+
+    None where the bounds are no integers, or where there is more than one plan.
+    """
+    if any([as_number(str(key)) is None for key in keys]):
+        return None
+    owners = [_owner(section, int(key)) for key in keys]
+    found = [owner for owner in owners if owner is not None]
+    if len(found) < len(owners) or any([has_coming for _, _, has_coming in found]):
+        return None
+    # That of the first: the plan may have changed before the others were asked for.
+    return Located(found[0][1], frozenset([pk for pk, _, _ in found]))
+
+
+def coming_pages(section: Any) -> Rows:
+    """Return one page of the plan of a section that is to come, for :func:`fetch`."""
+    rows = Page.objects.filter(section=section, state=State.COMING)
+    return rows.values_list("pk")[:1]
+
+
+def _version(section: Any) -> Rows:
+    return Section.objects.filter(pk=section).values_list("plan_version")
+
+
+def _owner(section: Section, key: int) -> tuple[int, int, bool] | None:
+    """Return the page that owns a key, the version of the plan, and if one is to come.
+
+    By one query, so that they belong together. None where bounds are no integers.
+    """
+    found = fetch(_below, section=section.pk, key=key)
+    found = found or fetch(_first, section=section.pk, key=key)
+    return found[0] if found else None
+
+
+def _below(section: Any, key: Any) -> Rows:
+    below = Page.objects.active().filter(section=section, low_number__lte=key)
+    return _with_plan(below.order_by("-low_number"), section)
+
+
+def _first(section: Any, key: Any) -> Rows:
+    active = Page.objects.active().filter(section=section)
+    below = Exists(active.filter(low_number__lte=key))
+    no_integers = Exists(active.filter(low_number=None).exclude(low=None))
+    rows = active.filter(~below, ~no_integers, low=None)
+    return _with_plan(rows, section)
+
+
+def _with_plan(rows: Rows, section: Any) -> Rows:
+    has_coming = Exists(coming_pages(section))
+    return rows.values_list("pk", "section__plan_version", has_coming)[:1]
+
+
+def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the first and second, the third and fourth, and so on."""
+    return zip(numbers[::2], numbers[1::2], strict=True)
+
+
+def owners(
+    space: KeySpace, lows: Sequence[str | None], keys: Sequence[Any]
+) -> list[int]:
+    """Return for each key the number of the range that owns it.
+
+    Only integers are compared here. Anything else the database sorts, by the type and
+    collation of the key's column, together with the bounds.
+
+    Args:
+        space: what knows the order of the keys.
+        lows: lower bounds in plan order; the first is None.
+        keys: in any order.
+
+    Raises:
+        StalePlanError: a bound is no value of the key, whose type has changed.
+    """
+    if isinstance(space.field, IntegerField):
+        try:
+            return locate_integers(lows, [int(key) for key in keys])
+        except ValueError as error:
+            raise StalePlanError(f"the plan has other keys: {error}") from error
+    found: list[int] = []
+    for first in range(0, len(keys), KEYS_PER_QUERY):
+        found += _sorted_in(space, lows, keys[first : first + KEYS_PER_QUERY])
+    return found
+
+
+def _sorted_in(
+    space: KeySpace, lows: Sequence[str | None], keys: Sequence[Any]
+) -> list[int]:
+    found = [0] * len(keys)
+    for start in range(1, len(lows), BOUNDS_PER_QUERY):
+        part = [str(low) for low in lows[start : start + BOUNDS_PER_QUERY]]
+        for number, at in enumerate(space.sort_in(part, keys)):
+            if at >= 0:
+                found[number] = start + at
+    return found
+
+
+def mark_keys(
+    section: Section,
+    space: KeySpace,
+    keys: Sequence[Any],
+    ranges: Sequence[tuple[Any, Any]] = (),
+    *,
+    changes: Sequence[Change] = (),
+) -> None:
+    """Mark the pages that own keys, and delete the changes that told of them.
+
+    All pages, where the plan is one of another key and is about to be replaced.
+    """
+    try:
+        while not mark(section, locate(section, space, keys, ranges), changes=changes):
+            pass  # a split has moved the bounds meanwhile
+    except StalePlanError:
+        mark_all(section)
+        delete_changes(changes)
+
+
+@retried
+def mark(
+    section: Section,
+    located: Located,
+    *,
+    announce: bool = True,
+    changes: Collection[Change] = (),
+) -> bool:
+    """Raise ``wanted`` of located pages, and delete the changes that led to them.
+
+    Returns:
+        False where the plan has changed since the pages were located: locate again.
+    """
+    version = located.plan_version
+    with atomic():
+        # The update locks the row: a split that is about to commit comes after it.
+        if not update(_same_plan, section=section.pk, version=version):
+            return False
+        since = _first_moment(changes)
+        raise_wanted(located.pages, announce=announce, since=since)
+        own = own_alias()
+        delete_changes([change for change in changes if _database(change) == own])
+    delete_changes([change for change in changes if _database(change) != own])
+    return True
+
+
+def _same_plan(section: Any, version: Any) -> tuple[Rows, dict[str, Any]]:
+    rows = Section.objects.filter(pk=section, plan_version=version)
+    return rows, {"plan_version": version}
+
+
+def raise_wanted(
+    pages: Iterable[int], *, announce: bool = False, since: datetime | None = None
+) -> None:
+    """Make pages dirty.
+
+    Args:
+        pages: primary keys.
+        announce: whether what changes in those that were built is to be told.
+        since: when the first change was committed, as far as anybody asks.
+    """
+    noticed = {} if since is None else {"since": since}
+    update(_wanted, announce, pages=list(pages), **noticed)
+
+
+def _wanted(
+    announce: bool, pages: Any, since: Any = None
+) -> tuple[Rows, dict[str, Any]]:
+    fields: dict[str, Any] = _announced() if announce else {"wanted": F("wanted") + 1}
+    if since is not None:
+        fields["changed_at"] = Coalesce(F("changed_at"), since)
+    return Page.objects.filter(pk__in=pages), fields
+
+
+def _announced() -> dict[str, Any]:
+    """Return the fields of pages whose next change is to be told."""
+    # Of a first build nobody is told.
+    announce = Case(When(built__gt=0, then=True), default=F("announce"))
+    return {"wanted": F("wanted") + 1, "announce": announce}
+
+
+def _first_moment(changes: Iterable[Change]) -> datetime | None:
+    """Return when the first change was committed, as far as anybody asks."""
+    return min([c.at for c in changes], default=None) if tells_engines() else None
+
+
+@retried
+def mark_all(section: Section, *, announce: bool = True) -> None:
+    """Raise ``wanted`` of every page of a section.
+
+    Pages that are clean take over ``announce``; one that is dirty already has a
+    change of its own to tell.
+    """
+    pages = section.pages.planned()
+    with atomic():
+        lock([section.pk])
+        if announce:
+            pages.update(**_announced())
+            return
+        pages.filter(wanted=F("built")).update(announce=False)
+        pages.update(wanted=F("wanted") + 1)
+
+
+def delete_changes(changes: Iterable[Change]) -> None:
+    """Delete changes whose pages are marked; by id, since others came in meanwhile.
+
+    Marked first: a crash in between marks twice. The other way round it would lose a
+    change of another database.
+    """
+    by_database: dict[str, list[int]] = {}
+    for change in changes:
+        by_database.setdefault(_database(change), []).append(change.pk)
+    for alias, ids in by_database.items():
+        rows = Change.objects.using(alias).filter(pk__in=ids)
+        attempt(alias, partial(rows._raw_delete, alias))
+
+
+def _database(change: Change) -> str:
+    return change._state.db or own_alias()

@@ -1,0 +1,126 @@
+"""First plans: full pages where keys grow, room on each where they do not."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db import models
+from django.test.utils import isolate_apps
+
+from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.sources.keyset import KeySpace
+from tests.support.documents import read_index
+from tests.support.shop import limited
+from tests.support.testapp.models import Label, Shop
+
+from .plans import add, numbers, objects, sizes, spread
+
+pytestmark = pytest.mark.django_db
+
+
+class ShopSource(ModelSource):
+    """Keys that fall anywhere."""
+
+    model = Shop
+    location = Route("shop-detail", pk="pk")
+    limit = 10
+
+
+class LabelSource(ModelSource):
+    """String keys."""
+
+    model = Label
+    location = Route("label-detail", code="code")
+    limit = 10
+
+
+def shops(count):
+    """Add shops whose keys leave room between them."""
+    Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 100)) for n in range(count)])
+
+
+class TestSteps:
+    def test_integers_fill_pages(self, publish):
+        """Older pages of growing keys never change again."""
+        spread(25)
+        assert sizes(publish(limited(10))) == [10, 10, 5]
+
+    def test_uuids_leave_room(self, publish):
+        """Four fifths of what a page should hold."""
+        shops(25)
+        assert sizes(publish(ShopSource)) == [8, 8, 8, 1]
+
+    def test_strings_leave_room(self, publish):
+        """The same."""
+        Label.objects.bulk_create([Label(code=f"code-{n:02}") for n in range(25)])
+        assert sizes(publish(LabelSource)) == [8, 8, 8, 1]
+
+    def test_random_inserts_find_room(self, publish):
+        """A page splits above its limit and a tenth, no sooner; others stay."""
+        shops(25)
+        section = publish(ShopSource)
+        before = objects(section)
+        found = []
+        for number in range(1, 5):
+            Shop.objects.create(pk=uuid.UUID(int=number))
+            refresh()
+            found.append(sizes(section))
+        assert found == [
+            [9, 8, 8, 1],
+            [10, 8, 8, 1],
+            [11, 8, 8, 1],
+            [6, 6, 8, 8, 1],
+        ]
+        assert {n: before[n] for n in (2, 3, 4)}.items() <= objects(section).items()
+
+    def test_a_limit_of_one_is_a_row_a_page(self, publish):
+        """Four fifths of it are still a row."""
+        shops(3)
+        assert sizes(publish(type("One", (ShopSource,), {"limit": 1}))) == [1, 1, 1]
+
+    def test_live_and_stored_pages_have_the_same_numbers(self, sections, client):
+        """A build moves no page of random keys either."""
+        shops(25)
+        sections.register("shops", ShopSource)
+        live = list(read_index(client.get("/sitemap.xml").content))
+        bodies = [client.get(url[len("https://example.com") :]).content for url in live]
+        refresh()
+        assert list(read_index(client.get("/sitemap.xml").content)) == live
+        assert bodies == [
+            client.get(url[len("https://example.com") :]).content for url in live
+        ]
+
+    def test_a_page_of_growing_keys_is_split_at_its_end(self, publish):
+        """Pages that are full stay as they are."""
+        spread(20)
+        section = publish(limited(10))
+        add(210, 220)
+        refresh()
+        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 10, 2])
+
+
+def uuid7():
+    """Stand for the function of this name that newer Pythons have."""
+    return uuid.uuid4()
+
+
+@pytest.mark.parametrize(
+    ("field", "grows"),
+    [
+        (models.BigAutoField(primary_key=True), True),
+        (models.PositiveIntegerField(primary_key=True), True),
+        (models.UUIDField(primary_key=True, default=uuid.uuid4), False),
+        (models.UUIDField(primary_key=True, default=uuid7), True),
+        (models.UUIDField(primary_key=True), False),
+        (models.CharField(max_length=9, primary_key=True), False),
+    ],
+)
+@isolate_apps("tests.support.testapp")
+def test_the_field_tells_whether_keys_grow(field, grows):
+    """Its type, and for UUIDs the function that makes them."""
+    meta = type("Meta", (), {"app_label": "testapp"})
+    body = {"__module__": __name__, "Meta": meta, "code": field.clone()}
+    model = type("Grown", (models.Model,), body)
+    assert KeySpace(model, "pk", "default").grows is grows

@@ -1,0 +1,208 @@
+"""Locating keys among bounds is what the database itself would say, key by key."""
+
+from __future__ import annotations
+
+import os
+import random
+import unicodedata
+import uuid
+
+import pytest
+from django.db import connection, models
+
+from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.sources import keyset
+from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.tracking import locating
+from django_sitemaps_plus.tracking.locating import owners
+
+ALPHABET = "aAäÄàbBzZéEß .-_'\"%\\\\0129日本łŁÆæøØ~\U0001f600"
+ROWS, BOUNDS = 1_000, 300
+
+# Collations of strings, by database; each orders, and some equate, in its own way.
+COLLATIONS = {
+    "sqlite": [None, "NOCASE", "RTRIM"],
+    "postgresql": [None, "C", "C.UTF-8", "en_US.utf8", "en-x-icu", "de-x-icu"],
+    "mysql": [None, "utf8mb4_bin", "utf8mb4_unicode_ci", "utf8mb4_general_ci"],
+}
+
+
+def collations():
+    """Return the collations of the database that the tests run on."""
+    return COLLATIONS[os.environ.get("TEST_DB", "sqlite")]
+
+
+def is_known(collation):
+    """Return whether the server has a collation; some are built without ICU."""
+    if collation is None or connection.vendor != "postgresql":
+        return True
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM pg_collation WHERE collname = %s", [collation])
+        return cursor.fetchone() is not None
+
+
+def random_key(kind, source):
+    if kind == "integer":
+        reach = source.choice([10**3, 10**6, 2**62])
+        return source.randrange(-reach, reach)
+    if kind == "uuid":
+        return uuid.UUID(int=source.getrandbits(128))
+    letters = [source.choice(ALPHABET) for _ in range(source.randrange(1, 9))]
+    return unicodedata.normalize("NFC", "".join(letters))
+
+
+def fill(model, kind, source):
+    """Add rows; return their keys in the order of the database."""
+    wanted = {random_key(kind, source) for _ in range(3 * ROWS)}
+    made = [model(pk=key) for key in sorted(wanted, key=str)]
+    model.objects.bulk_create(made, ignore_conflicts=True)
+    keys = list(model.objects.order_by("pk").values_list("pk", flat=True))
+    for key in source.sample(keys, len(keys) - ROWS if len(keys) > ROWS else 0):
+        keys.remove(key)
+    model.objects.exclude(pk__in=keys).delete()
+    return keys
+
+
+def scan(model, bounds, keys):
+    """Return for each key the number of its range, as the database compares."""
+    field, quote = model._meta.pk, connection.ops.quote_name
+    table, column = quote(model._meta.db_table), quote(field.column)
+    found = []
+    with connection.cursor() as cursor:
+        for key in keys:
+            value = field.get_db_prep_value(key, connection)
+            cursor.execute(
+                f"SELECT COUNT(*) FROM {table} WHERE {column} <= %s AND {column} IN "  # noqa: S608 - our own names
+                f"(SELECT {column} FROM {table} WHERE {column} IN "
+                f"({', '.join(['%s'] * len(bounds))}))",
+                [value, *[field.get_db_prep_value(b, connection) for b in bounds]],
+            )
+            found.append(cursor.fetchone()[0])
+    return found
+
+
+FIELDS = [
+    ("integer", models.BigIntegerField, None),
+    ("uuid", models.UUIDField, None),
+    *[("string", models.CharField, collation) for collation in collations()],
+]
+
+
+@pytest.mark.parametrize(("kind", "field", "collation"), FIELDS)
+def test_it_agrees_with_the_database_key_by_key(keyed, kind, field, collation, capsys):
+    """1,000 keys of rows, and others, among 300 bounds."""
+    seed = random.SystemRandom().randrange(10**9)
+    source = random.Random(seed)
+    options = {"primary_key": True}
+    if not is_known(collation):
+        pytest.skip(f"this server has no collation {collation}")
+    if kind == "string":
+        options |= {"max_length": 40, "db_collation": collation}
+    model = keyed(field(**options))
+    keys = fill(model, kind, source)
+    assert len(keys) == ROWS or kind == "string"
+    positions = sorted(source.sample(range(1, len(keys)), min(BOUNDS, len(keys) // 3)))
+    bounds = [keys[position] for position in positions]
+    found = owners(KeySpace(model, "pk", "default"), [None, *map(str, bounds)], keys)
+    expected = [sum(at <= n for at in positions) for n in range(len(keys))]
+    wrong = sum(a != b for a, b in zip(found, expected, strict=True))
+    strangers = [random_key(kind, source) for _ in range(60)]
+    asked = owners(
+        KeySpace(model, "pk", "default"), [None, *map(str, bounds)], strangers
+    )
+    wrong += sum(
+        a != b for a, b in zip(asked, scan(model, bounds, strangers), strict=True)
+    )
+    points = len(keys) + len(strangers)
+    figures = f"seed={seed} points={points} kills=0 lost=0 bad={wrong}"
+    with capsys.disabled():
+        print(f"\n  {kind} {collation}: {figures}")  # noqa: T201 - its figures
+    assert wrong == 0
+
+
+def test_keys_that_are_equal_to_a_bound_by_collation_belong_to_its_page(keyed):
+    """Another spelling of the same key is the same key to its database."""
+    collation = {"sqlite": "NOCASE", "mysql": "utf8mb4_unicode_ci"}.get(
+        connection.vendor
+    )
+    if collation is None:
+        pytest.skip("no collation of this database equates strings by itself")
+    field = models.CharField(primary_key=True, max_length=40, db_collation=collation)
+    model = keyed(field)
+    model.objects.bulk_create([model(pk=key) for key in ("alpha", "beta", "gamma")])
+    space = KeySpace(model, "pk", "default")
+    spelled = ["BETA", "Beta", "beta", "ALPHA", "GAMMA", "bet", "betb"]
+    assert owners(space, [None, "beta", "gamma"], spelled) == [1, 1, 1, 0, 2, 0, 1]
+
+
+class TestCosts:
+    @pytest.fixture
+    def space(self, keyed):
+        model = keyed(models.UUIDField(primary_key=True))
+        return KeySpace(model, "pk", "default")
+
+    @pytest.fixture
+    def bounds(self):
+        return [uuid.UUID(int=n << 100) for n in range(1, 12_001)]
+
+    def test_twelve_thousand_bounds_take_few_queries(
+        self, space, bounds, django_assert_num_queries
+    ):
+        """However many keys are located, up to a batch."""
+        lows = [None, *map(str, bounds)]
+        order = random.Random(1).sample(range(12_000), 1_000)
+        with django_assert_num_queries(3):
+            found = owners(space, lows, [bounds[n] for n in order])
+        assert found == [n + 1 for n in order]
+
+    def test_integers_take_none(self, keyed, django_assert_num_queries):
+        """They are compared here."""
+        model = keyed(models.BigIntegerField(primary_key=True))
+        lows = [None, *map(str, range(12_000))]
+        with django_assert_num_queries(0):
+            found = owners(KeySpace(model, "pk", "default"), lows, [5, 11_999, -1])
+        assert found == [6, 12_000, 0]
+
+    def test_more_keys_than_a_query_may_hold_are_sorted_in_parts(
+        self, space, bounds, monkeypatch, django_assert_num_queries
+    ):
+        """A related object may concern any number of rows."""
+        monkeypatch.setattr(locating, "KEYS_PER_QUERY", 100)
+        lows = [None, *map(str, bounds[:50])]
+        with django_assert_num_queries(3):
+            found = owners(space, lows, bounds[:250])
+        assert found == [min(n, 50) for n in range(1, 251)]
+
+    def test_whether_bounds_ascend_is_one_query(
+        self, space, bounds, django_assert_num_queries
+    ):
+        """A build asks it first."""
+        with django_assert_num_queries(1):
+            assert space.ascends([str(bound) for bound in bounds])
+        assert not space.ascends([str(bounds[1]), str(bounds[0])])
+
+    def test_more_bounds_than_a_query_may_hold_are_asked_in_parts(
+        self, space, bounds, monkeypatch, django_assert_num_queries
+    ):
+        """Two that have changed places are found, at the end of a part as well."""
+        monkeypatch.setattr(keyset, "BOUNDS_AT_ONCE", 10)
+        texts = [str(bound) for bound in bounds[:35]]
+        with django_assert_num_queries(4):
+            assert space.ascends(texts)
+        for at in (9, 10, 11, 33):
+            swapped = [*texts[:at], texts[at + 1], texts[at], *texts[at + 2 :]]
+            assert not space.ascends(swapped)
+
+
+def test_bounds_of_another_type_are_refused(keyed):
+    """Integers are parsed, all else is read by the key's field."""
+    numbers = KeySpace(keyed(models.IntegerField(primary_key=True)), "pk", "default")
+    with pytest.raises(StalePlanError):
+        owners(numbers, [None, "a-slug"], [1])
+
+
+def test_bounds_that_are_no_uuids_are_refused(keyed):
+    """They are keys of the time before."""
+    space = KeySpace(keyed(models.UUIDField(primary_key=True)), "pk", "default")
+    with pytest.raises(StalePlanError):
+        owners(space, [None, "a-slug"], [uuid.uuid4()])

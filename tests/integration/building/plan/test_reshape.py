@@ -1,0 +1,409 @@
+"""Pages split, merge, empty and return; their numbers mean one thing for ever."""
+
+from __future__ import annotations
+
+import uuid
+
+import pytest
+from django.db.models import F
+from django.db.models.signals import post_init
+
+from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.plan.split import _merge, split_ranges
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.core.gzip import DocumentWriter
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.models import Page, Section
+from tests.integration.sources.contrib_zoo import InLanguages
+from tests.support.builds import build
+from tests.support.documents import locs, read_index
+from tests.support.shop import ProductSource, limited
+from tests.support.testapp.models import Product, Shop
+from tests.support.told import hearing
+
+from .plans import (
+    add,
+    dirty,
+    everything,
+    numbers,
+    objects,
+    plan_of,
+    replace,
+    sizes,
+    spread,
+)
+
+pytestmark = pytest.mark.django_db
+
+ALLOW = Options(allow_shrink=True)
+
+
+def url(number):
+    return f"/sitemap-products-{number}.xml"
+
+
+def listed(client):
+    """Return the numbers of the pages that the index names."""
+    found = read_index(client.get("/sitemap.xml").content)
+    return sorted(int(loc.rsplit("-", 1)[1].split(".")[0]) for loc in found)
+
+
+def stamps(section):
+    """Return when each page has last changed, for crawlers and for clients."""
+    rows = section.pages.filter(state="active")
+    return {page.number: (page.lastmod, page.published_at) for page in rows}
+
+
+class TestSplit:
+    def test_the_last_page_is_cut_at_its_end(self, publish):
+        """Keys that grow fill pages to their limit, and older pages stay."""
+        spread(20)
+        section = publish(limited(10))
+        before = objects(section)
+        stamped = stamps(section)
+        add(210, 220)
+        refresh()
+        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 10, 2])
+        assert before.items() <= objects(section).items()
+        assert stamped.items() <= stamps(section).items()
+
+    def test_another_page_is_halved(self, publish):
+        """The new page gets the next number, whatever its place."""
+        spread(30)
+        section = publish(limited(10))
+        before = objects(section)
+        add(111, 112)
+        refresh()
+        assert (numbers(section), sizes(section)) == ([1, 2, 4, 3], [10, 6, 6, 10])
+        after = objects(section)
+        assert [n for n in before if before[n] != after[n]] == [2]
+
+    def test_a_page_may_grow_by_a_tenth(self, publish):
+        """A row more does not move the others."""
+        spread(30)
+        section = publish(limited(10))
+        add(111)
+        refresh()
+        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 11, 10])
+
+    def test_one_insert_of_many_makes_many_pieces(self, publish):
+        """At once, in one refresh."""
+        spread(30)
+        section = publish(limited(10))
+        add(*range(111, 120), *range(121, 130), *range(131, 140))
+        refresh()
+        assert sum(sizes(section)) == 57
+        assert max(sizes(section)) <= 11
+        assert dirty(section) == []
+
+    def test_a_large_page_splits_by_its_bytes(self, publish, monkeypatch):
+        """However few its rows are."""
+        spread(10)
+        section = publish(limited(20))
+        assert numbers(section) == [1]
+        for product in Product.objects.all():
+            product.slug = f"{'x' * 60}-{product.pk}"
+            product.save()
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (900,))
+        refresh()
+        assert sum(sizes(section)) == 10
+        assert len(numbers(section)) > 1
+        assert max(page.plain_size for page in plan_of(section)) <= 900
+
+    def test_a_dry_run_cuts_the_last_page_by_its_bytes(self, publish, monkeypatch):
+        """Its end is not where it is cut: its rows are less than its limit."""
+        spread(14)
+        publish(OfLargeRows)
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (4_000,))
+        (section,) = build(dry_run=True).sections
+        assert (section.pages > 1, section.entries) == (True, 14)
+
+    def test_a_page_whose_rows_go_before_it_is_cut_stays_one(self, publish):
+        """It is empty by then."""
+        spread(30)
+        page = plan_of(publish(limited(10)))[1]
+        Product.objects.filter(pk__gt=100, pk__lte=200).delete()
+        ways = split_ranges(page, get_site())
+        assert next(ways) == [KeyRange(page.low, page.high)]
+
+    def test_pieces_are_rendered_once_more(self, publish, monkeypatch):
+        """A change located a moment before the split is on one of them."""
+        from django_sitemaps_plus.building import build as refreshing
+
+        spread(30)
+        section = publish(limited(10))
+        add(111, 112)
+        monkeypatch.setattr(refreshing.Work, "run", one_batch)
+        refresh()
+        assert dirty(section) == [2, 4]
+
+
+class OfLargeRows(ProductSource):
+    """Rows whose bytes fill a page long before their number does."""
+
+    limit = 100
+
+    def location(self, item):
+        """Return a path of some 400 characters."""
+        return f"/{item.slug}/{'x' * 400}"
+
+
+def one_batch(work):
+    """Build what is dirty now, and nothing that becomes it meanwhile."""
+    from django_sitemaps_plus.building.claims import claim
+
+    pages = claim(work.sections, since=work.since)
+    if pages:
+        work._build(pages)
+    return work.counts
+
+
+class TestMerge:
+    @pytest.fixture
+    def section(self, publish):
+        """Four pages of ten; then 2 and 3 shrink to two entries each."""
+        spread(40)
+        section = publish(limited(10))
+        for product in Product.objects.filter(pk__gt=120, pk__lte=200):
+            product.delete()
+        for product in Product.objects.filter(pk__gt=220, pk__lte=300):
+            product.delete()
+        return section
+
+    def test_two_small_neighbours_become_one(self, section):
+        """The first keeps its number and takes the other's range."""
+        refresh((), ALLOW)
+        assert (numbers(section), sizes(section)) == ([1, 2, 4], [10, 4, 10])
+        page = section.pages.get(number=2)
+        assert (page.low, page.high) == ("110", "310")
+        assert dirty(section) == []
+
+    def test_the_page_that_went_answers_until_it_is_pruned(self, section, client):
+        """A crawler may hold an index that names it; then it is gone for ever."""
+        refresh((), ALLOW)
+        assert locs(client.get(url(3)).content) == [
+            f"https://example.com/products/p-{key}/" for key in (210, 220)
+        ]
+        assert listed(client) == [1, 2, 4]
+        section.pages.filter(state="retired").delete()
+        assert client.get(url(3)).status_code == 410
+        assert client.get(url(5)).status_code == 404
+
+    def test_its_number_is_not_used_again(self, section):
+        """Neither by a split nor by a new plan."""
+        refresh((), ALLOW)
+        section.pages.filter(state="retired").delete()
+        add(*range(211, 220), *range(221, 230))
+        refresh()
+        assert 3 not in numbers(section)
+        refresh((), Options(replan=True, allow_shrink=True))
+        used = list(section.pages.values_list("number", flat=True))
+        assert 3 not in used
+        assert len(set(used)) == len(used)
+
+    def test_a_page_that_merges_with_an_empty_one_stays_as_it_was(self, publish):
+        """Its object and its lastmod too: of what it lists nothing has changed."""
+        spread(14)
+        section = publish(limited(10))
+        Product.objects.filter(pk__lte=60).delete()
+        refresh()
+        before, stamped = objects(section), stamps(section)
+        Product.objects.filter(pk__gt=100).delete()
+        refresh((), ALLOW)
+        assert numbers(section) == [1]
+        assert objects(section) == {1: before[1]}
+        assert stamps(section) == {1: stamped[1]}
+
+    def test_a_page_that_went_meanwhile_takes_in_nothing(self, section, crawl):
+        """Another worker had read it a moment before."""
+        Product.objects.filter(pk__gt=310, pk__lte=370).delete()
+        refresh((), ALLOW)
+        before = crawl()
+        both = section.pages.with_section().filter(number__in=[3, 4])
+        gone, behind = both.order_by("number")
+        assert not _merge(gone, behind, get_site())
+        assert crawl() == before
+
+    def test_few_of_many_pages_are_read(self, publish):
+        """Those that are full cost nothing when one has shrunk."""
+        spread(400)
+        publish(limited(10))
+        Product.objects.get(pk=100).delete()
+        with hearing(post_init) as made:
+            refresh()
+        assert 0 < sum(isinstance(told["instance"], Page) for told in made) < 20
+
+    def test_full_pages_do_not_merge(self, publish):
+        """Nor do two that hold half of a page together."""
+        spread(20)
+        section = publish(limited(10))
+        Product.objects.filter(pk__in=[40, 50, 60, 70, 80, 90]).delete()
+        refresh((), ALLOW)
+        assert (numbers(section), sizes(section)) == ([1, 2], [4, 10])
+
+
+class TestARaisedLimit:
+    """Pages that were right for it are small by the new one."""
+
+    @pytest.fixture
+    def section(self, publish):
+        """Six pages of ten, which the next build would give 60."""
+        spread(60)
+        section = publish(limited(10))
+        replace(limited(60))
+        return section
+
+    def test_a_page_that_is_rendered_merges_with_a_neighbour(self, section, crawl):
+        """As long as both together hold under half; no other page is touched."""
+        urls = everything(crawl())
+        before = objects(section)
+        Product.objects.get(pk=250).save()
+        refresh()
+        assert (numbers(section), sizes(section)) == (
+            [1, 2, 4, 5, 6],
+            [10, 20] + [10] * 3,
+        )
+        after = objects(section)
+        assert all(before[number] == after[number] for number in (1, 4, 5, 6))
+        assert (everything(crawl()), dirty(section)) == (urls, [])
+
+    def test_pages_that_a_deploy_marks_merge_all(self, section):
+        """In one refresh; and the next one has nothing to do."""
+        replace(limited(60, changefreq="daily"))
+        refresh()
+        assert sizes(section) == [20, 20, 20]
+        assert refresh().sections[0].rendered == 0
+
+    def test_they_grow_up_to_it(self, publish):
+        """Two and two, and two of these, in one refresh."""
+        spread(80)
+        section = publish(limited(5))
+        replace(limited(100))
+        refresh((), Options(full=True))
+        assert sizes(section) == [40, 40]
+
+    def test_pages_that_merged_are_left_alone(self, section):
+        """Neither edits nor a row that comes and goes split or merge them again."""
+        refresh((), Options(full=True))
+        version = Section.objects.get(pk=section.pk).plan_version
+        for key in (15, 205, 415):
+            product = add(key)[0]
+            refresh()
+            product.delete()
+            refresh()
+        assert Section.objects.get(pk=section.pk).plan_version == version
+        assert sizes(section) == [20, 20, 20]
+
+    def test_a_last_page_that_grows_looks_for_no_neighbour(self, section):
+        """It fills by itself, so a new row costs what it did before."""
+        version = Section.objects.get(pk=section.pk).plan_version
+        add(610)
+        refresh()
+        assert sizes(section) == [10, 10, 10, 10, 10, 11]
+        assert Section.objects.get(pk=section.pk).plan_version == version
+
+
+class TestEmptyPages:
+    def test_an_empty_page_keeps_its_number_and_returns(self, publish, client):
+        """It leaves the index and answers 404 meanwhile."""
+        spread(30)
+        section = publish(limited(10))
+        Product.objects.filter(pk__gt=100, pk__lte=200).delete()
+        refresh((), ALLOW)
+        assert client.get(url(2)).status_code == 404
+        assert listed(client) == [1, 3]
+        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 0, 10])
+        add(150)
+        refresh()
+        assert locs(client.get(url(2)).content) == [
+            "https://example.com/products/p-150/"
+        ]
+        assert listed(client) == [1, 2, 3]
+
+    def test_a_section_that_was_empty_gets_its_first_row(self, publish, client):
+        """Its one page waits for it."""
+        section = publish(limited(10))
+        assert client.get(url(1)).status_code == 404
+        add(5)
+        refresh()
+        assert client.get(url(1)).status_code == 200
+        assert numbers(section) == [1]
+
+
+class ShopSource(ModelSource):
+    """Keys that do not grow."""
+
+    model = Shop
+    location = Route("shop-detail", pk="pk")
+    limit = 10
+
+
+class TestRandomKeys:
+    def test_a_first_plan_of_uuids_parts_their_space(self, publish):
+        """Each row is on one page, and no page is too full."""
+        Shop.objects.bulk_create([Shop(pk=uuid.uuid4()) for _ in range(95)])
+        section = publish(ShopSource)
+        assert sum(sizes(section)) == 95
+        assert max(sizes(section)) <= 10
+
+    def test_random_inserts_touch_their_own_pages(self, publish):
+        """All other objects stay."""
+        Shop.objects.bulk_create([Shop(pk=uuid.uuid4()) for _ in range(95)])
+        section = publish(ShopSource)
+        for _ in range(12):
+            before = objects(section)
+            Shop.objects.create()
+            refresh()
+            after = objects(section)
+            touched = [n for n in after if after[n] != before.get(n)]
+            assert len(touched) <= 2
+        assert sum(sizes(section)) == 107
+        assert max(sizes(section)) <= 11
+
+
+class TestNoOscillation:
+    def test_pages_that_are_full_by_their_bytes_do_not_merge(
+        self, publish, monkeypatch
+    ):
+        """However few their entries are: the next insert would split them."""
+        full = 4_000  # bytes
+        spread(14)
+        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (full,))
+        monkeypatch.setattr("django_sitemaps_plus.core.key_ranges.MAX_BYTES", full)
+        section = publish(OfLargeRows)
+        before = numbers(section)
+        assert len(before) > 1
+        Product.objects.get(pk=10).delete()
+        refresh()
+        assert numbers(section) == before
+
+    def test_entries_are_compared_with_entries(self, publish):
+        """A row of a class with languages is an entry a language."""
+        spread(20)
+        section = publish(type("Limited", (InLanguages,), {"limit": 30}))
+        assert sizes(section) == [30, 30]
+        Product.objects.exclude(pk__in=[10, 20, 190, 200]).delete()
+        refresh((), Options(full=True))
+        assert sizes(section) == [12]
+
+    @pytest.mark.parametrize("key", [101, 195, 305, 401], ids=str)
+    def test_a_row_that_comes_and_goes_does_not_split_and_merge_each_time(
+        self, publish, key
+    ):
+        """After the first split there is room."""
+        spread(30)
+        section = publish(limited(10))
+        add(*[n for n in (102, 196, 306) if n != key])
+        refresh()
+        versions = []
+        for _ in range(6):
+            product = add(key)[0]
+            refresh()
+            product.delete()
+            refresh()
+            versions.append(Section.objects.get(pk=section.pk).plan_version)
+        assert len(set(versions[1:])) == 1
+        pages = section.pages.filter(state="active", wanted__gt=F("built"))
+        assert not pages.exists()

@@ -1,0 +1,390 @@
+"""What we tell others: pages built, builds finished, URLs changed."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+
+import pytest
+
+from django_sitemaps_plus.building.build import _Refresh, refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.core.diff import diff
+from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.models import Publication
+from django_sitemaps_plus.notifications import url_changes
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.signals import build_finished, page_built, urls_changed
+from tests.support.shop import limited
+from tests.support.testapp.models import Product
+from tests.support.told import hearing
+
+from .plans import add, numbers, objects, spread
+
+pytestmark = pytest.mark.django_db
+
+ALLOW = Options(allow_shrink=True)
+
+
+@contextmanager
+def failing(signal):
+    """Have a receiver that raises."""
+
+    def fail(**kwargs):
+        raise RuntimeError("a receiver failed")
+
+    signal.connect(fail)
+    try:
+        yield
+    finally:
+        signal.disconnect(fail)
+
+
+def url(*keys):
+    return [f"https://example.com/products/p-{key}/" for key in keys]
+
+
+def total(heard):
+    """Return all that was told, whatever the number of calls."""
+    found = {"added": [], "updated": [], "removed": []}
+    for told in heard:
+        for kind, urls in found.items():
+            urls.extend(told[kind])
+    return {kind: sorted(urls) for kind, urls in found.items() if urls}
+
+
+@pytest.fixture
+def section(publish):
+    """Three pages of ten: keys 10 to 100, to 200 and to 300."""
+    spread(30)
+    return publish(limited(10))
+
+
+def add_publications(section, *old):
+    """Have pages been published whose objects were those, one each."""
+    for names in old:
+        Publication.objects.create(section=section, old=names, new=[])
+
+
+def die(*args: object) -> None:
+    """End the process, as far as a test can."""
+    raise SystemExit
+
+
+class TestUrlsChanged:
+    def test_an_edit_an_insert_and_a_delete(self, section):
+        """Each is told once, by what became of it."""
+        with hearing(urls_changed) as heard:
+            product = Product.objects.get(pk=150)
+            product.slug = "p-renamed"
+            product.save()
+            Product.objects.get(pk=250).delete()
+            add(55)
+            refresh()
+        assert total(heard) == {
+            "added": sorted([*url(55), *url("renamed")]),
+            "removed": sorted([*url(150), *url(250)]),
+        }
+        assert {(told["section"], told["announce"]) for told in heard} == {
+            ("products", True)
+        }
+
+    def test_another_lastmod_is_an_update(self, section):
+        """The URL stays, what is said of it does not."""
+        from tests.support.shop import START
+
+        with hearing(urls_changed) as heard:
+            product = Product.objects.get(pk=150)
+            product.updated_at = START
+            product.save()
+            refresh()
+        assert total(heard) == {"updated": url(150)}
+
+    def test_a_split_tells_only_what_is_new(self, section):
+        """Entries that moved to another page have not changed."""
+        with hearing(urls_changed) as heard:
+            add(111, 112)
+            refresh()
+        assert numbers(section) == [1, 2, 4, 3]
+        assert total(heard) == {"added": url(111, 112)}
+
+    def test_a_merge_tells_only_what_has_gone(self, section):
+        """The same."""
+        gone = [*range(110, 180, 10), *range(230, 310, 10)]
+        with hearing(urls_changed) as heard:
+            for product in Product.objects.filter(pk__in=gone):
+                product.delete()
+            refresh((), ALLOW)
+        assert len(numbers(section)) == 2 or numbers(section) == [1, 2, 3]
+        assert total(heard) == {"removed": sorted(url(*gone))}
+
+    def test_a_merge_alone_tells_nothing(self, section):
+        """Only pages have changed."""
+        gone = [*range(130, 210, 10), *range(230, 310, 10)]
+        Product.objects.filter(pk__in=gone).delete()
+        with hearing(urls_changed) as heard:
+            refresh((), ALLOW)
+        assert numbers(section) == [1, 2]
+        assert total(heard) == {"removed": sorted(url(*gone))}
+
+    def test_a_first_build_announces_nothing(self, publish):
+        """A new section is no news of millions of URLs."""
+        spread(12)
+        with hearing(urls_changed) as heard:
+            publish(limited(10))
+        assert [told["announce"] for told in heard] == [False, False]
+        assert len(total(heard)["added"]) == 12
+
+    def test_what_comes_after_the_first_build_is_announced(self, section):
+        """On each page, from then on."""
+        with hearing(urls_changed) as heard:
+            add(15, 115, 305)
+            refresh()
+        assert [told["announce"] for told in heard] == [True, True, True]
+
+    def test_a_new_plan_tells_nothing(self, section):
+        """The same URLs are on other pages."""
+        registry.unregister("products")
+        registry.register("products", limited(7))
+        with hearing(urls_changed) as heard:
+            refresh((), Options(replan=True))
+        assert heard == []
+        assert Publication.objects.count() == 0
+
+    def test_a_row_that_comes_in_with_a_new_plan_is_not_announced(self, section):
+        """A publication is announced as a whole or not at all."""
+        registry.unregister("products")
+        registry.register("products", limited(7))
+        Product.objects.bulk_create([Product(pk=15, name="p", slug="p-15")])
+        with hearing(urls_changed) as heard:
+            refresh((), Options(replan=True))
+        assert total(heard) == {"added": url(15)}
+        assert [told["announce"] for told in heard] == [False]
+
+    def test_a_new_plan_is_not_announced_for_a_change_on_one_of_its_pages(
+        self, section, monkeypatch
+    ):
+        """That change is told by the build that follows, not all that moved."""
+        registry.unregister("products")
+        registry.register("products", limited(7))
+        monkeypatch.setattr(url_changes, "tell", lambda until: [])
+        with hearing(urls_changed):
+            with monkeypatch.context() as patch:
+                patch.setattr(_Refresh, "_settle", lambda self, section: False)
+                refresh((), Options(replan=True))
+            section.pages.filter(state="coming").update(announce=True)
+            refresh()
+        assert [found.announce for found in Publication.objects.all()] == [False]
+
+    def test_an_unchanged_page_tells_nothing(self, section):
+        """A save that shows nowhere is no news."""
+        with hearing(urls_changed) as heard:
+            Product.objects.get(pk=150).save()
+            refresh()
+        assert heard == []
+
+    def test_many_urls_come_in_several_calls(self, section, monkeypatch):
+        """Each holds at most BATCH_URLS of them."""
+        monkeypatch.setattr(url_changes, "BATCH_URLS", 4)
+        with hearing(urls_changed) as heard:
+            for product in Product.objects.filter(pk__gt=200):
+                product.slug = f"q-{product.pk}"
+                product.save()
+            refresh()
+        sizes = [
+            len(told["added"]) + len(told["updated"]) + len(told["removed"])
+            for told in heard
+        ]
+        assert (max(sizes), sum(sizes)) == (4, 20)
+
+    def test_without_a_receiver_there_is_no_publication_and_no_diff(
+        self, section, monkeypatch
+    ):
+        """Nobody would read it."""
+        made = []
+        monkeypatch.setattr(url_changes, "diff", lambda *args: made.append(args))
+        add(55)
+        monkeypatch.setattr(Publication.objects, "bulk_create", made.append)
+        refresh()
+        assert made == []
+        assert Publication.objects.count() == 0
+
+    def test_a_receiver_that_fails_hurts_nobody(self, section, caplog):
+        """The others hear, the page is published, the failure is logged."""
+        with failing(urls_changed), hearing(urls_changed) as heard:
+            add(55)
+            refresh()
+        assert total(heard) == {"added": url(55)}
+        assert "a receiver failed" in caplog.text
+        assert Publication.objects.count() == 0
+
+    def test_a_publication_whose_objects_are_lost_is_let_go(self, section, caplog):
+        """Its URLs are lost too, and who tells it says so, once."""
+        with hearing(urls_changed) as heard:
+            Publication.objects.create(section=section, old=["no/such.gz"], new=[])
+            [words] = url_changes.tell()
+            assert url_changes.tell() == []
+        assert "is lost" in words
+        assert heard == []
+        assert Publication.objects.count() == 0
+        assert "is lost" in caplog.text
+
+    def test_a_publication_is_told_after_a_crash(self, section, monkeypatch):
+        """It goes only once its receivers were called."""
+        with hearing(urls_changed) as heard:
+            with monkeypatch.context() as patch:
+                patch.setattr(url_changes, "tell", lambda until: [])
+                add(55)
+                refresh()
+            assert heard == []
+            refresh()
+        assert total(heard) == {"added": url(55)}
+
+    def test_a_teller_that_dies_leaves_it_to_the_next(self, section, monkeypatch):
+        """Whoever comes once its lease is over."""
+        with hearing(urls_changed) as heard:
+            with monkeypatch.context() as patch:
+                patch.setattr(url_changes, "_hear", die)
+                add(55)
+                with pytest.raises(SystemExit):
+                    refresh()
+            Publication.objects.update(claimed_at=None)
+            refresh()
+        assert total(heard) == {"added": url(55)}
+
+    def test_a_storage_that_is_away_is_asked_once(self, section, monkeypatch, caplog):
+        """It would be for each publication, and all of them wait for it."""
+        asked = []
+
+        def away(name):
+            asked.append(name)
+            raise StoreError("no answer")
+
+        add_publications(section, ["a.gz"], ["b.gz"])
+        monkeypatch.setattr(url_changes, "open_object", away)
+        with hearing(urls_changed):
+            url_changes.tell()
+        assert asked == ["a.gz"]
+        assert "is told by the next call: no answer" in caplog.text
+        waiting = Publication.objects.order_by("id").values_list("old", flat=True)
+        assert list(waiting) == [["a.gz"], ["b.gz"]]
+
+    def test_one_that_cannot_be_told_comes_after_the_others(self, section, monkeypatch):
+        """Though it was there before them, and the next call may try it again."""
+        asked = []
+
+        def away(name):
+            asked.append(name)
+            raise StoreError("no answer")
+
+        add_publications(section, ["a.gz"], ["b.gz"], ["c.gz"])
+        monkeypatch.setattr(url_changes, "open_object", away)
+        with hearing(urls_changed):
+            for _ in range(4):
+                url_changes.tell()
+        assert asked == ["a.gz", "b.gz", "c.gz", "a.gz"]
+
+    def test_none_is_begun_when_the_time_is_over(self, section):
+        """A task ends in time; the next one goes on."""
+        add_publications(section, ["no/such.gz"])
+        with hearing(urls_changed):
+            url_changes.tell(until=time.monotonic())
+            refresh((), Options(seconds=0))
+            assert Publication.objects.get().claimed_at is None
+            url_changes.tell()
+        assert not Publication.objects.exists()
+
+    def test_the_diff_is_of_the_objects(self, section):
+        """They never change, so it may be worked out at any time."""
+        assert diff is url_changes.diff
+        with hearing(urls_changed):
+            before = objects(section)[1]
+            add(55)
+            tell, url_changes.tell = url_changes.tell, lambda until: []
+            try:
+                refresh()
+            finally:
+                url_changes.tell = tell
+            publication = Publication.objects.get()
+            assert publication.old == [before]
+            assert publication.new == [objects(section)[1]]
+            [found] = url_changes.publication_diffs(publication)
+            assert found.added == url(55)
+
+
+class TestPageBuilt:
+    def test_each_published_page_is_told(self, publish):
+        """With its number, its entries and its address."""
+        spread(25)
+        with hearing(page_built) as heard:
+            publish(limited(10))
+        assert sorted(heard, key=lambda told: told["number"]) == [
+            {
+                "section": "products",
+                "number": number,
+                "entries": entries,
+                "url": f"https://example.com/sitemap-products-{number}.xml",
+            }
+            for number, entries in [(1, 10), (2, 10), (3, 5)]
+        ]
+
+    def test_an_unchanged_page_is_not_told(self, section):
+        """It was compared, not published."""
+        with hearing(page_built) as heard:
+            refresh((), Options(full=True))
+        assert heard == []
+
+    def test_the_pieces_of_a_split_are_told_by_their_own_numbers(self, section):
+        """The new page too."""
+        with hearing(page_built) as heard:
+            add(111, 112)
+            refresh()
+        assert sorted((told["number"], told["entries"]) for told in heard) == [
+            (2, 6),
+            (4, 6),
+        ]
+
+    def test_a_page_that_takes_in_another_is_told(self, section):
+        """After those that had shrunk."""
+        Product.objects.filter(pk__gt=120, pk__lte=200).delete()
+        Product.objects.filter(pk__gt=220).delete()
+        with hearing(page_built) as heard:
+            refresh((), ALLOW)
+        assert numbers(section) == [1, 2]
+        found = [(told["number"], told["entries"]) for told in heard]
+        assert (sorted(found[:2]), found[2:]) == ([(2, 2), (3, 2)], [(2, 4)])
+
+    def test_pages_of_a_new_plan_are_told_once_it_serves(self, section, client):
+        """Whoever fetches what was told gets it."""
+        registry.unregister("products")
+        registry.register("products", limited(6))
+        answers = {}
+
+        def fetch(number, url, **told):
+            answers[number] = client.get(url).status_code
+
+        page_built.connect(fetch)
+        refresh((), Options(replan=True))
+        page_built.disconnect(fetch)
+        assert answers == dict.fromkeys([4, 5, 6, 7, 8], 200)
+
+    def test_a_receiver_that_fails_hurts_nobody(self, section):
+        """The page is published."""
+        with failing(page_built), hearing(page_built) as heard:
+            add(55)
+            report = refresh()
+        assert (len(heard), report.sections[0].stored) == (1, 1)
+
+
+class TestBuildFinished:
+    def test_it_gives_the_report(self, section):
+        """The one that the caller gets."""
+        with hearing(build_finished) as heard:
+            report = refresh()
+        assert heard == [{"report": report}]
+
+    def test_a_receiver_that_fails_hurts_nobody(self, section):
+        """The build has ended all the same."""
+        with failing(build_finished), hearing(build_finished) as heard:
+            refresh()
+        assert len(heard) == 1

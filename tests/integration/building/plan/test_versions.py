@@ -1,0 +1,167 @@
+"""A key that was located just before its page changed still marks the right page."""
+
+from __future__ import annotations
+
+import pytest
+
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.models import Change, Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking import locating
+from django_sitemaps_plus.tracking.collecting import take_changes
+from django_sitemaps_plus.tracking.locating import locate, mark, mark_keys
+from tests.support.shop import limited
+from tests.support.testapp.models import Product
+
+from .plans import add, dirty, spread
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def section(publish):
+    """Three pages of ten: keys 10 to 100, to 200 and to 300."""
+    spread(30)
+    return publish(limited(10))
+
+
+def find(section, *keys):
+    return locate(section, registry.get("products").key_space(), keys)
+
+
+def number_of(section, located):
+    rows = section.pages.filter(pk__in=located.pages).order_by("number")
+    return list(rows.values_list("number", flat=True))
+
+
+def split_page_two():
+    add(111, 112)
+    refresh()
+
+
+def merge_two_and_three():
+    Product.objects.filter(pk__in=[*range(110, 200, 10), *range(220, 310, 10)]).delete()
+    refresh((), Options(allow_shrink=True))
+
+
+def replan():
+    registry.unregister("products")
+    registry.register("products", limited(7))
+    refresh((), Options(replan=True))
+
+
+@pytest.mark.parametrize(
+    ("change", "before", "after"),
+    [
+        (split_page_two, [2], [4]),
+        (merge_two_and_three, [3], [2]),
+        (replan, [2], [6]),
+    ],
+)
+def test_a_plan_that_changes_after_a_key_was_located(section, change, before, after):
+    """The old answer marks nothing; located again, the key marks its new page."""
+    key = 200 if change is not merge_two_and_three else 210
+    located = find(section, key)
+    assert number_of(section, located) == before
+    change()
+    assert dirty(section) == []
+    assert mark(section, located) is False
+    assert dirty(section) == []
+    again = find(section, key)
+    assert mark(section, again) is True
+    assert dirty(section) == after
+
+
+def test_changes_stay_until_their_pages_are_marked(section):
+    """What was located by the old plan is not deleted with it."""
+    product = Product.objects.get(pk=200)
+    product.save()
+    changes = list(Change.objects.all())
+    located = find(section, 200)
+    split_page_two()
+    waiting = Change.objects.create(section="products", kind="key", low="200")
+    assert mark(section, located, changes=[waiting]) is False
+    assert list(Change.objects.all()) == [waiting]
+    assert mark(section, find(section, 200), changes=[waiting]) is True
+    assert Change.objects.count() == 0
+    assert len(changes) == 1
+
+
+def test_marking_locates_until_the_plan_stands_still(section, monkeypatch):
+    """A split in between is met by another look at the bounds."""
+    space, looks = registry.get("products").key_space(), []
+
+    def interrupted(*args, **kwargs):
+        located = locate(*args, **kwargs)
+        looks.append(number_of(section, located))
+        if len(looks) == 1:
+            monkeypatch.setattr(locating, "locate", locate)
+            split_page_two()
+            monkeypatch.setattr(locating, "locate", interrupted)
+        return located
+
+    monkeypatch.setattr(locating, "locate", interrupted)
+    mark_keys(section, space, [200])
+    assert (looks, dirty(section)) == ([[2], [4]], [4])
+
+
+def test_a_first_page_that_splits_between_two_looks(section, monkeypatch):
+    """Found on no page with a begin, its key is not taken for one of the first."""
+    real = locating.fetch
+
+    def interrupted(make, *args, **kwargs):
+        found = real(make, *args, **kwargs)
+        if make is locating._below:
+            monkeypatch.setattr(locating, "fetch", real)
+            add(11, 12)
+            refresh()
+        return found
+
+    monkeypatch.setattr(locating, "fetch", interrupted)
+    space = registry.get("products").key_space()
+    mark_keys(section, space, [95])
+    assert dirty(section) == [4]
+
+
+def test_a_change_during_a_build_leaves_its_page_dirty(section):
+    """The builder read `wanted` before it read rows."""
+    from django_sitemaps_plus.building.claims import claim
+    from django_sitemaps_plus.building.flip import flip
+    from django_sitemaps_plus.building.store import build_page
+    from django_sitemaps_plus.conf import get_site
+
+    section.pages.filter(number=2).update(wanted=50)
+    page = claim([section.pk])[0]
+    built = build_page(page, get_site())
+    Product.objects.get(pk=150).save()
+    take_changes(section, registry.get("products"))
+    flip([(page, built)])
+    page = section.pages.get(number=2)
+    assert (page.built, page.wanted) == (50, 51)
+
+
+def test_a_key_on_no_page_before_belongs_to_the_first(section):
+    """The first range has no begin, the last no end."""
+    assert number_of(section, find(section, -(10**9))) == [1]
+    assert number_of(section, find(section, 10**12)) == [3]
+
+
+def test_a_range_of_keys_marks_the_pages_between(section):
+    """Both ends are included."""
+    space = registry.get("products").key_space()
+    located = locate(section, space, [], [(100, 110), (215, 215)])
+    assert number_of(section, located) == [1, 2, 3]
+
+
+def test_while_a_plan_is_coming_a_key_marks_its_page_in_both(section):
+    """Else the new one would be out of date the moment it is served."""
+    from django_sitemaps_plus.building.plan.replan import begin_replan
+    from django_sitemaps_plus.conf import get_site
+
+    registry.unregister("products")
+    registry.register("products", limited(7))
+    begin_replan(Section.objects.get(pk=section.pk), get_site())
+    located = find(section, 110)
+    states = section.pages.filter(pk__in=located.pages).values_list("state", flat=True)
+    assert sorted(states) == ["active", "coming"]

@@ -1,0 +1,3 @@
+"""maintenance"""
+
+from __future__ import annotations

@@ -1,0 +1,210 @@
+"""The command, and the files of killed writers."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import connection
+from django.db.models import F
+from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.maintenance import prune
+from django_sitemaps_plus.models import (
+    Change,
+    Delivery,
+    Leftover,
+    Page,
+    Section,
+    State,
+)
+from django_sitemaps_plus.publishing import sync
+from django_sitemaps_plus.publishing import tree as tree
+from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from tests.integration.building.overtaking import rename
+from tests.support.builds import build
+from tests.support.published import all_rows, files, page_row, path_of
+from tests.support.shop import limited
+
+from .time import DAYS, run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class TestTemporaryFiles:
+    def test_those_of_killed_writers_go(self, products, media_root, monkeypatch):
+        """When they are old; a writer may be at work on a younger one."""
+        root = media_root / "sitemaps"
+
+        def die(source: Any, target: Any) -> None:
+            raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr("django_sitemaps_plus.storage.filesystem.replace", die)
+            patch.setattr("django_sitemaps_plus.publishing.tree.replace", die)
+            patch.setattr("os.unlink", lambda *args, **kwargs: None)
+            patch.setattr(Path, "unlink", lambda *args, **kwargs: None)
+            rename("a")
+            with pytest.raises(KeyboardInterrupt):
+                build()
+            with pytest.raises(KeyboardInterrupt):
+                sync.show([page_row("products", 2).pk])
+        left = [path for path in root.rglob(".sitemaps-plus-*") if path.is_file()]
+        assert len(left) == 2
+        assert run().temporary == 0
+        later = timezone.now() + DAYS
+        monkeypatch.setattr(timezone, "now", lambda: later)
+        assert run().temporary == 2
+        assert not [path for path in root.rglob(".sitemaps-plus-*") if path.is_file()]
+
+    def test_a_link_to_an_old_object_is_not_old(self, products, monkeypatch):
+        """The file has the time of its publication, long ago."""
+        page = page_row("products", 1)
+        Page.objects.filter(pk=page.pk).update(
+            published_at=timezone.now() - timedelta(days=9)
+        )
+        real = tree.replace
+
+        def prune_before(source: Any, target: Any) -> None:
+            run()
+            real(source, target)
+
+        monkeypatch.setattr(tree, "replace", prune_before)
+        found = path_of(page).parents[2] / "public" / "sitemap-products-1.xml.gz"
+        found.unlink()
+        sync.show([page.pk])
+        assert found.stat().st_mtime < timezone.now().timestamp() - 86_400
+
+
+class TestCommand:
+    def call(self, *arguments: str) -> str:
+        out = io.StringIO()
+        call_command("prune_sitemaps", *arguments, stdout=out)
+        return out.getvalue()
+
+    @pytest.fixture
+    def everything(self, products: Any, sections: Any, settings: Any) -> None:
+        """Have something of each kind to be removed."""
+        rename("a")
+        build()
+        run()
+        Leftover.objects.filter(object__startswith="products/1").update(
+            noticed_at=Now() - DAYS
+        )
+        Leftover.objects.filter(object__startswith="products/2").delete()
+        Page.objects.filter(section__name="products", number=3).update(
+            state=State.RETIRED, retired_at=timezone.now() - DAYS
+        )
+        Page.objects.filter(section__name="products", number=2).update(
+            token="t", claimed_at=Now() - DAYS, wanted=F("wanted") + 1
+        )
+        sections.register("others", limited(20))
+        refresh(["others"])
+        since = timezone.now() - DAYS
+        Section.objects.filter(name="others").update(missing_since=since)
+        sections.unregister("others")
+        Change.objects.create(section="others", kind="key", low="1", at=Now() - DAYS)
+        self.deliveries(settings)
+
+    def deliveries(self, settings: Any) -> None:
+        """Have been told some long ago, and one by an engine that is gone."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"known": {}}}
+        old, now = timezone.now() - DAYS, timezone.now()
+        for number, fields in enumerate(
+            [
+                {"engine": "known", "sent": 1, "not_before": old},
+                {"engine": "known", "sent": 1, "not_before": now},
+                {"engine": "known", "sent": 0, "not_before": old},
+                {"engine": "known", "sent": 1, "not_before": old, "is_feed": True},
+                {"engine": "known", "sent": 0, "not_before": old, "dead_since": old},
+                {"engine": "lost", "sent": 0, "changed_at": old},
+                {"engine": "lost", "sent": 0, "changed_at": now},
+            ]
+        ):
+            Delivery.objects.create(
+                **{"site": "default", "wanted": 1, "target": f"{number}", **fields},
+                target_hash=f"{number}",
+            )
+
+    def test_a_dry_run_changes_nothing(self, everything):
+        """No row and no file; it says what would go."""
+        before = all_rows(), files()
+        report = json.loads(self.call("--dry-run", "--json"))
+        assert (all_rows(), files()) == before
+        assert report == {
+            "claims": 1,
+            "pages": 3,
+            "changes": 1,
+            "sections": ["others"],
+            "objects": 1,
+            "waiting": 3,
+            "deliveries": 2,
+            "temporary": 0,
+        }
+
+    def test_what_a_dry_run_says_goes(self, everything):
+        """New among those that wait: objects of pages, and of the claim, that go."""
+        said = json.loads(self.call("--dry-run", "--json"))
+        done = json.loads(self.call("--json"))
+        assert done.pop("waiting") == said.pop("waiting") + 4
+        assert done == said
+
+    def test_what_was_rejected_stays(self, everything):
+        """However old it is, until somebody has seen it; so does what waits."""
+        dead = Delivery.objects.dead().get()
+        Delivery.objects.update(changed_at=timezone.now() - DAYS)
+        assert json.loads(self.call("--json"))["deliveries"] == 3
+        assert Delivery.objects.dead().get() == dead
+        assert Delivery.objects.waiting().filter(engine="known").exists()
+
+    def test_it_says_what_has_gone(self, everything):
+        """A line each; nothing with verbosity 0."""
+        words = self.call().split()
+        assert words[words.index("objects") + 1] == "1"
+        assert "Nothing was removed" in self.call("--dry-run")
+        assert self.call("--verbosity", "0") == ""
+
+    def test_a_storage_that_cannot_list_is_an_error(self, products, monkeypatch):
+        """It says so, and that the rest was done."""
+
+        def listdir(self: Any, path: str) -> Any:
+            raise NotImplementedError("subclasses must provide a listdir() method")
+
+        monkeypatch.setattr(AtomicFileSystemStorage, "listdir", listdir)
+        with pytest.raises(CommandError, match="cannot list"):
+            self.call()
+
+    def test_a_storage_that_fails_is_an_error(self, products, monkeypatch):
+        """What is left goes the next time."""
+
+        def listdir(self: Any, path: str) -> Any:
+            raise PermissionError("not allowed")
+
+        monkeypatch.setattr(AtomicFileSystemStorage, "listdir", listdir)
+        with pytest.raises(CommandError, match="not allowed"):
+            self.call()
+
+
+def test_no_delivery_is_passed_over_twice(settings, monkeypatch):
+    """Of millions that go, each batch begins where the one before it ended."""
+    monkeypatch.setattr(prune, "BATCH_ROWS", 2)
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {}}
+    old = {"site": "default", "engine": "lost", "changed_at": timezone.now() - DAYS}
+    Delivery.objects.bulk_create(
+        [Delivery(target_hash=f"{number}", **old) for number in range(5)]
+    )
+    keys = list(Delivery.objects.order_by("pk").values_list("pk", flat=True))
+    with CaptureQueriesContext(connection) as queries:
+        assert run().deliveries == 5
+    assert not Delivery.objects.exists()
+    begun = [re.search(r"\bid\W+ > (\d+)", query["sql"]) for query in queries]
+    assert [int(found[1]) for found in begun if found] == [0, *keys[1:5:2], keys[4]]

@@ -1,0 +1,199 @@
+"""What a storage refuses is left to the next prune, and keeps nothing else back."""
+
+from __future__ import annotations
+
+import re
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.storage import InMemoryStorage
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+
+from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.maintenance import prune
+from django_sitemaps_plus.maintenance.listing import remove_old_temporaries
+from django_sitemaps_plus.models import Leftover, Page, State
+from django_sitemaps_plus.publishing.tree import PublicTree
+from django_sitemaps_plus.storage import delete_object, get_storage
+from django_sitemaps_plus.storage.filesystem import TEMPORARY
+from tests.integration.building.overtaking import rename
+from tests.support.builds import build
+from tests.support.shop import limited, make_products
+
+from .time import DAYS, pass_days, run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SECTIONS = ("a", "b", "c")
+
+
+class RefusingStorage(InMemoryStorage):
+    """Deletes nothing that is held, lists nothing that is shut, nothing twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.held: set[str] = set()
+        self.shut: set[str] = set()
+
+    def delete(self, name: str) -> None:
+        """Delete a file that is there, unless it is held."""
+        if name in self.held:
+            raise RuntimeError("AccessDenied: legal hold")
+        if not self.exists(name):
+            raise FileNotFoundError(name)
+        super().delete(name)
+
+    def listdir(self, path: str) -> Any:
+        """List a directory, unless it is shut."""
+        if path in self.shut:
+            raise RuntimeError("AccessDenied: shut")
+        return super().listdir(path)
+
+
+@pytest.fixture
+def storage(sections: Any, settings: Any) -> Any:
+    """Have old objects: three of each section, and one of the index."""
+    backend = f"{__name__}.RefusingStorage"
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": backend}}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    make_products(25)
+    for name in SECTIONS:
+        sections.register(name, limited(10))
+    build()
+    rename("x")
+    build()
+    assert run().waiting == 10
+    pass_days()
+    return get_storage()
+
+
+def noted() -> set[str]:
+    """Return the objects that a prune has noted."""
+    return set(Leftover.objects.values_list("object", flat=True))
+
+
+def test_one_that_cannot_be_deleted(storage):
+    """All others go; it stays noted, and goes once it may."""
+    storage.held = {min(noted())}
+    for _ in range(2):
+        with pytest.raises(StoreError, match=r"legal hold$"):
+            run()
+        assert noted() == storage.held
+    storage.held = set()
+    assert run().objects == 1
+    assert noted() == set()
+
+
+def test_the_command_says_how_many(storage):
+    """It exits with 1, and says why the first of them stays."""
+    storage.held = {*sorted(noted())[:3]}
+    said = re.escape("AccessDenied: legal hold (and 2 more failures)")
+    with pytest.raises(CommandError, match=said):
+        call_command("prune_sitemaps")
+    assert noted() == storage.held
+
+
+def test_a_storage_that_refuses_all(storage, monkeypatch):
+    """It is not asked for thousands, each of which may take its time."""
+    monkeypatch.setattr(prune, "MAX_REFUSALS", 2)
+    storage.held = {name for name in noted() if name.startswith("a/")}
+    with pytest.raises(StoreError, match=r"\(and 1 more failures\)$"):
+        run()
+    assert noted() == storage.held
+
+
+def test_a_public_name_that_stays(products, monkeypatch):
+    """Of a page that has gone; all else goes on."""
+
+    def hide(self: PublicTree, name: str) -> None:
+        raise StoreError(f"{name} stays")
+
+    Page.objects.filter(section__name="products", number=3).update(
+        state=State.RETIRED, retired_at=timezone.now() - 3 * DAYS
+    )
+    monkeypatch.setattr(PublicTree, "hide", hide)
+    with pytest.raises(StoreError, match=r"^sitemap-products-3 stays$"):
+        run()
+    assert Leftover.objects.exists()
+
+
+def test_a_section_that_cannot_be_listed(storage):
+    """Those after it are pruned, and what is noted of it is not forgotten."""
+    storage.shut = {"a"}
+    with pytest.raises(StoreError, match=r"shut$"):
+        run()
+    assert {name.partition("/")[0] for name in noted()} == storage.shut
+    storage.shut = set()
+    assert run().objects == 3
+
+
+def test_what_is_said_holds_no_secrets(storage, monkeypatch):
+    """Such as the password of an address."""
+
+    def listdir(self: Any, path: str) -> Any:
+        raise RuntimeError("no host at https://us:hush@s3.example/bucket")
+
+    monkeypatch.setattr(RefusingStorage, "listdir", listdir)
+    with pytest.raises(StoreError) as caught:
+        run()
+    assert "https://***@s3.example" in str(caught.value)
+    assert "hush" not in str(caught.value)
+
+
+def test_one_that_another_prune_has_deleted(storage, monkeypatch):
+    """Also where the storage says that it is not there."""
+    real = RefusingStorage.delete
+
+    def delete_twice(self: Any, name: str) -> None:
+        real(self, name)
+        real(self, name)
+
+    monkeypatch.setattr(RefusingStorage, "delete", delete_twice)
+    assert run().objects == 10
+    assert noted() == set()
+
+
+def test_one_that_is_not_there_is_no_fault(storage):
+    """As the storage of Django's files has it."""
+    delete_object("a/1/gone.xml.gz")
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "no"), FileNotFoundError(2, "")])
+def test_the_first_unfinished_file_keeps_back_no_other(tmp_path, monkeypatch, error):
+    """Of the same directory, whether it stays or has just gone."""
+    for number in range(3):
+        (tmp_path / f"{TEMPORARY}{number}").touch()
+    first, *_ = tmp_path.glob(f"{TEMPORARY}*")
+    real = Path.unlink
+
+    def unlink(self: Path, **options: Any) -> None:
+        if self == first:
+            raise error
+        real(self, **options)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(StoreError) if error.errno == 13 else nullcontext():
+        remove_old_temporaries(tmp_path, timezone.now() + DAYS)
+    assert list(tmp_path.iterdir()) == [first]
+
+
+def test_an_unfinished_file_that_cannot_be_removed(products, media_root, monkeypatch):
+    """Those of other pages go, and it is told of."""
+    root, real = media_root / "sitemaps" / "products", Path.unlink
+    for number in (1, 2, 3):
+        (root / str(number) / f"{TEMPORARY}x").touch()
+
+    def unlink(self: Path, **options: Any) -> None:
+        if self.parent == root / "1":
+            raise PermissionError(13, "Permission denied")
+        real(self, **options)
+
+    monkeypatch.setattr(Path, "unlink", unlink)
+    later = timezone.now() + DAYS
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    with pytest.raises(StoreError, match="Permission denied"):
+        run()
+    assert [path.parent.name for path in root.glob(f"*/{TEMPORARY}x")] == ["1"]

@@ -1,0 +1,126 @@
+"""Pages and sections that are past go, and their public names with them."""
+
+from __future__ import annotations
+
+import io
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.maintenance import prune as pruning
+from django_sitemaps_plus.maintenance.prune import PruneReport
+from django_sitemaps_plus.models import (
+    Change,
+    Page,
+    Section,
+    State,
+)
+from tests.support.builds import build
+from tests.support.published import page_row
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
+
+from .time import DAYS, objects, pass_days, pointed, run
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class TestPages:
+    def test_a_retired_one_is_served_until_it_goes(self, products, client, media_root):
+        """Then it is gone for good, its public name too."""
+        Product.objects.filter(pk__lte=products[8].pk).delete()
+        Product.objects.filter(pk__gt=products[10].pk).delete()
+        build(allow_shrink=True)
+        retired = Page.objects.filter(state=State.RETIRED).earliest("number")
+        path = f"/sitemap-products-{retired.number}.xml"
+        name = f"sitemap-products-{retired.number}.xml.gz"
+        shown = media_root / "sitemaps" / "public" / name
+        assert client.get(path).status_code == 200
+        assert shown.exists()
+        assert run().pages == 0
+        pass_days()
+        assert run().pages == 2
+        assert client.get(path).status_code == 410
+        assert not shown.exists()
+        pass_days()
+        run()
+        assert objects() == pointed()
+        assert not (media_root / "sitemaps/products" / str(retired.number)).exists()
+
+
+class TestMissingSections:
+    @pytest.fixture(autouse=True)
+    def missing(self, products: Any, sections: Any) -> None:
+        """Have products leave the registry."""
+        make_products(5, first=25)
+        build()
+        sections.register("others", limited(20))
+        sections.unregister("products")
+        refresh()
+
+    def leave(self, hours: float) -> PruneReport:
+        """Prune when they are missing for so long."""
+        since = timezone.now() - timedelta(hours=hours)
+        Section.objects.filter(name="products").update(missing_since=since)
+        return run()
+
+    def test_stays_for_a_day(self, client):
+        """A deploy may be under way."""
+        assert self.leave(23).pages == 0
+        assert client.get("/sitemap-products-1.xml").status_code == 200
+
+    def test_goes_then(self, client, media_root):
+        """Rows, objects and names; whoever asks hears that it is gone."""
+        report = self.leave(25)
+        assert (report.pages, report.sections) == (3, ["products"])
+        assert client.get("/sitemap-products-1.xml").status_code == 410
+        assert client.get("/sitemap-products-9.xml").status_code == 404
+        pass_days()
+        run()
+        assert objects() == set()
+        assert not list((media_root / "sitemaps" / "public").glob("*products*"))
+        assert run() == PruneReport()
+
+    def test_nobody_is_told_of_it_any_more(self):
+        """Neither by a build nor by the status."""
+        assert refresh().missing == ["products"]
+        self.leave(25)
+        assert refresh().missing == []
+        call_command("sitemap_status", stdout=io.StringIO())
+
+    def test_comes_back_with_new_numbers(self, sections, client, crawl):
+        """No number stands for two pages."""
+        self.leave(25)
+        run()
+        sections.register("products", limited(10))
+        report = build()
+        assert report.sections[1].entries == 30
+        assert [*crawl()][:2] == ["/sitemap-others-1.xml", "/sitemap-others-2.xml"]
+        assert [*crawl()][2:] == [f"/sitemap-products-{n}.xml" for n in (4, 5, 6)]
+        assert client.get("/sitemap-products-1.xml").status_code == 410
+
+    def test_one_that_comes_back_meanwhile_stays(self, monkeypatch):
+        """Another process, that knows it, has just built it."""
+        real = pruning.lock
+
+        def come_back(sections: Any) -> None:
+            Section.objects.filter(name="products").update(missing_since=None)
+            real(sections)
+
+        monkeypatch.setattr(pruning, "lock", come_back)
+        report = self.leave(25)
+        assert (report.pages, report.sections) == (0, [])
+        assert page_row("products", 1).object
+
+    def test_its_changes_go(self):
+        """Nobody will read them; those of others stay."""
+        Change.objects.create(section="products", kind="key", low="1", at=Now() - DAYS)
+        Change.objects.create(section="products", kind="key", low="2")
+        Change.objects.create(section="others", kind="key", low="1", at=Now() - DAYS)
+        assert run().changes == 1
+        assert Change.objects.count() == 2

@@ -1,0 +1,3 @@
+"""models"""
+
+from __future__ import annotations

@@ -1,0 +1,175 @@
+"""Statements that are compiled once."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.db.models import F, QuerySet, Sum
+from django.db.models.sql.compiler import SQLCompiler
+from django.utils import timezone
+
+from django_sitemaps_plus.models import Page, Publication, Section, prepared
+from django_sitemaps_plus.models.prepared import fetch, update
+
+pytestmark = pytest.mark.django_db
+
+
+def entries_of(site: str, low: int) -> QuerySet[Page, Any]:
+    pages = Page.objects.filter(section__site=site, number__gte=low)
+    rows = pages.values("number").annotate(total=Sum("entries")).order_by("number")
+    return rows.values_list("number", "total")
+
+
+@pytest.fixture
+def pages() -> None:
+    """Store three pages of one site."""
+    prepared._compile.cache_clear()
+    section = Section.objects.create(site="here", name="products")
+    for number in (1, 2, 3):
+        Page.objects.create(section=section, number=number, entries=10 * number)
+
+
+def test_rows_are_those_of_the_query(pages):
+    """Whatever its arguments are."""
+    assert fetch(entries_of, "here", 1) == list(entries_of("here", 1))
+    assert fetch(entries_of, "here", 3) == [(3, 30)]
+    assert fetch(entries_of, "there", 1) == []
+
+
+def test_a_query_is_compiled_once(pages, monkeypatch):
+    """And what it finds is never kept."""
+    fetch(entries_of, "here", 3)
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise AssertionError("it is compiled again")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(SQLCompiler, "as_sql", refuse)
+        assert fetch(entries_of, "here", 3) == [(3, 30)]
+    Page.objects.filter(number=3).update(entries=31)
+    assert fetch(entries_of, "here", 3) == [(3, 31)]
+
+
+def numbered(numbers: list[Any], before: Any) -> QuerySet[Page, Any]:
+    pages = Page.objects.filter(number__in=numbers, published_at__lt=before)
+    return pages.order_by("number").values_list("number", "published_at", "announce")
+
+
+def published(
+    is_first: bool, *, number: Any, low: Any, **fields: Any
+) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
+    pages = Page.objects.filter(number=number, low=None if is_first else low)
+    return pages, {"wanted": F("wanted") + 1, **fields}
+
+
+def test_values_are_given_when_it_is_run(pages):
+    """Lists of them too, and rows are as Django gives them."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    Page.objects.filter(number__lt=3).update(published_at=noon, announce=False)
+    later = noon + timedelta(seconds=1)
+    found = fetch(numbered, numbers=[1, 3], before=later)
+    assert found == [(1, noon, False)]
+    assert found == list(numbered([1, 3], later))
+    assert fetch(numbered, numbers=[2, 3], before=later) == [(2, noon, False)]
+    assert fetch(numbered, numbers=[1, 2, 3], before=noon) == []
+
+
+def with_sections(before: Any) -> QuerySet[Page]:
+    pages = Page.objects.filter(number__lt=before).order_by("-number")
+    rows = pages.select_related("section").defer("section__seen", "error")
+    return rows.annotate(double=F("entries") * 2)
+
+
+def state(made: Any) -> dict[str, Any]:
+    """Return the values of an object, as far as they were fetched."""
+    names = vars(made).keys() - {"_state"}
+    return {name: getattr(made, name) for name in names}
+
+
+def publications(at: Any) -> QuerySet[Publication]:
+    return Publication.objects.filter(at__lte=at)
+
+
+def test_objects_have_the_values_of_their_fields(pages):
+    """JSON too."""
+    section = Section.objects.get()
+    Publication.objects.create(section=section, old=["a", "b"], new=[], keys=[1])
+    later = timezone.now() + timedelta(minutes=1)
+    (found,) = fetch(publications, at=later)
+    assert state(found) == state(Publication.objects.get())
+    assert found.old == ["a", "b"]
+
+
+def test_objects_with_others_that_they_may_lack_are_refused(pages, monkeypatch):
+    """They would have one without any value."""
+    monkeypatch.setattr(Page._meta.get_field("section"), "null", True)
+    with pytest.raises(ValueError, match="'section'"):
+        fetch(with_sections, before=3)
+
+
+def test_rows_may_be_objects(pages, django_assert_num_queries):
+    """As those of the query: with what it joins and works out, and defers."""
+    with django_assert_num_queries(1):
+        found = fetch(with_sections, before=3)
+        assert [page.number for page in found] == [2, 1]
+        assert [page.section.name for page in found] == ["products"] * 2
+        assert [page.double for page in found] == [40, 20]
+    for mine, theirs in zip(found, with_sections(3), strict=True):
+        assert state(mine.section) == state(theirs.section)
+        assert state(mine) == state(theirs)
+    found[0].save(update_fields=["entries"])  # it is a row of ours, and no new one
+    assert Page.objects.count() == 3
+
+
+def test_other_values_compile_nothing(pages):
+    """Only another number of them does, and those of many are not kept."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    fetch(numbered, numbers=[1, 3], before=noon)
+    update(published, True, number=1, low=None, entries=7)
+    kept = prepared._compile.cache_info().currsize
+    fetch(numbered, numbers=[4, 5], before=noon)
+    update(published, True, number=2, low=None, entries=8)
+    many = list(range(9, prepared.MAX_LISTED + 10))
+    assert fetch(numbered, numbers=many, before=noon) == []
+    assert prepared._compile.cache_info().currsize == kept
+    fetch(numbered, numbers=[4], before=noon)
+    update(published, False, number=2, low="a", entries=9)
+    assert prepared._compile.cache_info().currsize == kept + 2
+
+
+def test_rows_are_updated(pages):
+    """With values, with nulls, and with what the database works out."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    values = {"object": "100% 'of' \"it\"", "published_at": noon, "announce": False}
+    assert update(published, True, number=2, low=None, **values) == 1
+    page = Page.objects.get(number=2)
+    assert (page.wanted, page.is_dirty) == (2, True)
+    assert {name: getattr(page, name) for name in values} == values
+    assert update(published, True, number=2, low=None, published_at=None) == 1
+    assert Page.objects.get(number=2).published_at is None
+    assert update(published, False, number=2, low="a", entries=9) == 0
+    assert set(Page.objects.values_list("wanted", flat=True)) == {1, 3}
+
+
+def test_an_empty_list_asks_nothing(pages, django_assert_num_queries):
+    """There is no row in it."""
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    with django_assert_num_queries(0):
+        assert fetch(numbered, numbers=[], before=noon) == []
+        assert update(listed, numbers=[]) == 0
+
+
+def listed(numbers: Any) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
+    return Page.objects.filter(number__in=numbers), {"entries": 0}
+
+
+def test_an_update_by_another_table_is_refused(pages):
+    """MySQL finds its rows first, and what it found would be updated ever after."""
+    with pytest.raises(ValueError, match="fetch the keys of rows first"):
+        update(of_site, site="here")
+
+
+def of_site(site: Any) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
+    return Page.objects.filter(section__site=site), {"entries": 0}

@@ -1,0 +1,316 @@
+"""Public names follow what pages point to."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.cache import cache
+from django.core.files.storage import FileSystemStorage
+from django.utils import timezone
+
+from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building import flip as flipping
+from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.claims import claim
+from django_sitemaps_plus.building.dry_run import dry_run
+from django_sitemaps_plus.building.flip import flip
+from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.plan.replan import begin_replan
+from django_sitemaps_plus.building.store import build_page
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.models import Page, State
+from django_sitemaps_plus.publishing import sync as showing
+from django_sitemaps_plus.publishing import tree as storage_public
+from django_sitemaps_plus.publishing.tree import public_tree
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.storage import AtomicFileSystemStorage, deferred_flush
+from tests.integration.building.overtaking import rename
+from tests.support.builds import build
+from tests.support.published import files, page_row, path_of
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
+
+from .names import wrong_names
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+PAGE = "sitemap-products-1.xml.gz"
+
+
+class Stock(FileSystemStorage):
+    """A storage of a user's own, on files."""
+
+
+def test_each_page_and_the_index_has_a_name(products, public):
+    """A link to its object, so it takes no room, with the time of publication."""
+    assert wrong_names(public) == []
+    assert len(list(public.glob("sitemap*"))) == 4
+    page = page_row("products", 1)
+    assert (public / PAGE).samefile(path_of(page))
+    assert (public / PAGE).stat().st_mtime == pytest.approx(
+        page.published_at.timestamp(), abs=1e-5
+    )
+
+
+def test_names_follow_every_flip(products, public, client):
+    """Edits, splits, pages that become empty, merges and new plans."""
+    rename("a")
+    build()
+    assert wrong_names(public) == []
+    make_products(40, first=25)
+    build()
+    assert wrong_names(public) == []
+    Product.objects.filter(pk__lte=products[9].pk).delete()
+    build(allow_shrink=True)
+    assert not (public / PAGE).exists()
+    assert wrong_names(public) == []
+    Product.objects.filter(pk__gte=products[12].pk).delete()
+    build(allow_shrink=True)
+    assert Page.objects.filter(state=State.RETIRED).exclude(object="").exists()
+    assert wrong_names(public) == []
+    make_products(20, first=100)
+    refresh([], Options(replan=True, full=True))
+    assert wrong_names(public) == []
+
+
+def test_where_one_comes_as_another_goes_the_next_look_sees_it(
+    products, public, monkeypatch
+):
+    """The index lists as many pages, and to find the empty one takes reading all."""
+    no_look_is_due(monkeypatch)
+    Product.objects.filter(pk__lte=products[9].pk).delete()
+    make_products(10, first=25)
+    refresh([], Options(allow_shrink=True))
+    assert wrong_names(public) != []
+    cache.clear()  # a look is due
+    refresh()
+    assert wrong_names(public) == []
+
+
+def test_two_flips_within_a_second_have_different_seconds(
+    products, public, monkeypatch
+):
+    """A server may make its ETag of time and size."""
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    seconds = set()
+    for mark in "abcd":
+        rename(mark)
+        build()
+        seconds.add(int((public / PAGE).stat().st_mtime))
+    assert len(seconds) == 4
+
+
+def test_a_page_of_a_plan_to_come_has_none(products, public):
+    """It is served to nobody."""
+    Page.objects.filter(number=3).update(state=State.COMING)
+    showing.show([page_row("products", 3).pk])
+    showing.repair(get_site())
+    assert not (public / "sitemap-products-3.xml.gz").exists()
+
+
+def test_plain_names_are_there_when_asked_for(products, public, settings):
+    """And go when they are not any more."""
+    plain = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+    before = settings.SITEMAPS_PLUS
+    settings.SITEMAPS_PLUS = plain
+    refresh()
+    assert wrong_names(public, has_plain=True) == []
+    rename("a")
+    build()
+    assert wrong_names(public, has_plain=True) == []
+    assert (public / PAGE[:-3]).stat().st_mode & 0o777 == 0o644
+    settings.SITEMAPS_PLUS = before
+    refresh()
+    assert wrong_names(public) == []
+
+
+def build_for_oneself(sections: Any) -> None:
+    """Publish a page, by a process that lets nobody else into what it makes."""
+    make_products(5)
+    sections.register("products", limited(10))
+    before = os.umask(0o077)
+    try:
+        build()
+    finally:
+        os.umask(before)
+
+
+def test_modes_are_those_of_the_storage(sections, settings, public):
+    """Whatever the process may do by itself: a web server is another user."""
+    settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o751
+    settings.FILE_UPLOAD_PERMISSIONS = 0o640
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+    build_for_oneself(sections)
+    assert public.stat().st_mode & 0o777 == 0o751
+    modes = {path.stat().st_mode & 0o777 for path in public.glob("sitemap*")}
+    assert modes == {0o640}
+
+
+def test_a_web_server_gets_in(sections, settings, public):
+    """Where only the builder may read what it makes, and no setting says more."""
+    settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = None
+    build_for_oneself(sections)
+    assert public.stat().st_mode & 0o777 == 0o755
+
+
+def test_a_file_system_without_links_gets_copies(sections, public, monkeypatch):
+    """Whole, and with the same times."""
+
+    def link(*args: Any, **kwargs: Any) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", link)
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    rename("a")
+    build()
+    assert wrong_names(public) == []
+    assert not (public / PAGE).samefile(path_of(page_row("products", 1)))
+    assert not list(public.glob(".sitemaps-plus-*"))
+
+
+def test_an_object_of_another_user_gets_a_copy(sections, public, monkeypatch):
+    """Whose time may be set, as that of the object may not."""
+    real = os.utime
+
+    def utime(path: Any, *args: Any, **kwargs: Any) -> None:
+        if public not in Path(path).parents:
+            raise PermissionError(1, "Operation not permitted")
+        real(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "utime", utime)
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    rename("a")
+    build()
+    assert wrong_names(public) == []
+    assert not (public / PAGE).samefile(path_of(page_row("products", 1)))
+
+
+@pytest.mark.parametrize("backend", [AtomicFileSystemStorage, Stock])
+def test_any_storage_on_files_has_names(sections, settings, tmp_path, backend):
+    """Whatever its class, beside its objects."""
+    path = f"{backend.__module__}.{backend.__qualname__}"
+    options = {"location": str(tmp_path / "there")}
+    settings.STORAGES = {
+        **settings.STORAGES,
+        "sitemaps": {"BACKEND": path, "OPTIONS": options},
+    }
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    names = {path.name for path in (tmp_path / "there" / "public").glob("sitemap*")}
+    assert names == {
+        "sitemap.xml.gz",
+        *[f"sitemap-products-{number}.xml.gz" for number in (1, 2, 3)],
+    }
+
+
+def test_other_storages_have_none(sections, settings):
+    """There is no directory that a web server could read."""
+    backend = "django.core.files.storage.InMemoryStorage"
+    settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": backend}}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    make_products(5)
+    sections.register("products", limited(10))
+    build()
+    assert files() == {}
+
+
+def test_a_dry_run_shows_nothing(sections, public):
+    """It stores nothing either."""
+    make_products(5)
+    sections.register("products", limited(10))
+    dry_run()
+    assert not public.exists()
+
+
+def test_a_page_of_a_plan_to_come_has_no_name(products, public):
+    """It is shown with all others of its plan, once they are built."""
+    before = sorted(public.iterdir())
+    section = page_row("products", 1).section
+    registry.unregister("products")
+    registry.register("products", limited(7))
+    begin_replan(section, get_site())
+    (page,) = claim([section.pk], limit=1)
+    assert page.state == State.COMING
+    with deferred_flush():
+        built = build_page(page, get_site())
+    flip([(page, built)])
+    assert sorted(public.iterdir()) == before
+    assert wrong_names(public) == []
+
+
+def test_new_names_of_a_batch_that_fails_are_flushed_later(
+    products, public, monkeypatch
+):
+    """The batch would have flushed them at its end."""
+    page, tree = page_row("products", 1), public_tree()
+    tree.flush()
+    (public / PAGE).unlink()
+    with suppress(StoreError), deferred_flush():
+        tree.show(PAGE[:-7], page.object, page.published_at)
+        raise StoreError("the next page")
+    flushed: list[Path] = []
+    monkeypatch.setattr(storage_public, "flush_directory", flushed.append)
+    tree.flush()
+    assert flushed == [public]
+
+
+def no_look_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody repair names, which would make up for those that are shown wrong."""
+    monkeypatch.setattr(showing, "FEW_NAMES", 0)
+    refresh()
+
+
+def edit(mark: str) -> None:
+    """Rename all products, and tell of it."""
+    rename(mark)
+    notify_changed(Product.objects.all())
+
+
+def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
+    """Of a flip that is rolled back nothing is seen."""
+    no_look_is_due(monkeypatch)
+    before = (public / PAGE).read_bytes()
+    edit("a")
+    real = flipping.show_when_committed
+
+    def fail(*args: Any, **options: Any) -> None:
+        real(*args, **options)
+        raise RuntimeError("nothing is committed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(flipping, "show_when_committed", fail)
+        with pytest.raises(RuntimeError):
+            refresh()
+    assert (public / PAGE).read_bytes() == before
+    refresh()
+    assert (public / PAGE).read_bytes() != before
+
+
+def test_the_last_of_two_builders_shows_the_last_flip(products, public, monkeypatch):
+    """Though the one that flipped first shows its object afterwards."""
+    no_look_is_due(monkeypatch)
+    real, todo = showing._show, ["b"]
+
+    def slow(tree: Any, pointer: Any, **options: Any) -> bool:
+        if todo and pointer.section == "products":
+            edit(todo.pop())
+            refresh()  # another builder flips and shows, before this one has shown
+        return real(tree, pointer, **options)
+
+    monkeypatch.setattr(showing, "_show", slow)
+    edit("a")
+    refresh()
+    assert todo == []
+    assert wrong_names(public) == []

@@ -1,0 +1,3 @@
+"""serving"""
+
+from __future__ import annotations

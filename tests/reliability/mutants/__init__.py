@@ -1,0 +1,3 @@
+"""mutants"""
+
+from __future__ import annotations

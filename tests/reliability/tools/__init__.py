@@ -1,0 +1,3 @@
+"""tools"""
+
+from __future__ import annotations

@@ -1,0 +1,97 @@
+"""The public tree, looked at as a web server looks at it, and beside the pages."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.models import Page, State
+from django_sitemaps_plus.publishing.sync import _COLUMNS, LOOK_SECONDS, Pointer
+from django_sitemaps_plus.serving.cache import first_to
+from django_sitemaps_plus.storage import read_object
+
+from .published import urls_in
+from .shop import ORIGIN
+
+
+def public_files(media: Path) -> dict[str, bytes]:
+    """Return what the tree holds, by name, unfinished files left out."""
+    found = (media / "sitemaps" / "public").glob("[!.]*")
+    return {path.name: path.read_bytes() for path in found}
+
+
+def hash_of(data: bytes) -> str:
+    """Return what pages call their gzip hash."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def wrong_public(media: Path, earlier: Collection[str]) -> Iterator[str]:
+    """Yield what a reader of the tree would find wrong, in words.
+
+    A name may lag behind its page, but it never shows what no page has pointed to.
+
+    Args:
+        media: where the files are.
+        earlier: gzip hashes of what was published before.
+    """
+    files = public_files(media)
+    known = {*earlier, *Page.objects.values_list("gzip_hash", flat=True)}
+    for name, data in files.items():
+        try:
+            packed = data if name.endswith(".gz") else gzip.compress(data)
+            plain = gzip.decompress(packed)
+        except (EOFError, OSError) as error:
+            yield f"public {name}: {error}"
+            continue
+        if not plain.rstrip().endswith((b"</urlset>", b"</sitemapindex>")):
+            yield f"public {name} is no whole document"
+        if name.endswith(".gz") and hash_of(data) not in known:
+            yield f"public {name} shows what was never published"
+    yield from unlisted(files)
+
+
+def unlisted(files: dict[str, bytes]) -> Iterator[str]:
+    """Yield the pages that the public index names and that are not there, in words."""
+    if "sitemap.xml.gz" not in files:
+        return
+    for url in urls_in(gzip.decompress(files["sitemap.xml.gz"])):
+        name = url.removeprefix(f"{ORIGIN}/") + ".gz"
+        if name not in files:
+            yield f"public {name} is listed and missing"
+
+
+def unlike_pages(media: Path) -> list[str]:
+    """Return how the tree differs from what the pages say it shows, in words."""
+    expected = dict(_expected())
+    found = {name: data for name, (data, _) in expected.items()}
+    files = public_files(media)
+    wrong = [f"public {name} should not be there" for name in files.keys() - found]
+    wrong += [f"public {name} is missing" for name in found.keys() - files.keys()]
+    for name in found.keys() & files.keys():
+        if files[name] != found[name]:
+            wrong.append(f"public {name} is not what its page says")
+        modified = (media / "sitemaps" / "public" / name).stat().st_mtime
+        if int(modified) != expected[name][1]:
+            wrong.append(f"public {name} has not the time of its publication")
+    return wrong
+
+
+def _expected() -> Iterator[tuple[str, tuple[bytes, int]]]:
+    rows = Page.objects.exclude(object="").exclude(state=State.COMING)
+    for *found, gzip_hash in rows.values_list(*_COLUMNS, "gzip_hash"):
+        pointer = Pointer(*found)
+        if pointer.published_at is None:
+            continue
+        second = int(pointer.published_at.timestamp())
+        data = read_object(pointer.object, gzip_hash)
+        yield f"{pointer.name}.xml.gz", (data, second)
+        if get_settings().public_plain:
+            yield f"{pointer.name}.xml", (gzip.decompress(data), second)
+
+
+def just_looked() -> None:
+    """Have all public names looked at a moment ago, so that no look is due."""
+    first_to("public", LOOK_SECONDS)

@@ -1,0 +1,3 @@
+"""support"""
+
+from __future__ import annotations

@@ -1,0 +1,89 @@
+"""Workers and beats for the section of a test, and the messages that wait for them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from kombu import Connection, Queue
+from kombu.exceptions import ChannelError
+
+from django_sitemaps_plus import Source
+
+from .workers import Broker, Worker, start_beat, start_worker
+
+#: Seconds after which beat asks again, where a test lets one run.
+SWEEP_SECONDS = 0.5
+
+
+@contextmanager
+def working(
+    broker: Broker, source: type[Source], count: int = 1, **options: Any
+) -> Iterator[list[Worker]]:
+    """Run workers that know a source as the section "products".
+
+    Args:
+        broker: whose messages they take.
+        source: a class that they can import.
+        count: how many.
+        options: of :func:`start_worker`.
+    """
+    options = {"pool": "solo", **options}
+    options["WORKER_SECTIONS"] = {"products": _path(source)}
+    with ExitStack() as stack:
+        workers = [
+            stack.enter_context(
+                start_worker(
+                    broker, include=["tests.support.servers.sections"], **options
+                )
+            )
+            for _ in range(count)
+        ]
+        try:
+            yield workers
+        except AssertionError:
+            sys.stderr.write("\n".join([worker.printed() for worker in workers]))
+            raise
+
+
+def _path(source: type[Source]) -> str:
+    return f"{source.__module__}.{source.__qualname__}"
+
+
+@contextmanager
+def sweeping(broker: Broker) -> Iterator[None]:
+    """Run a beat that asks for a refresh again and again."""
+    task = "django_sitemaps_plus.tasks.refresh"
+    options = {"expires": 5}
+    schedule = {"sweep": {"task": task, "schedule": SWEEP_SECONDS, "options": options}}
+    with start_beat(broker, schedule):
+        yield
+
+
+def waiting(broker: Broker) -> int:
+    """Return how many messages wait."""
+    with Connection(broker.url) as connection, connection.channel() as channel:
+        try:
+            declared = channel.queue_declare(broker.queue, passive=True)
+        except ChannelError:
+            return 0  # nobody has sent any
+        found: int = declared.message_count
+        return found
+
+
+def take(broker: Broker) -> list[Any]:
+    """Take all messages that wait, as a worker would get them."""
+    found = []
+    with Connection(broker.url) as connection, connection.channel() as channel:
+        queue = Queue(broker.queue, channel=channel)
+        while message := queue.get(no_ack=True):
+            found.append(message)
+    return found
+
+
+def purge(broker: Broker) -> None:
+    """Lose all messages that wait."""
+    with Connection(broker.url) as connection, connection.channel() as channel:
+        channel.queue_purge(broker.queue)

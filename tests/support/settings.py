@@ -1,0 +1,53 @@
+"""Settings of the test project; TEST_DB chooses the database."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from .databases import database_settings
+
+SCRATCH = Path(tempfile.gettempdir()) / f"sitemaps-plus-tests-{os.getpid()}"
+
+SECRET_KEY = "only-for-tests"
+ALLOWED_HOSTS = ["*"]
+INSTALLED_APPS = [
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.messages",
+    "django.contrib.sessions",
+    "django_sitemaps_plus",
+    "tests.support.testapp",
+]
+MIDDLEWARE = [
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+]
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+ROOT_URLCONF = "tests.support.urls"
+DATABASES = {"default": database_settings()}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+CACHES = {"default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"}}
+LANGUAGE_CODE = "en-us"
+LANGUAGES = [("en", "English"), ("de", "German"), ("fr", "French")]
+USE_TZ = True
+TIME_ZONE = "Europe/Berlin"  # on purpose not UTC
+MEDIA_ROOT = str(SCRATCH / "media")
+# LIVE_TTL: most tests look at what an edit changes at once.
+SITEMAPS_PLUS = {"BASE_URL": "https://example.com", "LIVE_TTL": 0}

@@ -1,0 +1,3 @@
+"""building"""
+
+from __future__ import annotations

@@ -1,0 +1,162 @@
+"""Which range owns a key, and when pages split and merge."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from django_sitemaps_plus.core.key_ranges import (
+    KeyRange,
+    in_plan_order,
+    key_ranges,
+    locate_integers,
+    may_merge,
+    most_entries,
+    split_step,
+)
+from django_sitemaps_plus.core.limits import MAX_BYTES
+
+LIMITS = st.integers(1, 50_000)
+
+
+class TestLocateIntegers:
+    @pytest.mark.parametrize(
+        ("key", "number"), [(-5, 0), (4, 0), (5, 1), (8, 1), (9, 2), (10**30, 2)]
+    )
+    def test_a_bound_belongs_to_the_range_that_it_begins(self, key, number):
+        """Ranges are half-open; the first has no begin and the last no end."""
+        assert locate_integers([None, "5", "9"], [key]) == [number]
+
+    def test_one_range_owns_every_key(self):
+        """A plan of one page has no bound."""
+        assert locate_integers([None], [3, -3]) == [0, 0]
+
+    def test_numbers_are_compared_and_not_their_text(self):
+        """As text 10 would come before 9."""
+        assert locate_integers([None, "9", "10", "100"], [9, 10, 99, 100]) == [
+            *(1, 2, 2, 3)
+        ]
+
+    @given(
+        st.lists(st.integers(-(10**18), 10**18), unique=True).map(sorted),
+        st.lists(st.integers(-(10**18), 10**18)),
+    )
+    def test_it_agrees_with_a_scan(self, bounds, keys):
+        """Whatever the bounds and the keys."""
+        lows = [None, *map(str, bounds)]
+        scanned = [sum(bound <= key for bound in bounds) for key in keys]
+        assert locate_integers(lows, keys) == scanned
+
+
+class TestInPlanOrder:
+    @given(st.lists(st.text(), unique=True), st.randoms())
+    def test_pages_are_ordered_without_a_comparison_of_keys(self, cuts, random):
+        """Each begins where the one before ends, whatever order the keys are in."""
+        ranges = key_ranges(cuts)
+        shuffled = random.sample(ranges, len(ranges))
+        assert in_plan_order(shuffled) == ranges
+
+    @pytest.mark.parametrize(
+        "pages",
+        [
+            [KeyRange(None, "5")],
+            [KeyRange("5", None)],
+            [KeyRange(None, "5"), KeyRange("6", None)],
+            [KeyRange(None, "5"), KeyRange("5", None), KeyRange("5", None)],
+            [KeyRange(), KeyRange("5", "6")],
+            [KeyRange(None, "5"), KeyRange("5", "5")],
+        ],
+        ids=["no end", "no begin", "gap", "double", "stray", "circle"],
+    )
+    def test_pages_that_do_not_part_the_key_space_are_refused(self, pages):
+        """A key would be lost, or be listed twice."""
+        with pytest.raises(ValueError, match="do not part"):
+            in_plan_order(pages)
+
+
+class TestSplitting:
+    @pytest.mark.parametrize(
+        ("entries", "limit", "overfull"),
+        [
+            (10, 10, False),
+            (11, 10, False),
+            (12, 10, True),
+            (11_000, 10_000, False),
+            (11_001, 10_000, True),
+            (1, 1, False),
+            (2, 1, True),
+            (9, 9, False),
+            (10, 9, True),
+        ],
+    )
+    def test_a_tenth_more_than_the_limit_is_too_much(self, entries, limit, overfull):
+        """Below ten there is no tenth."""
+        assert (entries > most_entries(limit)) is overfull
+
+    @pytest.mark.parametrize(
+        ("rows", "limit", "is_last", "step"),
+        [
+            (12, 10, True, 10),
+            (1_000, 10, True, 10),
+            (12, 10, False, 6),
+            (25, 10, False, 7),
+            (2, 1, False, 1),
+            (3, 2, False, 2),
+        ],
+    )
+    def test_the_last_page_is_cut_at_its_end_and_others_evenly(
+        self, rows, limit, is_last, step
+    ):
+        """So growing keys fill pages, and a page in the middle is halved."""
+        assert split_step(rows, limit, is_last=is_last) == step
+
+    @given(LIMITS, st.integers(2, 20), st.booleans())
+    def test_every_piece_fits_its_limit(self, limit, times, is_last):
+        """However far the page has outgrown it."""
+        rows = limit * times + limit // 7 + 1
+        step = split_step(rows, limit, is_last=is_last)
+        assert 1 <= step <= limit
+
+    @given(LIMITS, st.integers(0, 3))
+    def test_pieces_do_not_merge_again(self, limit, more):
+        """Nor after a row or two of them have gone: there is no oscillation."""
+        rows = limit + limit // 10 + 1 + more * limit
+        for is_last in (True, False):
+            step = split_step(rows, limit, is_last=is_last)
+            pieces = [min(step, rows - at) for at in range(0, rows, step)]
+            assert len(pieces) > 1
+            for one, two in pairwise(pieces):
+                assert not may_merge(one + two, 0, limit)
+                if limit >= 40:
+                    assert not may_merge(one + two - 2, 0, limit)
+
+
+class TestMerging:
+    @pytest.mark.parametrize(
+        ("entries", "neighbour", "limit", "merges"),
+        [
+            (0, 0, 10, True),
+            (2, 2, 10, True),
+            (2, 3, 10, False),
+            (0, 4, 10, True),
+            (0, 5, 10, False),
+            (0, 0, 1, False),
+            (2_000, 2_999, 10_000, True),
+            (2_000, 3_000, 10_000, False),
+        ],
+    )
+    def test_neighbours_under_half_of_a_page_merge(
+        self, entries, neighbour, limit, merges
+    ):
+        """Half itself is enough for two."""
+        assert may_merge(entries + neighbour, 0, limit) is merges
+
+    @given(LIMITS, st.integers(0, 50_000), st.integers(0, 2 * MAX_BYTES))
+    def test_what_has_merged_does_not_split(self, limit, entries, size):
+        """One page has ample room for both, and for more to come."""
+        if may_merge(entries, size, limit):
+            assert 2 * entries <= most_entries(limit)
+            assert 2 * size <= MAX_BYTES

@@ -1,0 +1,227 @@
+"""contrib's ``Sitemap`` classes, as far as they need no database."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.utils.translation import get_language
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.sources.contrib import SitemapSource
+from django_sitemaps_plus.sources.tally import Tally
+from tests.support.testapp.models import Product
+
+SITE = Site("default", "https://shop.example")
+
+
+class Letters(Sitemap):
+    """A list."""
+
+    def items(self):
+        return ["a", "b", "c"]
+
+    def location(self, item):
+        return f"/{item}/"
+
+
+def read(sitemap: object, key_range: KeyRange | None = None) -> tuple[str, Tally]:
+    """Return the lines of a page."""
+    source, tally = SitemapSource(sitemap), Tally("section")
+    return "".join(source.chunks(key_range or KeyRange(), SITE, tally)), tally
+
+
+class TestLimit:
+    def test_contribs_own_is_no_choice(self):
+        """50,000 is only what it inherits."""
+        assert SitemapSource(Letters).limit == 10_000
+        assert SitemapSource(Letters()).limit == 10_000
+        sitemap = GenericSitemap({"queryset": Product.objects.all()})
+        assert SitemapSource(sitemap).limit == 10_000
+
+    def test_one_that_is_told_counts(self):
+        """On the class, on an ancestor, on the instance."""
+
+        class Told(Letters):
+            limit = 50_000
+
+        class Heir(Told):
+            pass
+
+        instance = Letters()
+        instance.limit = 7
+        assert SitemapSource(Told).limit == 50_000
+        assert SitemapSource(Heir()).limit == 50_000
+        assert SitemapSource(instance).limit == 7
+
+    def test_a_row_is_an_entry_for_each_language(self):
+        """So a page takes fewer rows."""
+
+        class Translated(Letters):
+            i18n = True
+            limit = 100
+
+        assert SitemapSource(Letters).rows_per_page == 10_000
+        assert SitemapSource(Translated).rows_per_page == 33
+
+
+class TestTrackDeletes:
+    def test_it_is_on_unless_the_class_or_the_instance_says_otherwise(self):
+        """contrib knows no such attribute, so most have none."""
+
+        class Quiet(Letters):
+            track_deletes = False
+
+        instance = Letters()
+        instance.track_deletes = False
+        assert SitemapSource(Letters).track_deletes is True
+        assert SitemapSource(Quiet).track_deletes is False
+        assert SitemapSource(Quiet()).track_deletes is False
+        assert SitemapSource(instance).track_deletes is False
+
+
+class TestInstances:
+    def test_each_use_has_its_own(self):
+        """Nothing that one remembers reaches another."""
+        given = Letters()
+        source = SitemapSource(given)
+        assert source.make() is not given
+        assert SitemapSource(Letters).make() is not SitemapSource(Letters).make()
+        assert "limit" not in vars(given)
+
+    def test_its_repr_names_the_class(self):
+        """Messages about a section show it."""
+        name = f"<{__name__}.Letters>"
+        assert repr(SitemapSource(Letters)) == name
+        assert repr(SitemapSource(Letters())) == name
+
+
+class TestOwnPaging:
+    def test_a_class_that_overrides_nothing_has_none(self):
+        """Its items are paged here."""
+        assert not SitemapSource(Letters).has_own_paging
+        assert SitemapSource(Letters).max_entries == 11_000
+
+    @pytest.mark.parametrize("name", ["get_urls", "_urls", "paginator"])
+    def test_a_class_that_overrides_one_of_three_has(self, name):
+        """Only its own code knows what is on a page."""
+        source = SitemapSource(type("Own", (Letters,), {name: None}))
+        assert source.has_own_paging
+        assert source.max_entries == MAX_ENTRIES
+        assert list(source.extensions) == ["xhtml"]
+
+    def test_its_own_urls_are_listed(self):
+        """Site and protocol are handed to it, other hosts allowed."""
+
+        class Own(Letters):
+            def get_urls(self, page=1, site=None, protocol=None):
+                url = f"{protocol}://{site.domain}/{page}/"
+                yield {"location": url, "priority": "0.5", "lastmod": None}
+                yield {"location": "https://cdn.example/", "changefreq": "daily"}
+
+        text, tally = read(Own)
+        assert text == (
+            "<url><loc>https://shop.example/1/</loc><priority>0.5</priority></url>\n"
+            "<url><loc>https://cdn.example/</loc><changefreq>daily</changefreq></url>\n"
+        )
+        assert tally.entries == 2
+
+
+class TestItems:
+    def test_a_list_is_paged_by_position(self):
+        """As for any source without keys."""
+        source = SitemapSource(Letters)
+        assert list(source.first_keys(2, SITE)) == ["0", "2"]
+        assert read(Letters, KeyRange("1", "2"))[0] == (
+            "<url><loc>https://shop.example/b/</loc></url>\n"
+        )
+        assert source.bounded_keys(2, 2, SITE) is None
+        assert source.bounded_keys(2, 3, SITE) == ["0", "2"]
+
+    def test_the_origin_is_ours_and_the_protocol_may_be_its_own(self):
+        """As contrib decides it."""
+
+        class Plain(Letters):
+            protocol = "http"
+
+        assert "<loc>http://shop.example/a/</loc>" in read(Plain)[0]
+
+    def test_values_are_asked_for_as_contrib_does(self, settings):
+        """Constants or methods; naive datetimes are in TIME_ZONE."""
+
+        class Valued(Letters):
+            changefreq = "daily"
+
+            def lastmod(self, item):
+                return datetime(2026, 7, 1, 12)  # noqa: DTZ001
+
+            def priority(self, item):
+                return 0.5 if item == "a" else None
+
+        text, tally = read(Valued)
+        assert text.splitlines()[0] == (
+            "<url><loc>https://shop.example/a/</loc>"
+            "<lastmod>2026-07-01T10:00:00+00:00</lastmod>"
+            "<changefreq>daily</changefreq><priority>0.5</priority></url>"
+        )
+        assert text.count("<priority>") == 1
+        assert (tally.entries, tally.dropped) == (3, 0)
+
+    def test_a_location_that_raises_leaves_its_item_out(self):
+        """The others are listed."""
+
+        class Broken(Letters):
+            def location(self, item):
+                return {"a": "/a/", "c": "/c/"}[item]
+
+        text, tally = read(Broken)
+        assert text.count("<url>") == 2
+        assert tally.skipped == 1
+
+
+class TestLanguages:
+    def test_each_item_is_listed_in_each_language(self):
+        """With links to all of them where asked for."""
+
+        class Translated(Letters):
+            i18n = True
+            alternates = True
+            x_default = True
+            languages = ("en-us", "de")
+
+            def items(self):
+                return ["a"]
+
+            def location(self, item):
+                return f"/{get_language()}/{item}/"
+
+        text, tally = read(Translated)
+        lines = text.splitlines()
+        assert tally.entries == len(lines) == 2
+        assert "<loc>https://shop.example/en-us/a/</loc>" in lines[0]
+        assert "<loc>https://shop.example/de/a/</loc>" in lines[1]
+        for line in lines:
+            assert 'hreflang="en-us" href="https://shop.example/en-us/a/"' in line
+            assert 'hreflang="de" href="https://shop.example/de/a/"' in line
+            assert 'hreflang="x-default" href="https://shop.example/a/"' in line
+
+    def test_a_language_that_no_crawler_reads_is_left_out_alone(self):
+        """Its own entry stays, and so do the links to the others."""
+
+        class Translated(Letters):
+            i18n = True
+            alternates = True
+            languages = ("de", "de-1996")
+
+            def items(self):
+                return ["a"]
+
+            def location(self, item):
+                return f"/{get_language()}/{item}/"
+
+        text, tally = read(Translated)
+        assert text.count('hreflang="de"') == tally.entries == 2
+        assert tally.dropped == 2
