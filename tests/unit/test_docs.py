@@ -122,7 +122,7 @@ def check_ids() -> set[str]:
 def sent() -> dict[str, set[str]]:
     """Return the arguments that each of our signals is sent with."""
     found = {}
-    for path in (PACKAGE / "building").glob("*.py"):
+    for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if (
                 isinstance(node, ast.Call)

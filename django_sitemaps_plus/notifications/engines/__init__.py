@@ -1,3 +1,3 @@
-"""engines"""
+"""Search engines, one file each."""
 
 from __future__ import annotations

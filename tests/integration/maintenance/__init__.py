@@ -1,3 +1,3 @@
-"""maintenance"""
+"""Status and pruning."""
 
 from __future__ import annotations

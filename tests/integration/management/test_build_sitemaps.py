@@ -99,7 +99,7 @@ class TestOutput:
 
         clock: list[float] = []
         real = refreshing.time.monotonic
-        monkeypatch.setattr(refreshing.publications, "tell", tell)
+        monkeypatch.setattr(refreshing.url_changes, "tell", tell)
         monkeypatch.setattr(refreshing.time, "monotonic", lambda: real() + sum(clock))
         assert re.search(r"s, 3\.0\d s of them to queue what has changed\.", run()[0])
 

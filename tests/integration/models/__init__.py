@@ -1,3 +1,3 @@
-"""models"""
+"""Prepared queries and the verbs of rows."""
 
 from __future__ import annotations

@@ -1,3 +1,3 @@
-"""serving"""
+"""Answers without a build."""
 
 from __future__ import annotations

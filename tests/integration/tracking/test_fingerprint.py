@@ -165,7 +165,7 @@ settings.configure(SITEMAPS_PLUS={"BASE_URL": "https://example.com"}, USE_TZ=Tru
 django.setup()
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.tracking.fingerprint import fingerprint
+from django_sitemaps_plus.tracking.deploys import fingerprint
 
 class Source(ViewSource):
     views = ["home"]

@@ -1,3 +1,3 @@
-"""mutants"""
+"""Mistakes that are planted to see that a test catches each."""
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from .file_mistakes import FILE_MUTANTS
 from .http_mistakes import EGRESS_MUTANTS, SECRET_MUTANTS
 from .mistakes import MUTANTS, TESTS, Mutant
 
-TOP = Path(__file__).parents[2]
+TOP = Path(__file__).parents[3]
 PACKAGE = "django_sitemaps_plus"
 
 #: All mistakes there are.

@@ -1,3 +1,3 @@
-"""tools"""
+"""What the reliability tests share."""
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from http.client import HTTPMessage
 from pathlib import Path
 from urllib.error import HTTPError
 
-_PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "serve-files-with-nginx.md"
+_PAGE = Path(__file__).parents[3] / "docs" / "how-to" / "serve-files-with-nginx.md"
 
 #: What a reader changes in it: address, host, directory and the address of Django.
 _CHANGED = {

@@ -19,7 +19,7 @@ from kombu import pools
 
 from .programs import Program
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 APP = "tests.support.celery_app"
 
 #: Of the live settings of a test, those that its workers must share.

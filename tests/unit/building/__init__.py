@@ -1,3 +1,3 @@
-"""building"""
+"""Builds without a database."""
 
 from __future__ import annotations
