@@ -43,29 +43,33 @@ class AppSettings:
     scheme: str = "https"  # of the origin that contrib.sites names
     storage: str | None = None  # alias in STORAGES; None: files in MEDIA_ROOT/sitemaps
     executor: str = "django_sitemaps_plus.building.pool.LocalExecutor"
-    wake_after: int = 2  # seconds between a change and the build that it wakes
+    wake_seconds: int = 2  # seconds between a change and the build that it wakes
     lease_seconds: int = 60  # that a builder which says nothing keeps its pages
     max_builders: int = 8  # tasks that build at once for one refresh
     task_seconds: int = 60  # after which a task leaves what is left to the next
     public_plain: bool = False  # whether the public tree has uncompressed files too
-    prune_after: int = 86_400  # seconds that an object which no row names is kept
+    prune_seconds: int = 86_400  # seconds that an object which no row names is kept
     cache: str = "default"  # alias in CACHES for live plans
-    cache_max_age: int = 600  # seconds that a crawler may keep an answer unasked
-    plan_ttl: int = 3_600  # seconds that a live plan is kept
+    client_cache_seconds: int = 600  # seconds that a crawler may keep an answer unasked
+    plan_seconds: int = 3_600  # seconds that a live plan is kept
     live_max_rows: int = 2_000_000  # rows up to which a section is served unbuilt
-    live_ttl: int = 60  # seconds that a page rendered on request is kept; 0 for never
+    live_cache_seconds: int = (
+        60  # seconds that a page rendered on request is kept; 0 for never
+    )
     track: bool = True  # whether saves are recorded as changes
     replica_lag_seconds: int = 30  # age of a change before a replica is read for it
     shrink_guard: float = 0.5  # share of a section's entries that may go at once
     max_bad_rows: float = 0.1  # share of rows that need not be listed, from 100 on
-    audit_every: int = 86_400  # seconds after which a page is compared unasked
-    audit_seconds: int = 10  # that a refresh spends on comparing
+    audit_interval_seconds: int = (
+        86_400  # seconds after which a page is compared unasked
+    )
+    audit_budget_seconds: int = 10  # that a refresh spends on comparing
     # Who is told of changes: a name to {"BACKEND": dotted path, "OPTIONS": {...}}.
     engines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     notify: bool | None = None  # tell engines; None: unless under DEBUG, or not public
-    notify_after: int = 5  # seconds between a change and its first notice
-    notify_again_after: int = 600  # seconds between two notices of one URL
-    notify_retry_after: float = 5  # seconds after the first failure of an engine
+    notify_delay_seconds: int = 5  # seconds between a change and its first notice
+    notify_interval_seconds: int = 600  # seconds between two notices of one URL
+    notify_retry_seconds: float = 5  # seconds after the first failure of an engine
     # None: no robots.txt of ours. {} or {"RULES": ..., "EXTRA": ..., "SITEMAPS": ...}.
     robots: Mapping[str, Any] | None = None
     # Keys that we do not know; None where the setting is no dict at all.

@@ -98,7 +98,7 @@ def build_pages(sections: Iterable[str] = ()) -> None:
 
 @_task
 def audit() -> None:
-    """Compare the pages longest unchecked with their rows, for AUDIT_SECONDS."""
+    """Compare the pages longest unchecked with their rows, for AUDIT_BUDGET_SECONDS."""
     _build((), notices=False)
 
 
@@ -174,12 +174,12 @@ class CeleryExecutor(Executor):
         return Wakeups(_ask)
 
     def notify(self, at: datetime) -> None:
-        """Ask for deliveries, NOTIFY_AFTER seconds after a commit."""
-        due = at + timedelta(seconds=get_settings().notify_after)
+        """Ask for deliveries, NOTIFY_DELAY_SECONDS seconds after a commit."""
+        due = at + timedelta(seconds=get_settings().notify_delay_seconds)
         _ask_to_notify(_NEWS, max((due - timezone.now()).total_seconds(), 0.0))
 
     def wake(self, section: str) -> None:
-        """Ask for a refresh of a section after WAKE_AFTER seconds, once for all.
+        """Ask for a refresh of a section after WAKE_SECONDS seconds, once for all.
 
         Changes meanwhile are part of the same refresh.
         """
@@ -215,7 +215,7 @@ def _goes_nowhere() -> bool:
 
 
 def _ask(section: str) -> None:
-    seconds = get_settings().wake_after
+    seconds = get_settings().wake_seconds
     key = _wake_key(section)
     if not first_to(key, _seconds_held(seconds)):
         return

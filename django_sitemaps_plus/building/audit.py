@@ -21,12 +21,12 @@ AUDIT_PAGES = 64
 
 
 def mark_unchecked(sections: Collection[int]) -> bool:
-    """Make the pages dirty that were longest not compared, and longer than AUDIT_EVERY.
+    """Make the pages dirty that were not compared for AUDIT_INTERVAL_SECONDS.
 
     Returns:
         Whether there were any.
     """
-    age = get_settings().audit_every
+    age = get_settings().audit_interval_seconds
     pages = dict(fetch(_unchecked, tuple(sections), age, AUDIT_PAGES))
     if pages:
         rows = Page.objects.filter(pk__in=pages)
@@ -35,14 +35,14 @@ def mark_unchecked(sections: Collection[int]) -> bool:
 
 
 def mark_old(indexes: Iterable[Page]) -> bool:
-    """Make indexes dirty that were not compared for longer than AUDIT_EVERY.
+    """Make indexes dirty that were not compared for longer than AUDIT_INTERVAL_SECONDS.
 
     Their objects may be lost, where nobody has told this process of it.
 
     Returns:
         Whether there were any.
     """
-    since = timezone.now() - timedelta(seconds=get_settings().audit_every)
+    since = timezone.now() - timedelta(seconds=get_settings().audit_interval_seconds)
     old = [i.pk for i in indexes if i.checked_at is not None and i.checked_at < since]
     raise_wanted(old)
     return bool(old)

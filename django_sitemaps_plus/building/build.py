@@ -197,7 +197,7 @@ class _Refresh:
         notice(section, registry.get(section.name), self.site)
         if self.options.replan:
             begin_replan(section, self.site)
-        if section.held:
+        if section.hold_reason:
             look_again(section, at_once=self.options.waits)
         if self.options.full:
             pages = section.pages.planned()
@@ -209,7 +209,7 @@ class _Refresh:
             again = [
                 self._guarded(s.name, partial(self._settle, s))
                 for s in sections
-                if s.name in touched or s.held or s.pk in self.replanned
+                if s.name in touched or s.hold_reason or s.pk in self.replanned
             ]
             if not any(again):
                 return
@@ -245,7 +245,7 @@ class _Refresh:
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
         counts = self.counts.get(section.name, Counts())
-        must_decide = counts.small or counts.stale or section.held
+        must_decide = counts.small or counts.stale or section.hold_reason
         if not must_decide and not is_unsettled(section):
             return False
         section.refresh_from_db()
@@ -270,14 +270,14 @@ class _Refresh:
             section, self.site, is_stale=counts.stale, allow_shrink=allows
         )
         counts.stale = False
-        if section.held or reason or has_held_pages(section):
-            section.held = judge(section, allow_shrink=allows, of_plan=reason)
-            again |= not section.held
+        if section.hold_reason or reason or has_held_pages(section):
+            section.hold_reason = judge(section, allow_shrink=allows, of_plan=reason)
+            again |= not section.hold_reason
         return again
 
     def _audit(self, sections: list[Section]) -> None:
         """Compare the pages longest unchecked, for a bounded time."""
-        end = time.monotonic() + get_settings().audit_seconds
+        end = time.monotonic() + get_settings().audit_budget_seconds
         if self.until is not None:  # later nothing that is marked would be built
             end = min(end, self.until)
         ids = [section.pk for section in sections]

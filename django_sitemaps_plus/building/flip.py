@@ -17,7 +17,7 @@ from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.notifications.url_changes import is_wanted
 from django_sitemaps_plus.publishing.sync import Pointer, show_when_committed
 
-from .guard import WAITING, eroding, hold_reason
+from .guard import WAITING, eroding, why_held
 from .store import BuiltPage
 
 Result = tuple[Page, BuiltPage]
@@ -38,7 +38,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
     """
     now = timezone.now()
     results = sorted(results, key=lambda result: result[0].pk)
-    held = [result for result in results if hold_reason(*result)]
+    held = [result for result in results if why_held(*result)]
     with atomic():
         # Splits change the ranges of pages; an index has none.
         lock([page.section_id for page, _ in results if page.section.name != INDEX])
@@ -66,7 +66,7 @@ def _flipped(shown: Sequence[Result], now: datetime) -> dict[int, Pointer] | Non
 
     None where one was of a plan to come, which may be served by now or not.
     """
-    if any(page.state == State.COMING for page, _ in shown):
+    if any(page.state == State.NEXT for page, _ in shown):
         return None
     return {
         page.pk: Pointer(
@@ -105,7 +105,7 @@ def point(
         Whether it was set.
     """
     # Whoever marks it next may say otherwise. A new plan is told as a whole.
-    fields = {**pointer(page, built, now), "announce": page.state != State.COMING}
+    fields = {**pointer(page, built, now), "announce": page.state != State.NEXT}
     pointed = update(
         _point,
         page.low is None,
@@ -236,7 +236,7 @@ def publish(flips: Iterable[Flip]) -> None:
                     at=page.changed_at or Now(),
                 )
                 for page, old, new in flips
-                if page.section.name != INDEX and page.state != State.COMING
+                if page.section.name != INDEX and page.state != State.NEXT
                 if any([side.object for side in (*old, *new)])
             ]
         )
@@ -268,7 +268,7 @@ def _hold_sections(held: Sequence[Result]) -> None:
     # followed by one that knows of its pages.
     if held:
         ids = {page.section_id for page, _ in held}
-        Section.objects.filter(pk__in=ids, held="").update(held=WAITING)
+        Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
 
 
 def _hold(page: Page, built: BuiltPage) -> None:

@@ -34,7 +34,7 @@ LOOK_AGAIN = timedelta(minutes=10)
 _DAY = timedelta(hours=24)
 
 
-def hold_reason(page: Page, built: BuiltPage) -> str:
+def why_held(page: Page, built: BuiltPage) -> str:
     """Return why a page must wait for the rest of its section, or "".
 
     The page alone proves nothing: a split, a merge or a deleted country empties pages
@@ -51,7 +51,7 @@ def hold_reason(page: Page, built: BuiltPage) -> str:
 
 def _is_guarded(page: Page) -> bool:
     is_index = page.section.name == INDEX
-    is_free = page.hold == Hold.RELEASED or page.state == State.COMING
+    is_free = page.hold == Hold.RELEASED or page.state == State.NEXT
     return bool(page.object) and not is_index and not is_free
 
 
@@ -94,11 +94,11 @@ def _erodes(section: int, lost: int) -> bool:
 
 def _peaks(section: Any) -> Rows:
     rows = Section.objects.filter(pk=section)
-    return rows.values_list("peak", "earlier_peak", "lost")
+    return rows.values_list("peak", "earlier_peak", "lost_entries")
 
 
 def _note_lost(section: Any, total: Any) -> tuple[Rows, dict[str, Any]]:
-    return Section.objects.filter(pk=section), {"lost": total}
+    return Section.objects.filter(pk=section), {"lost_entries": total}
 
 
 def _is_bad(entries: int, skipped: int) -> bool:
@@ -125,8 +125,8 @@ def judge(section: Section, *, allow_shrink: bool = False, of_plan: str = "") ->
     elif not held.exists():
         reason = ""
     reason = reason or of_plan
-    if reason != section.held:
-        Section.objects.filter(pk=section.pk).update(held=reason)
+    if reason != section.hold_reason:
+        Section.objects.filter(pk=section.pk).update(hold_reason=reason)
     return reason
 
 

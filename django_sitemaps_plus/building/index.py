@@ -134,13 +134,13 @@ def _sections(site: str, registered: tuple[str, ...]) -> QuerySet[Section, Any]:
 def _pages(sections: tuple[int, ...], first: int, end: int) -> QuerySet[Page, Any]:
     # Without the name of its section, which is the same in thousands of rows.
     pages = Page.objects.listed().filter(section__in=sections)
-    pages = pages.filter(place__gte=first, place__lt=end)
+    pages = pages.filter(index_position__gte=first, index_position__lt=end)
     return pages.values_list("section_id", "number", "lastmod")
 
 
 def _first_place(sections: tuple[int, ...]) -> QuerySet[Page, Any]:
     pages = Page.objects.listed().filter(section__in=sections)
-    return pages.order_by("place").values_list("place")[:1]
+    return pages.order_by("index_position").values_list("index_position")[:1]
 
 
 def _unplanned(site: Site, section: str, alive: Callable[[], object]) -> list[_Listed]:

@@ -29,7 +29,7 @@ class SectionReport:
     stored: int = 0  # new objects; pages whose bytes are as before need none
     dirty: int = 0  # pages that are still to be built
     unplanned: int = 0  # pages of a new plan that are still to be built
-    held: str = ""  # why nothing more is published
+    hold_reason: str = ""  # why nothing more is published
     problems: list[str] = field(default_factory=list)  # rows left out, by name
     errors: list[str] = field(default_factory=list)  # pages that were not built
     seconds: float = 0.0
@@ -66,7 +66,11 @@ class BuildReport:
     @property
     def problems(self) -> list[str]:
         """What was asked for and did not happen, in words."""
-        found = [f"{s.section} is held: {s.held}" for s in self.sections if s.held]
+        found = [
+            f"{s.section} is held: {s.hold_reason}"
+            for s in self.sections
+            if s.hold_reason
+        ]
         for section in self.sections:
             found += [f"{section.section}: {error}" for error in section.errors]
             if section.unplanned:
@@ -75,7 +79,7 @@ class BuildReport:
                     "not built, so the old plan is served. Mend what keeps them, then "
                     f"run build_sitemaps {section.section} --replan"
                 )
-            if section.dirty and not section.held and not section.errors:
+            if section.dirty and not section.hold_reason and not section.errors:
                 found.append(
                     f"{section.section}: {section.dirty} pages are still to be built; "
                     "see sitemap_status"
@@ -118,10 +122,10 @@ def _report(section: Section, counts: Counts, *, sums: bool) -> SectionReport:
         skipped=skipped,
         dropped=dropped,
         dirty=dirty,
-        unplanned=totals.get(State.COMING, nothing)[-1],
+        unplanned=totals.get(State.NEXT, nothing)[-1],
         rendered=counts.rendered,
         stored=counts.stored,
-        held=section.held,
+        hold_reason=section.hold_reason,
         problems=counts.problems,
         errors=counts.errors,
         seconds=counts.seconds,

@@ -265,7 +265,7 @@ class Work:
         counts.grew |= built.entries > page.entries
         if self.told is not None:
             self.told(page.section.name)
-        if built.is_new and page.state != State.COMING:
+        if built.is_new and page.state != State.NEXT:
             send_page_built(page, built.entries, self.site)
 
     def _of(self, page: Page) -> Counts:

@@ -51,10 +51,10 @@ def _switches() -> Iterator[CheckMessage]:
     if configured.notify not in (None, True, False):
         message = f"{SETTING}['NOTIFY'] is {configured.notify!r}: not True or False."
         yield error(2, message, "The default is None: only of a public address.")
-    pause = configured.notify_retry_after
+    pause = configured.notify_retry_seconds
     is_number = isinstance(pause, int | float) and not isinstance(pause, bool)
     if not is_number or pause <= 0:
-        message = f"{SETTING}['NOTIFY_RETRY_AFTER'] is {pause!r}: no seconds above 0."
+        message = f"{SETTING}['NOTIFY_RETRY_SECONDS'] is {pause!r}: no seconds above 0."
         yield error(2, message, "The default is 5.")
 
 

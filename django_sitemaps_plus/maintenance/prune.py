@@ -22,10 +22,10 @@ from django_sitemaps_plus.models import (
     INDEX,
     Change,
     Delivery,
+    EngineHost,
     Leftover,
     Page,
     Publication,
-    Recipient,
     Section,
     State,
     own_alias,
@@ -69,7 +69,7 @@ class PruneReport:
 
 
 def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
-    """Remove what no row has named for PRUNE_AFTER seconds, and rows that are past.
+    """Remove what no row has named for PRUNE_SECONDS seconds, and rows that are past.
 
     It is safe beside running builders: what a page that somebody is at work on may be
     pointed to is left alone, and whose lease has ended loses its claim first, so it
@@ -108,7 +108,7 @@ class _Prune:
     def grace(self) -> timedelta:
         """How long something must have been unused."""
         configured = get_settings()
-        seconds = max(configured.prune_after, 2 * configured.lease_seconds)
+        seconds = max(configured.prune_seconds, 2 * configured.lease_seconds)
         return timedelta(seconds=seconds)
 
     def void_claims(self) -> None:
@@ -183,7 +183,7 @@ class _Prune:
                 _delete_along(past)
         if self.is_dry_run:
             return
-        recipients = Recipient.objects.filter(site=self.site.name)
+        recipients = EngineHost.objects.filter(site=self.site.name)
         recipients.exclude(engine__in=names).filter(not_before__lt=before).delete()
 
     @contextmanager
@@ -271,11 +271,11 @@ def _forget_past(section: Section) -> None:
         fingerprint="",
         watermark=None,
         seen="",
-        looked_at=None,
+        schedule_checked_at=None,
         peak=0,
         earlier_peak=0,
         peak_since=None,
-        held="",
+        hold_reason="",
     )
 
 

@@ -38,7 +38,7 @@ class SectionStatus:
     parked: int = 0  # pages that failed too often to be tried again unasked
     failed: int = 0  # other dirty pages whose last build failed
     held_pages: int = 0  # that the guard holds
-    held: str = ""  # why, in words
+    hold_reason: str = ""  # why, in words
     skipped: int = 0  # rows that cannot be listed
     dropped: int = 0  # values left out of their entry
     changes: int = 0  # recorded and not yet looked at
@@ -53,8 +53,8 @@ class SectionStatus:
         found = []
         if not self.registered:
             found.append(f"{self.section} is no longer registered")
-        if self.held:
-            found.append(f"{self.section} is held: {self.held}")
+        if self.hold_reason:
+            found.append(f"{self.section} is held: {self.hold_reason}")
         if self.parked:
             found.append(
                 f"{self.section}: {self.parked} pages are parked: {self.error}"
@@ -119,7 +119,7 @@ def _rows(site: Site) -> list[dict[str, Any]]:
     # One that was pruned has left nothing but the numbers that it has used.
     has_pages = Exists(Page.objects.filter(section=OuterRef("pk")))
     sections = sections.filter(has_pages | Q(name__in=list(registry)))
-    found: Any = sections.values("name", "held").annotate(
+    found: Any = sections.values("name", "hold_reason").annotate(
         pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
         entries=Sum("pages__entries", filter=active),
         dirty=Count("pages", filter=active & dirty),

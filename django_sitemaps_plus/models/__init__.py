@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .base import Row, RowQuerySet
 from .changes import Change, Leftover, Publication
-from .deliveries import Delivery, Recipient
+from .deliveries import Delivery, EngineHost
 from .pages import (
     INDEX,
     MAX_ATTEMPTS,
@@ -21,12 +21,12 @@ __all__ = [
     "MAX_ATTEMPTS",
     "Change",
     "Delivery",
+    "EngineHost",
     "Hold",
     "Leftover",
     "Page",
     "PageQuerySet",
     "Publication",
-    "Recipient",
     "Row",
     "RowQuerySet",
     "Section",

@@ -109,7 +109,7 @@ class Delivery(Row):
         return f"{self.engine}: {self.target[:200]}"
 
 
-class Recipient(Row):
+class EngineHost(Row):
     """An engine as far as one host is concerned: whether and when it takes requests.
 
     Whoever holds its token is the only one that tells this engine of this host.
@@ -127,7 +127,7 @@ class Recipient(Row):
     batch = models.PositiveIntegerField(default=0)
     #: Of single targets in a row that were not rejected before.
     rejections = models.PositiveIntegerField(default=0)
-    parked = models.TextField(blank=True)  # why it is told nothing, for people
+    parked_reason = models.TextField(blank=True)  # why it is told nothing, for people
     error = models.TextField(blank=True)  # of the last request
     sent_at = models.DateTimeField(null=True)
 
@@ -136,7 +136,7 @@ class Recipient(Row):
     class Meta(Row.Meta):
         constraints = [
             models.UniqueConstraint(
-                fields=["site", "engine", "host"], name="sitemaps_plus_recipient_key"
+                fields=["site", "engine", "host"], name="sitemaps_plus_engine_host_key"
             )
         ]
 

@@ -39,15 +39,15 @@ class Section(Row):
     watermark = models.DateTimeField(null=True)
     seen = models.TextField(blank=True)
     #: Until when `starts` and `ends` were looked at.
-    looked_at = models.DateTimeField(null=True)
+    schedule_checked_at = models.DateTimeField(null=True)
     #: The most entries of the last 24 hours, for the shrink guard.
     peak = models.PositiveBigIntegerField(default=0)
     earlier_peak = models.PositiveBigIntegerField(default=0)
     peak_since = models.DateTimeField(null=True)
     #: By how many it may have fewer now; never less than it has.
-    lost = models.PositiveBigIntegerField(default=0)
+    lost_entries = models.PositiveBigIntegerField(default=0)
     #: Why nothing more is published, in words; "" for a section that is well.
-    held = models.TextField(blank=True)
+    hold_reason = models.TextField(blank=True)
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)
 
@@ -68,7 +68,7 @@ class State(models.TextChoices):
     """Which plan of its section a page belongs to."""
 
     ACTIVE = "active", "active"  # the one that is served and listed
-    COMING = "coming", "coming"  # a new one, that replaces it once all is built
+    NEXT = "next", "next"  # a new one, that replaces it once all is built
     RETIRED = "retired", "retired"  # an old one; served until a crawler forgot it
 
 
@@ -103,7 +103,7 @@ class PageQuerySet(RowQuerySet["Page"]):
         Every answer begins with this query, and to compile it would take many times as
         long as to run it. So it is written down.
         """
-        values = [site, section, number, State.COMING]
+        values = [site, section, number, State.NEXT]
         return next(iter(self.raw(_SERVED, values)), None)
 
     def with_section(self) -> PageQuerySet:
@@ -126,7 +126,7 @@ class PageQuerySet(RowQuerySet["Page"]):
         the values, a database takes the index of the states for the best, which then
         reads all pages of a section.
         """
-        return self.exclude(state__in=[State.COMING, State.RETIRED])
+        return self.exclude(state__in=[State.NEXT, State.RETIRED])
 
     def dirty(self) -> PageQuerySet:
         """Return the pages whose source has changed since they were rendered."""
@@ -162,7 +162,7 @@ class Page(Row):
     section = models.ForeignKey(Section, models.CASCADE, related_name="pages")
     number = models.PositiveIntegerField()  # 1 and on; the index is page 0 of its own
     #: Place in the order of creation of the site's pages; tells which index lists it.
-    place = models.PositiveIntegerField(default=0)
+    index_position = models.PositiveIntegerField(default=0)
     # Bounds as text, since keys have any type; None is infinity, "" may be a key.
     low = models.TextField(null=True)  # noqa: DJ001
     high = models.TextField(null=True)  # noqa: DJ001

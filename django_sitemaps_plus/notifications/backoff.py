@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import EngineError, EngineRefused, RetryLater
-from django_sitemaps_plus.models import Recipient, RowQuerySet
+from django_sitemaps_plus.models import EngineHost, RowQuerySet
 from django_sitemaps_plus.models.transactions import retried
 
 from .http.answers import MAX_RETRY_AFTER
@@ -30,22 +30,26 @@ MAX_REJECTIONS = 20
 
 
 @retried
-def take(site: str, engine: str, host: str) -> Recipient | None:
+def take(site: str, engine: str, host: str) -> EngineHost | None:
     """Become the only one to tell an engine of a host; None where that may not be now.
 
     Somebody else is at it, it has failed a moment ago, or it is parked.
     """
-    rows = Recipient.objects.filter(site=site, engine=engine, host=host)
+    rows = EngineHost.objects.filter(site=site, engine=engine, host=host)
     recipient = rows.first()
     if recipient is None:
-        Recipient.objects.bulk_create(
+        EngineHost.objects.bulk_create(
             # By our clock, as all times of pauses; that of a database may differ.
-            [Recipient(site=site, engine=engine, host=host, not_before=timezone.now())],
+            [
+                EngineHost(
+                    site=site, engine=engine, host=host, not_before=timezone.now()
+                )
+            ],
             ignore_conflicts=True,
         )
         recipient = rows.get()
     given_up = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
-    free = rows.filter(given_up, parked="", not_before__lte=timezone.now())
+    free = rows.filter(given_up, parked_reason="", not_before__lte=timezone.now())
     recipient.token = secrets.token_hex(16)
     if not free.update(token=recipient.token, claimed_at=Now()):
         return None
@@ -53,7 +57,7 @@ def take(site: str, engine: str, host: str) -> Recipient | None:
     return recipient
 
 
-def renew(recipient: Recipient) -> bool:
+def renew(recipient: EngineHost) -> bool:
     """Begin its lease anew; return False where somebody else has taken it over."""
     return bool(_mine(recipient).update(claimed_at=Now()))
 
@@ -63,7 +67,7 @@ def words_of(error: EngineError) -> str:
     return str(error)[:2_000]
 
 
-def may_be_told(recipient: Recipient) -> datetime:
+def may_be_told(recipient: EngineHost) -> datetime:
     """Return when it may be told: after its pause, and once nobody else is at it."""
     if not recipient.token:
         return recipient.not_before
@@ -71,19 +75,19 @@ def may_be_told(recipient: Recipient) -> datetime:
 
 
 @retried
-def leave(recipient: Recipient) -> None:
+def leave(recipient: EngineHost) -> None:
     """Let others tell it."""
     _mine(recipient).update(token="", claimed_at=None)
 
 
-def note(recipient: Recipient, **fields: object) -> None:
+def note(recipient: EngineHost, **fields: object) -> None:
     """Note what is known of a recipient, as long as it is still ours."""
     for name, value in fields.items():
         setattr(recipient, name, value)
     _mine(recipient).update(**fields)
 
 
-def is_well(recipient: Recipient, sent_at: datetime, most: int) -> None:
+def is_well(recipient: EngineHost, sent_at: datetime, most: int) -> None:
     """Note that a request was accepted; twice as much may be told next, up to most."""
     # One after failures had fewer targets, which says nothing of more.
     wider = recipient.batch if recipient.failures else 2 * recipient.batch
@@ -91,7 +95,7 @@ def is_well(recipient: Recipient, sent_at: datetime, most: int) -> None:
     note(recipient, failures=0, rejections=0, error="", sent_at=sent_at, batch=batch)
 
 
-def pause(recipient: Recipient, error: RetryLater, fewer: int) -> None:
+def pause(recipient: EngineHost, error: RetryLater, fewer: int) -> None:
     """Let a recipient rest, longer after each failure, or for as long as it asks.
 
     Args:
@@ -126,15 +130,15 @@ def rest(failures: int, error: RetryLater) -> timedelta:
 
 
 def _pause_seconds(failures: int) -> float:
-    first = get_settings().notify_retry_after
+    first = get_settings().notify_retry_seconds
     doubled: float = first * 2 ** min(failures - 1, 20)
     # Only ever longer, so that many recipients do not come at once, nor more often.
     return min(doubled, LONGEST_PAUSE.total_seconds()) * random.uniform(1.0, 1.2)  # noqa: S311
 
 
-def park(recipient: Recipient, error: EngineRefused) -> None:
+def park(recipient: EngineHost, error: EngineRefused) -> None:
     """Tell a recipient nothing more, until somebody has set right what it says."""
-    note(recipient, parked=words_of(error) or type(error).__name__)
+    note(recipient, parked_reason=words_of(error) or type(error).__name__)
     logger.error(
         "%s is told nothing more: %s. Set it right, then run: manage.py "
         "notify_search_engines --retry",
@@ -144,5 +148,5 @@ def park(recipient: Recipient, error: EngineRefused) -> None:
     )
 
 
-def _mine(recipient: Recipient) -> RowQuerySet[Recipient]:
-    return Recipient.objects.filter(pk=recipient.pk, token=recipient.token)
+def _mine(recipient: EngineHost) -> RowQuerySet[EngineHost]:
+    return EngineHost.objects.filter(pk=recipient.pk, token=recipient.token)

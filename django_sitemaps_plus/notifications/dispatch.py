@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 
 from . import backoff
 from .base import Batch, Engine
@@ -83,12 +83,14 @@ def _next_at(site: Site, engine: Engine, host: str) -> datetime | None:
     """Return when the next of a host may be told; None where nobody knows."""
     rows = rows_of(site, engine).filter(host=host).waiting().order_by("not_before")
     first: datetime | None = rows.values_list("not_before", flat=True).first()
-    recipient = Recipient.objects.filter(
+    recipient = EngineHost.objects.filter(
         site=site.name, engine=engine.name, host=host
     ).first()
     if first is None or recipient is None:
         return first
-    return None if recipient.parked else max(first, backoff.may_be_told(recipient))
+    return (
+        None if recipient.parked_reason else max(first, backoff.may_be_told(recipient))
+    )
 
 
 @dataclass(slots=True)
@@ -118,7 +120,7 @@ class _Telling:
             with suppress(Error):  # the lease gives it up then
                 backoff.leave(recipient)
 
-    def _may_tell(self, recipient: Recipient) -> bool:
+    def _may_tell(self, recipient: EngineHost) -> bool:
         """Stay the one that tells it; return False where somebody else is, or late."""
         if self.until is not None and timezone.now() >= self.until:
             return False
@@ -126,7 +128,7 @@ class _Telling:
             self.report.refused.append((self.engine.name, self.host))
         return is_ours
 
-    def _tell_some(self, recipient: Recipient) -> bool:
+    def _tell_some(self, recipient: EngineHost) -> bool:
         """Make one request, if there is any; return whether there may be another."""
         due = rows_of(self.site, self.engine).filter(host=self.host)
         claimed = claim(due.due(timezone.now()), self._most(recipient))
@@ -163,12 +165,12 @@ class _Telling:
             return self._stop(recipient, rows, RetryLater(f"it raised {name}"))
         return self._acknowledge(recipient, rows)
 
-    def _most(self, recipient: Recipient) -> int:
+    def _most(self, recipient: EngineHost) -> int:
         """Return how many targets the next request may have."""
         most = min(recipient.batch or self.engine.max_batch, self.engine.max_batch)
         return min(most, FEW_TARGETS) if recipient.failures else most
 
-    def _acknowledge(self, recipient: Recipient, rows: list[Delivery]) -> bool:
+    def _acknowledge(self, recipient: EngineHost, rows: list[Delivery]) -> bool:
         """Note that rows are told, as far as they are still ours to tell."""
         now = timezone.now()
         update(
@@ -194,10 +196,10 @@ class _Telling:
     def _again_after(self) -> timedelta:
         if self.engine.again_after is not None:
             return self.engine.again_after
-        return timedelta(seconds=get_settings().notify_again_after)
+        return timedelta(seconds=get_settings().notify_interval_seconds)
 
     def _stop(
-        self, recipient: Recipient, rows: list[Delivery], error: RetryLater
+        self, recipient: EngineHost, rows: list[Delivery], error: RetryLater
     ) -> bool:
         """Note a failure; return whether only the target is to blame for it."""
         self.report.failures.append(f"{recipient}: {error}")
@@ -209,12 +211,12 @@ class _Telling:
         backoff.pause(recipient, error, 0 if error.after else len(rows) // 2)
         return False
 
-    def _is_to_blame(self, recipient: Recipient, rows: list[Delivery]) -> bool:
+    def _is_to_blame(self, recipient: EngineHost, rows: list[Delivery]) -> bool:
         """Return whether a failure is the target's, which has failed before."""
         is_known = len(rows) == 1 and rows[0].attempts > 0
         return is_known and not recipient.failures and self.blamed < MAX_BLAMED
 
-    def _blame(self, recipient: Recipient, row: Delivery, error: RetryLater) -> None:
+    def _blame(self, recipient: EngineHost, row: Delivery, error: RetryLater) -> None:
         """Let a target rest, at which an engine fails that is well otherwise."""
         self.blamed += 1
         attempts = row.attempts + 1
@@ -231,7 +233,7 @@ class _Telling:
         )
 
     def _narrow(
-        self, recipient: Recipient, rows: list[Delivery], error: BatchRejected
+        self, recipient: EngineHost, rows: list[Delivery], error: BatchRejected
     ) -> bool:
         """Tell fewer at once, until what is wrong stands alone; that one is dead."""
         if bad := named(rows, error):
@@ -249,7 +251,7 @@ class _Telling:
         return self._has_patience(recipient, error) if is_first else True
 
     def _reject(
-        self, recipient: Recipient, rows: list[Delivery], error: BatchRejected
+        self, recipient: EngineHost, rows: list[Delivery], error: BatchRejected
     ) -> None:
         """Note that rows are dead, as far as they have not changed meanwhile."""
         reject(rows, error, timezone.now() + self._again_after())
@@ -263,7 +265,7 @@ class _Telling:
                 extra={"action": "target_rejected"},
             )
 
-    def _has_patience(self, recipient: Recipient, error: BatchRejected) -> bool:
+    def _has_patience(self, recipient: EngineHost, error: BatchRejected) -> bool:
         """Count a rejection; return whether the engine is told on."""
         rejections = recipient.rejections + 1
         backoff.note(recipient, rejections=rejections)

@@ -201,7 +201,7 @@ def want(
     """
     now = timezone.now()
     at = min(at or now, now)
-    not_before = at + timedelta(seconds=get_settings().notify_after)
+    not_before = at + timedelta(seconds=get_settings().notify_delay_seconds)
     hashed = {hash_target(target): target for target in targets}
     rows = _rows(site, engine, hashed)
     # Asked for by what it is not, or SQLite looks through all that was ever told.

@@ -11,7 +11,7 @@ from django.db.models import Count, Max, Min, Q
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 
 from .base import Takes
 from .configuration import working_engines
@@ -61,15 +61,15 @@ def status(site: Site) -> list[EngineStatus]:
         )
     for name in get_settings().engines:
         found.setdefault(name, EngineStatus(engine=name))
-    for recipient in Recipient.objects.filter(site=site.name):
+    for recipient in EngineHost.objects.filter(site=site.name):
         engine = found.setdefault(
             recipient.engine, EngineStatus(engine=recipient.engine)
         )
         engine.sent_at = max(
             filter(None, (engine.sent_at, recipient.sent_at)), default=None
         )
-        if recipient.parked:
-            engine.parked[recipient.host] = recipient.parked
+        if recipient.parked_reason:
+            engine.parked[recipient.host] = recipient.parked_reason
         elif recipient.failures:
             engine.failing[recipient.host] = recipient.error
     for target, name, said in _feedback(site):

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_site, tells_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineError
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.models.transactions import atomic
 
 from .backoff import words_of
@@ -109,8 +109,8 @@ def is_told_by_another(
     """
     now = timezone.now()
     refused = [host for name, host in report.refused if name == engine.name]
-    resting = Q(not_before__gt=now) | ~Q(parked="")
-    hosts = Recipient.objects.filter(resting, site=site.name, engine=engine.name)
+    resting = Q(not_before__gt=now) | ~Q(parked_reason="")
+    hosts = EngineHost.objects.filter(resting, site=site.name, engine=engine.name)
     due = Delivery.objects.due(min(until, now)).filter(
         site=site.name, engine=engine.name
     )
@@ -183,8 +183,8 @@ def _may_ask(site: Site, engine: Engine) -> bool:
     # What engines that say nothing back have, they inherit.
     if type(engine).read_back is Engine.read_back:
         return False
-    rows = Recipient.objects.filter(site=site.name, engine=engine.name)
-    closed = rows.exclude(parked="") | rows.filter(not_before__gt=timezone.now())
+    rows = EngineHost.objects.filter(site=site.name, engine=engine.name)
+    closed = rows.exclude(parked_reason="") | rows.filter(not_before__gt=timezone.now())
     return not closed.exists()
 
 
@@ -195,13 +195,13 @@ def revive(names: Iterable[str] = ()) -> tuple[int, int]:
         How many engines, by host, were parked, and how many targets rejected.
     """
     site, now = get_site().name, timezone.now()
-    recipients = Recipient.objects.filter(site=site)
+    recipients = EngineHost.objects.filter(site=site)
     rows = Delivery.objects.filter(site=site)
     if names := list(names):
         recipients = recipients.filter(engine__in=names)
         rows = rows.filter(engine__in=names)
-    parked = recipients.exclude(parked="").update(
-        parked="", rejections=0, batch=0, error=""
+    parked = recipients.exclude(parked_reason="").update(
+        parked_reason="", rejections=0, batch=0, error=""
     )
     # Whoever asks for it does not want to wait for the end of a pause.
     recipients.update(not_before=now, failures=0)

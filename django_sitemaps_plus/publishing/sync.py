@@ -174,7 +174,7 @@ def _empty() -> QuerySet[Page, Any]:
 
 
 def _served() -> QuerySet[Page]:
-    return Page.objects.exclude(state=State.COMING)
+    return Page.objects.exclude(state=State.NEXT)
 
 
 @retried  # an error here would let the flip, which is committed, be tried again

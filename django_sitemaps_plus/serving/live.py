@@ -37,7 +37,7 @@ def shared(
         version: what it is rendered from; what was kept of another is not taken.
     """
     key = _key(section, number, site, version)
-    kept = Kept(key, get_settings().live_ttl, _format, _parse)
+    kept = Kept(key, get_settings().live_cache_seconds, _format, _parse)
     return once(kept, render)
 
 

@@ -178,7 +178,7 @@ def _kept(section: str, site: Site) -> Kept[Plan]:
     parts = (site, repr(source), source.limit, get_settings().live_max_rows)
     digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
     key = f"plan:{section}:{digest}"
-    return Kept(key, get_settings().plan_ttl, _format, _parse)
+    return Kept(key, get_settings().plan_seconds, _format, _parse)
 
 
 def _format(plan: Plan) -> bytes | None:

@@ -61,7 +61,7 @@ def plans(section: Section) -> list[list[Slot]]:
     active = [slot for slot in slots if slot.state == State.ACTIVE]
     found = [in_plan_order(active)]
     if len(active) < len(slots):
-        found.append(chain(sorted(slots, key=lambda slot: slot.state == State.COMING)))
+        found.append(chain(sorted(slots, key=lambda slot: slot.state == State.NEXT)))
     return found
 
 
@@ -112,7 +112,7 @@ def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
 
 def coming_pages(section: Any) -> Rows:
     """Return one page of the plan of a section that is to come, for :func:`fetch`."""
-    rows = Page.objects.filter(section=section, state=State.COMING)
+    rows = Page.objects.filter(section=section, state=State.NEXT)
     return rows.values_list("pk")[:1]
 
 

@@ -255,7 +255,7 @@ def look_at_times(section: Section, source: Source) -> int:
     if not isinstance(source, ModelSource) or not (source.starts or source.ends):
         return 0
     now = timezone.now()
-    since = section.looked_at
+    since = section.schedule_checked_at
     space = source.key_space()
     keys: list[Any] = []
     if since is not None and space is not None:
@@ -266,7 +266,7 @@ def look_at_times(section: Section, source: Source) -> int:
         elif keys:
             mark_keys(section, space, keys)
     # Marked first: a crash in between marks twice.
-    Section.objects.filter(pk=section.pk).update(looked_at=now)
+    Section.objects.filter(pk=section.pk).update(schedule_checked_at=now)
     return len(keys)
 
 

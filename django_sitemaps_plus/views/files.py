@@ -68,5 +68,5 @@ def _respond(request: HttpRequest, content: bytes) -> HttpResponse:
         )
         response["Content-Length"] = str(len(content))
     response["ETag"] = etag
-    response["Cache-Control"] = f"public, max-age={get_settings().cache_max_age}"
+    response["Cache-Control"] = f"public, max-age={get_settings().client_cache_seconds}"
     return response

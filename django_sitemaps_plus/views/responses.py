@@ -106,7 +106,7 @@ def respond(request: HttpRequest, content: Content, as_file: bool) -> HttpRespon
     response["ETag"] = etag
     if last_modified is not None:
         response["Last-Modified"] = http_date(last_modified)
-    response["Cache-Control"] = f"public, max-age={get_settings().cache_max_age}"
+    response["Cache-Control"] = f"public, max-age={get_settings().client_cache_seconds}"
     return response
 
 

@@ -69,7 +69,7 @@ def site(sections, settings) -> None:
     """Have a section that is built, with a merged page, and one that is not."""
     settings.SITEMAPS_PLUS = {
         **settings.SITEMAPS_PLUS,
-        "LIVE_TTL": 60,
+        "LIVE_CACHE_SECONDS": 60,
         "ROBOTS": {"RULES": {"DISALLOW": "/admin/"}},
         "ENGINES": key_files.ENGINES,
     }
@@ -166,7 +166,7 @@ def test_a_second_index_is_answered(
     fault: Fault, valkey, chaos, sections, settings, monkeypatch, figures
 ):
     """While it is built, and while it is rendered on request."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
     for module in (numbering, index):
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     add_quietly(range(0, 30 * STEP, STEP))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.models import Recipient
+from django_sitemaps_plus.models import EngineHost
 from tests.support.servers.engine import (
     EngineProgram,
     count_accepted,
@@ -115,7 +115,7 @@ def test_an_engine_that_was_away(shop, figures):
     for _ in range(ROUNDS):
         shop.engine.program.kill()
         shop.change()
-        wait_until(Recipient.objects.filter(failures__gt=0).exists, "it is missed")
+        wait_until(EngineHost.objects.filter(failures__gt=0).exists, "it is missed")
         shop.engine.start()
         shop.wait()
     shop.report(figures, "an engine's return", ROUNDS)
@@ -137,7 +137,7 @@ def test_workers_that_are_killed_while_they_tell(shop, figures):
     for _ in range(ROUNDS):
         shop.engine.program.freeze()
         shop.change()
-        wait_until(Recipient.objects.exclude(token="").exists, "it is being told")
+        wait_until(EngineHost.objects.exclude(token="").exists, "it is being told")
         for worker in shop.workers:
             worker.kill()
         shop.engine.program.thaw()

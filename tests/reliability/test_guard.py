@@ -66,7 +66,7 @@ class TestShrinkGuard:
         remedy = "If that is right, run build_sitemaps products --allow-shrink"
         with pytest.raises(CommandError, match=rf"from 200 entries to 51\. {remedy}$"):
             call_command("build_sitemaps", verbosity=0)
-        assert Section.objects.get(name="products").held != ""
+        assert Section.objects.get(name="products").hold_reason != ""
         gone = {path for path in built if path not in crawl()}
         assert gone == set()
         listed = {url for page in products(crawl()).values() for url in urls_in(page)}
@@ -100,7 +100,7 @@ class TestShrinkGuard:
         add_quietly(range(50 * STEP, GOOD * STEP, STEP), "back")
         notify_changed(Product.objects.filter(slug__startswith="back"))
         call_command("build_sitemaps", verbosity=0)
-        assert Section.objects.get(name="products").held == ""
+        assert Section.objects.get(name="products").hold_reason == ""
         assert set(published_urls()) == set(table())
 
     def test_a_country_may_go(self, built):
@@ -205,7 +205,7 @@ class TestSplits:
         self.spoil(12)
         with pytest.raises(CommandError, match="from 100 entries to 12"):
             call_command("build_sitemaps", verbosity=0)
-        assert Section.objects.get(name="products").held != ""
+        assert Section.objects.get(name="products").hold_reason != ""
         assert len(published_urls()) == 100
         assert self.is_as_it_was(page)
 
@@ -222,7 +222,7 @@ class TestSplits:
         assert refresh().problems != []
         call_command("build_sitemaps", "products", allow_shrink=True, verbosity=0)
         assert len(published_urls()) == 12
-        assert Section.objects.get(name="products").held == ""
+        assert Section.objects.get(name="products").hold_reason == ""
         assert unfinished() == []
 
     def test_rows_that_are_well_again_are_published(self, page):

@@ -147,8 +147,8 @@ def site(request: Any, sections: Any, settings: Any, engines: Any) -> Iterator[N
         "ROBOTS": {},
         "ENGINES": engines,
         "NOTIFY": True,
-        "NOTIFY_AFTER": 0,
-        "LIVE_TTL": 60,
+        "NOTIFY_DELAY_SECONDS": 0,
+        "LIVE_CACHE_SECONDS": 60,
     }
     if not base:
         _name_site(settings)

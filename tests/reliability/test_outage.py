@@ -138,5 +138,5 @@ def _host(heard: Heard) -> str:
 def _pauses() -> list[float]:
     """Return for how many seconds the recipients still rest."""
     now = timezone.now()
-    rows = backoff.Recipient.objects.filter(not_before__gt=now)
+    rows = backoff.EngineHost.objects.filter(not_before__gt=now)
     return [(row.not_before - now).total_seconds() for row in rows]

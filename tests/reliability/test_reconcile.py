@@ -106,9 +106,9 @@ def test_edits_that_nobody_told(number, how, sections, settings, figures):
             "recording": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         },
         "NOTIFY": True,
-        "NOTIFY_AFTER": 0,
-        "NOTIFY_AGAIN_AFTER": 0,
-        "AUDIT_SECONDS": 600,
+        "NOTIFY_DELAY_SECONDS": 0,
+        "NOTIFY_INTERVAL_SECONDS": 0,
+        "AUDIT_BUDGET_SECONDS": 600,
     }
     editor = Editor(random.Random(seed := some_seed(number)))
     options = Options(allow_shrink=True, full=how == "full", audits=how == "audit")

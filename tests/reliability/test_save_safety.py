@@ -186,7 +186,7 @@ def test_celery_is_not_installed(settings, monkeypatch, caplog):
     """The change is recorded, and the log says why nobody is woken."""
     for name in ("celery", "django_sitemaps_plus.tasks"):
         monkeypatch.setitem(sys.modules, name, None)
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "WAKE_AFTER": 1}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "WAKE_SECONDS": 1}
     rename([0], "in-autocommit")
     with transaction.atomic():
         rename([STEP], "in-atomic")

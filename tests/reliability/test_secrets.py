@@ -19,7 +19,7 @@ from django.views.debug import SafeExceptionReporterFilter
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import http as our_http
 from django_sitemaps_plus.notifications.configuration import _all as made_engines
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -74,9 +74,9 @@ def engines(engine, tmp_path, settings, monkeypatch) -> LocalEngine:
         **settings.SITEMAPS_PLUS,
         "ENGINES": engines_of(engine, account),
         "NOTIFY": True,
-        "NOTIFY_AFTER": 0,
-        "NOTIFY_AGAIN_AFTER": 0,
-        "NOTIFY_RETRY_AFTER": 0.001,
+        "NOTIFY_DELAY_SECONDS": 0,
+        "NOTIFY_INTERVAL_SECONDS": 0,
+        "NOTIFY_RETRY_SECONDS": 0.001,
     }
     return engine
 
@@ -93,7 +93,7 @@ def workers(valkey, settings) -> Iterator[str]:
     settings.SITEMAPS_PLUS = {
         **settings.SITEMAPS_PLUS,
         "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor",
-        "LIVE_TTL": 60,
+        "LIVE_CACHE_SECONDS": 60,
     }
     with messages_to(Broker(valkey.url)):
         yield valkey.url
@@ -170,9 +170,9 @@ def test_no_secret_gets_anywhere_but_to_its_engine(
     assert sent(engines).count(TRACE) > 3 * len(FAULTS)
 
 
-def parked() -> list[Recipient]:
+def parked() -> list[EngineHost]:
     """Return the engines that are told nothing more."""
-    return list(Recipient.objects.exclude(parked=""))
+    return list(EngineHost.objects.exclude(parked_reason=""))
 
 
 @pytest.mark.parametrize("kind", [Leaky, LeakyFeeds])
@@ -181,7 +181,7 @@ def test_an_engine_that_raises_is_not_quoted(kind, settings, sections, client, w
     settings.SITEMAPS_PLUS = {
         **settings.SITEMAPS_PLUS,
         "NOTIFY": True,
-        "NOTIFY_AFTER": 0,
+        "NOTIFY_DELAY_SECONDS": 0,
         "ENGINES": configured(kind, token=TRACE),
     }
     add(range(1, 4))
@@ -189,7 +189,7 @@ def test_an_engine_that_raises_is_not_quoted(kind, settings, sections, client, w
     watch.call(refresh)
     watch.call(call_command, "notify_search_engines")
     Delivery.objects.update(sent=1)
-    Recipient.objects.all().delete()
+    EngineHost.objects.all().delete()
     watch.call(call_command, "notify_search_engines")
     watch.call(call_command, "sitemap_status")
     watch.call(client.get, "/nothing.txt")

@@ -193,7 +193,7 @@ def renders(found: Sequence[Crowd]) -> list[list[int]]:
 @pytest.fixture
 def notes(sections, settings, tmp_path) -> Path:
     """Have a section that is not built; give where its source leaves its notes."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
     add_quietly(range(0, 30 * STEP, STEP))
     source = type("NotedSource", (SlowSource,), {"notes": tmp_path})
     registry.register("products", source)
@@ -264,7 +264,7 @@ def test_one_render_for_each_process_without_a_shared_cache(notes, told):
 @pytest.fixture
 def plans(sections, settings, tmp_path) -> Path:
     """Have a section whose plan takes time; give where its source leaves its notes."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
     add_quietly(range(0, 30 * STEP, STEP))
     source = type("NotedPlanSource", (SlowPlanSource,), {"notes": tmp_path})
     registry.register("products", source)

@@ -69,8 +69,8 @@ def short_times(settings: Any) -> None:
     settings.SITEMAPS_PLUS = {
         **settings.SITEMAPS_PLUS,
         "LEASE_SECONDS": 1,
-        "PRUNE_AFTER": 0,
-        "WAKE_AFTER": 0,
+        "PRUNE_SECONDS": 0,
+        "WAKE_SECONDS": 0,
     }
 
 

@@ -11,9 +11,9 @@ from django.db import connections
 from django_sitemaps_plus.models import (
     Change,
     Delivery,
+    EngineHost,
     Page,
     Publication,
-    Recipient,
     Section,
 )
 
@@ -21,7 +21,7 @@ from django_sitemaps_plus.models import (
 def make_tables(alias: str) -> None:
     """Make the app's own tables on another database."""
     with connections[alias].schema_editor() as editor:
-        for model in (Section, Page, Change, Publication, Delivery, Recipient):
+        for model in (Section, Page, Change, Publication, Delivery, EngineHost):
             editor.create_model(model)
 
 

@@ -49,5 +49,5 @@ LANGUAGES = [("en", "English"), ("de", "German"), ("fr", "French")]
 USE_TZ = True
 TIME_ZONE = "Europe/Berlin"  # on purpose not UTC
 MEDIA_ROOT = str(SCRATCH / "media")
-# LIVE_TTL: most tests look at what an edit changes at once.
-SITEMAPS_PLUS = {"BASE_URL": "https://example.com", "LIVE_TTL": 0}
+# LIVE_CACHE_SECONDS: most tests look at what an edit changes at once.
+SITEMAPS_PLUS = {"BASE_URL": "https://example.com", "LIVE_CACHE_SECONDS": 0}

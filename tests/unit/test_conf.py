@@ -40,10 +40,10 @@ class TestGetSettings:
 
     def test_a_key_is_the_name_of_its_field_in_upper_case(self, settings):
         """And nothing else is a key."""
-        settings.SITEMAPS_PLUS = {"BASE_URL": "https://a.example", "PLAN_TTL": 5}
+        settings.SITEMAPS_PLUS = {"BASE_URL": "https://a.example", "PLAN_SECONDS": 5}
         assert get_settings().base_url == "https://a.example"
-        assert get_settings().plan_ttl == 5
-        assert get_settings().cache_max_age == AppSettings().cache_max_age
+        assert get_settings().plan_seconds == 5
+        assert get_settings().client_cache_seconds == AppSettings().client_cache_seconds
         assert {"BASE_URL", "STORAGE", "LIVE_MAX_ROWS"} <= set(AppSettings.keys())
         assert "UNKNOWN" not in set(AppSettings.keys())
 

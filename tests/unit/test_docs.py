@@ -19,10 +19,10 @@ from django_sitemaps_plus.conf import SETTING, AppSettings
 from django_sitemaps_plus.models import (
     Change,
     Delivery,
+    EngineHost,
     Leftover,
     Page,
     Publication,
-    Recipient,
     Section,
 )
 from django_sitemaps_plus.sources.lines import FIELDS
@@ -52,7 +52,7 @@ WORDS = [
     "URL change",
     "Engine",
     "Delivery",
-    "Recipient",
+    "EngineHost",
     "Site",
 ]
 
@@ -240,7 +240,7 @@ class TestReference:
         assert attributes <= codes(part("sources", name))
 
     @pytest.mark.parametrize(
-        "model", [Section, Page, Change, Publication, Leftover, Delivery, Recipient]
+        "model", [Section, Page, Change, Publication, Leftover, Delivery, EngineHost]
     )
     def test_models_are_documented_with_their_fields(self, model: type):
         """The table of a model has each of its fields, in order."""

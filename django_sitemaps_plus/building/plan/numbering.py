@@ -1,4 +1,4 @@
-"""Adding pages: under numbers never used before, each at a place of an index."""
+"""Adding pages: under numbers never used before, each at a position of an index."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ def add_pages(
 ) -> list[Page]:
     """Make new pages for key ranges, inside a transaction of the caller's.
 
-    Their numbers were never used before. Their places among the site's pages are the
+    Their numbers were never used before. Their positions among the site's pages are the
     next ones, or, before another index is begun, those that others have left.
     """
     rows = Section.objects.filter(pk=section.pk)
     # The update locks the row, so no two builders take the same numbers.
     rows.update(next_number=F("next_number") + len(ranges))
     number = _next_number(section) - len(ranges)
-    places = _take_places(section.site, len(ranges))
+    positions = _take_positions(section.site, len(ranges))
     pages = [
         Page(
             section=section,
             number=number + i,
-            place=place,
+            index_position=position,
             low=bounds.low,
             low_number=as_number(bounds.low),
             high=bounds.high,
             **fields,
         )
-        for i, (bounds, place) in enumerate(zip(ranges, places, strict=True))
+        for i, (bounds, position) in enumerate(zip(ranges, positions, strict=True))
     ]
     return Page.objects.bulk_create(pages)
 
@@ -54,8 +54,8 @@ def _next_number(section: Section) -> int:
     return rows.values_list("next_number", flat=True)[0]
 
 
-def _take_places(site: str, total: int) -> list[int]:
-    """Return places for new pages; the section of the index counts those ever used."""
+def _take_positions(site: str, total: int) -> list[int]:
+    """Return positions for new pages; the index's section counts those ever used."""
     index, _ = Section.objects.get_or_create(
         site=site, name=INDEX, defaults={"next_number": 0}
     )
@@ -63,33 +63,35 @@ def _take_places(site: str, total: int) -> list[int]:
     rows.update(next_number=F("next_number"))  # locks it, as above
     end = _next_number(index)
     has_room = index_number(end + total - 1) == index_number(max(end - 1, 0))
-    free = [] if has_room else _left_places(site, end, total)
+    free = [] if has_room else _left_positions(site, end, total)
     used = end + total - len(free)
     rows.update(next_number=used)
     _add_indexes(index, used)
     return [*free, *range(end, used)]
 
 
-def _left_places(site: str, end: int, total: int) -> list[int]:
-    """Return the first places whose pages were merged, or replaced by a new plan."""
+def _left_positions(site: str, end: int, total: int) -> list[int]:
+    """Return the first positions whose pages were merged or replaced."""
     pages = Page.objects.filter(section__site=site).exclude(section__name=INDEX)
     in_force = pages.exclude(state=State.RETIRED)
-    taken = set(in_force.values_list("place", flat=True).iterator())
-    left: Iterable[int] = (place for place in range(end) if place not in taken)
+    taken = set(in_force.values_list("index_position", flat=True).iterator())
+    left: Iterable[int] = (position for position in range(end) if position not in taken)
     return list(islice(left, total))
 
 
-def index_number(place: int) -> int:
-    """Return the page number of the index that lists the page at a place.
+def index_number(position: int) -> int:
+    """Return the page number of the index that lists the page at a position.
 
     The first is page 0 (``/sitemap.xml``), the others 2 and on (``/sitemaps-2.xml``).
     """
-    number = place // MAX_ENTRIES + 1
+    number = position // MAX_ENTRIES + 1
     return 0 if number == 1 else number
 
 
-def _add_indexes(index: Section, places: int) -> None:
-    wanted = {index_number(place) for place in range(0, max(places, 1), MAX_ENTRIES)}
+def _add_indexes(index: Section, positions: int) -> None:
+    wanted = {
+        index_number(position) for position in range(0, max(positions, 1), MAX_ENTRIES)
+    }
     known = set(index.pages.values_list("number", flat=True))
     Page.objects.bulk_create(
         [Page(section=index, number=number) for number in sorted(wanted - known)]

@@ -61,7 +61,7 @@ def plan_section(name: str, site: Site) -> tuple[Section, datetime, bool]:
 
 
 def _section(site: Any, name: Any) -> Rows:
-    coming = Page.objects.filter(section=OuterRef("pk"), state=State.COMING)
+    coming = Page.objects.filter(section=OuterRef("pk"), state=State.NEXT)
     rows = Section.objects.filter(site=site, name=name)
     return rows.annotate(now=Now(), is_replanned=Exists(coming))
 
@@ -153,7 +153,7 @@ def is_unsettled(section: Section) -> bool:
 def _unsettled(section: Any) -> Rows:
     # An Exists for each, so that an index finds it.
     pages_wait = Exists(coming_pages(section)) | Exists(held_pages(section))
-    waits = ~Q(held="") | pages_wait
+    waits = ~Q(hold_reason="") | pages_wait
     return Section.objects.filter(waits, pk=section).values_list("pk")
 
 

@@ -37,8 +37,8 @@ def coming_plan(section: Section) -> list[Page]:
     Pages whose ranges stay the same serve in both.
     """
     pages = section.pages.planned().with_section()
-    ordered = sorted(pages, key=lambda page: page.state == State.COMING)
-    if not ordered or ordered[-1].state != State.COMING:
+    ordered = sorted(pages, key=lambda page: page.state == State.NEXT)
+    if not ordered or ordered[-1].state != State.NEXT:
         return []
     return in_plan_order(chain(ordered))
 
@@ -68,7 +68,7 @@ def begin_replan(
             if _is_noted(section, fingerprint):
                 return 0  # another builder was faster, and builds its plan
             note_deploy(section, fingerprint)
-        section.pages.filter(state=State.COMING).delete()
+        section.pages.filter(state=State.NEXT).delete()
         active = section.pages.filter(state=State.ACTIVE)
         rows = active.values_list("pk", "low", "high")
         same = {KeyRange(low, high): pk for pk, low, high in rows}
@@ -79,7 +79,7 @@ def begin_replan(
             # The others go as they are: one may own any rows by now, and its pieces
             # would lie across both plans.
             active.exclude(pk__in=kept).update(built=F("wanted"))
-        add_plan(section, new, state=State.COMING, announce=False)
+        add_plan(section, new, state=State.NEXT, announce=False)
     return len(new)
 
 
@@ -98,7 +98,7 @@ def finish_replan(section: Section, site: Site) -> bool:
             return False
         now = timezone.now()
         kept = {page.pk for page in plan}
-        coming = [page for page in plan if page.state == State.COMING]
+        coming = [page for page in plan if page.state == State.NEXT]
         old = [page for page in active_plan(section) if page.pk not in kept]
         # What was marked and is not in the old pages may be in the new ones, which
         # then stay as they are when they are built again: it is told now or never.

@@ -25,7 +25,7 @@ from django_sitemaps_plus.building.flip import (
     publish,
     read_announce,
 )
-from django_sitemaps_plus.building.guard import hold_reason
+from django_sitemaps_plus.building.guard import why_held
 from django_sitemaps_plus.building.late import take_late_changes
 from django_sitemaps_plus.building.sending import send_page_built
 from django_sitemaps_plus.building.store import BuiltPage, build_page
@@ -147,7 +147,7 @@ def _must_wait(page: Page, pieces: list[BuiltPage]) -> bool:
         entries=sum([piece.entries for piece in pieces]),
         skipped=sum([piece.skipped for piece in pieces]),
     )
-    if not hold_reason(page, whole):
+    if not why_held(page, whole):
         return False
     with atomic():
         lock([page.section_id])

@@ -129,7 +129,7 @@ class Command(BaseCommand):
             _check_that_urls_are_taken(engines, is_named=bool(engine))
         total = 0
         # Given by hand, it need not wait for others.
-        at = begin - timedelta(seconds=get_settings().notify_after)
+        at = begin - timedelta(seconds=get_settings().notify_delay_seconds)
         for urls in _urls(site, **chosen):
             total += len(urls)
             if not dry_run:
@@ -138,7 +138,7 @@ class Command(BaseCommand):
             return DeliveryReport(), total
         if retry:
             telling.revive(engine)
-        wait = get_settings().notify_after
+        wait = get_settings().notify_delay_seconds
         return telling.tell_engines(engine, wait=wait), total
 
     def _show(
@@ -234,7 +234,7 @@ def _told_by_others(
 ) -> Iterator[str]:
     """Yield which engines were not told all, since another process is at it."""
     # What came since the command began it was not asked for.
-    until = begin + timedelta(seconds=get_settings().notify_after)
+    until = begin + timedelta(seconds=get_settings().notify_delay_seconds)
     for engine in telling.chosen(names):
         if telling.is_told_by_another(get_site(), engine, report, until):
             yield (

@@ -16,7 +16,7 @@ from django.test import override_settings
 from django_sitemaps_plus import receivers
 from django_sitemaps_plus.conf import AppSettings
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import build_all, unbuild
 from tests.benchmarks.crew import start_crew, wait_for
@@ -50,7 +50,7 @@ def setting(rows: int) -> Iterator[list[Subject]]:
         yield [_subject(engine, rows)]
         get_executor().wakeups.wait(5)  # type: ignore[attr-defined]
         Delivery.objects.all().delete()
-        Recipient.objects.all().delete()
+        EngineHost.objects.all().delete()
         unbuild()
 
 
@@ -79,7 +79,8 @@ def _subject(engine: LocalEngine, rows: int) -> Subject:
     return Subject(
         title=f"From a commit to the engine, {_CHANGES} changes",
         note=f"By one Celery worker over Valkey, with the default times: "
-        f"{times.wake_after} s until a build is woken, and {times.notify_after} s "
+        f"{times.wake_seconds} s until a build is woken and "
+        f"{times.notify_delay_seconds} s "
         f"from the commit to the first notice. A change of its URL every "
         f"{_SPACING_SECONDS:g} s or so, by chance; the engine is IndexNow over HTTP.",
         rounds=1,

@@ -43,7 +43,7 @@ def test_a_held_page_is_not_rendered_with_every_beat(lost, monkeypatch):
 
     monkeypatch.setattr(worker, "build_page", build_page)
     (section,) = refresh((), BEAT).sections
-    assert "--allow-shrink" in section.held
+    assert "--allow-shrink" in section.hold_reason
     assert "products" not in rendered
 
 
@@ -52,14 +52,14 @@ def test_a_held_section_gets_well_by_itself_when_its_rows_are_back(lost):
     Product.objects.bulk_create(lost)
     Page.objects.update(checked_at=Now() - 2 * LOOK_AGAIN)
     (section,) = refresh((), BEAT).sections
-    assert (section.held, section.entries) == ("", 200)
+    assert (section.hold_reason, section.entries) == ("", 200)
     assert not Page.objects.dirty().exists()
 
 
 def test_a_command_looks_at_held_pages_at_once(lost):
     """Somebody has mended the source, and wants to see it."""
     Product.objects.bulk_create(lost)
-    assert refresh().sections[0].held == ""
+    assert refresh().sections[0].hold_reason == ""
 
 
 @pytest.mark.parametrize("limit", [50, 200])
@@ -71,5 +71,5 @@ def test_bad_rows_all_over_a_section_hold_it(publish, limit):
         row = Product.objects.filter(slug=f"product-{number:05}")
         row.update(slug=f"bad slug {number}")
     (section,) = refresh((), Options(full=True)).sections
-    assert "40 of 200 rows cannot be listed" in section.held
+    assert "40 of 200 rows cannot be listed" in section.hold_reason
     assert section.entries == 200

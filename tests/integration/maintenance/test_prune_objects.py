@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 class TestObjects:
     def test_an_old_one_goes_when_it_was_one_for_long_enough(self, products):
-        """Noticed first; removed by the first prune after PRUNE_AFTER."""
+        """Noticed first; removed by the first prune after PRUNE_SECONDS."""
         (old,) = {page_row("products", 1).object}
         rename("a")
         build()
@@ -45,7 +45,7 @@ class TestObjects:
 
     def test_the_time_counts_from_when_it_was_noticed(self, products, settings):
         """However long ago it was replaced."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PRUNE_AFTER": 1_000}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PRUNE_SECONDS": 1_000}
         rename("a")
         build()
         run()
@@ -55,8 +55,8 @@ class TestObjects:
             assert run().objects == removed
 
     def test_two_leases_at_least(self, products, settings):
-        """Whatever PRUNE_AFTER says."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PRUNE_AFTER": 0}
+        """Whatever PRUNE_SECONDS says."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PRUNE_SECONDS": 0}
         rename("a")
         build()
         run()
@@ -109,9 +109,7 @@ class TestObjects:
 
     def test_those_of_a_plan_to_come_stay(self, products):
         """Its pages are rows, though nobody is served them yet."""
-        Page.objects.filter(number=3, section__name="products").update(
-            state=State.COMING
-        )
+        Page.objects.filter(number=3, section__name="products").update(state=State.NEXT)
         for _ in range(2):
             assert run().waiting == 0
         assert objects() == pointed()

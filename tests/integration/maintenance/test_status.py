@@ -74,7 +74,7 @@ class TestStatus:
 
     def test_a_held_section_needs_a_person(self, products):
         """The command fails and says what to do."""
-        Section.objects.filter(name="products").update(held="too few")
+        Section.objects.filter(name="products").update(hold_reason="too few")
         with pytest.raises(CommandError, match="too few"):
             call_command("sitemap_status", stdout=StringIO())
 
@@ -139,7 +139,7 @@ class TestNumbers:
             "parked": 1,
             "failed": 0,
             "held_pages": 2,
-            "held": "",
+            "hold_reason": "",
             "skipped": 3,
             "dropped": 7,
             "changes": 5,
@@ -222,7 +222,7 @@ class TestLostObjects:
 class TestSharedLivePages:
     def test_a_page_is_kept_for_a_while(self, sections, settings, client):
         """A second request renders nothing."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
         make_products(3)
         sections.register("products", limited(10))
         first = client.get("/sitemap-products-1.xml")
@@ -237,7 +237,7 @@ class TestSharedLivePages:
         self, sections, settings, client, monkeypatch
     ):
         """At most two seconds; here nearly none."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
         monkeypatch.setattr(single_flight, "MAX_WAIT", 0.1)
         make_products(3)
         sections.register("products", limited(10))
@@ -251,7 +251,7 @@ class TestSharedLivePages:
         self, sections, settings, client, monkeypatch
     ):
         """It found nothing, and was slow to say that it would render."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
         make_products(3)
         sections.register("products", limited(10))
         first = client.get("/sitemap-products-1.xml")
@@ -271,7 +271,7 @@ class TestSharedLivePages:
         self, sections, settings, client, monkeypatch
     ):
         """Each chunk of rows is a sign of life, so nobody else begins."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
         clock = SimpleNamespace(now=1_000.0)
         for module in (base, locmem, lease):
             ticking = SimpleNamespace(

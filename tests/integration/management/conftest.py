@@ -36,7 +36,7 @@ def told_site(settings: Any, sections: SourceRegistry) -> Iterator[SourceRegistr
             for name, kind in kinds.items()
         },
         "NOTIFY": True,
-        "NOTIFY_AFTER": 0,
+        "NOTIFY_DELAY_SECONDS": 0,
     }
     make_products(5)
     sections.register("products", limited(10))

@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff, telling
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
@@ -56,10 +56,10 @@ def three(settings: Any) -> Iterator[None]:
     OtherEngine.clear()
 
 
-def told_by_another(engine: str) -> Recipient:
+def told_by_another(engine: str) -> EngineHost:
     """Let another process be at an engine."""
     now = timezone.now()
-    return Recipient.objects.create(
+    return EngineHost.objects.create(
         site="default",
         engine=engine,
         host="example.com",
@@ -157,7 +157,7 @@ class TestEnd:
         def send(self, batch):
             want_urls(get_site(), [f"{URL}new/"])
             other = {"token": "other", "claimed_at": timezone.now()}
-            Recipient.objects.filter(engine="one").update(**other)
+            EngineHost.objects.filter(engine="one").update(**other)
 
         monkeypatch.setattr(OtherEngine, "send", send)
         run(URL)
@@ -187,7 +187,7 @@ class TestEnd:
         """As after a process has slept for longer than its lease."""
 
         def lose(recipient):
-            Recipient.objects.filter(pk=recipient.pk).update(token="other")
+            EngineHost.objects.filter(pk=recipient.pk).update(token="other")
             return False
 
         monkeypatch.setattr(backoff, "renew", lose)
@@ -302,8 +302,8 @@ class TestRetry:
 
     def test_only_the_engine_that_is_named(self):
         """The other stays parked."""
-        Recipient.objects.create(
-            site="default", engine="two", host="example.com", parked="for good"
+        EngineHost.objects.create(
+            site="default", engine="two", host="example.com", parked_reason="for good"
         )
         run("--retry", "--engine=one")
-        assert Recipient.objects.get(engine="two").parked == "for good"
+        assert EngineHost.objects.get(engine="two").parked_reason == "for good"

@@ -15,7 +15,7 @@ from django_sitemaps_plus.management.commands.notify_search_engines import (
     Command,
     moment,
 )
-from django_sitemaps_plus.models import Change, Delivery, Publication, Recipient
+from django_sitemaps_plus.models import Change, Delivery, EngineHost, Publication
 from tests.support.shop import START, limited, product_urls
 from tests.support.testapp.models import Product
 
@@ -29,7 +29,7 @@ pytestmark = [
 
 def rows() -> list[Any]:
     """Return all that the command might write."""
-    tables = (Delivery, Recipient, Publication, Change)
+    tables = (Delivery, EngineHost, Publication, Change)
     return [list(table.objects.order_by("pk").values()) for table in tables]
 
 
@@ -125,7 +125,7 @@ class TestChoice:
         assert told() == []
 
     def test_a_url_that_was_told_a_moment_ago_waits(self):
-        """Until NOTIFY_AGAIN_AFTER has gone by; that is no failure."""
+        """Until NOTIFY_INTERVAL_SECONDS has gone by; that is no failure."""
         run(URL)
         report = report_of(URL)
         assert report["sent"] == 0

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.models.deliveries import hash_target
 
 from .notifying import FeedEngine
@@ -41,7 +41,7 @@ def deliver(path: str, engine: str = "one", **fields: Any) -> None:
 
 def know(engine: str = "one", **fields: Any) -> None:
     """Add what is known of an engine."""
-    Recipient.objects.create(
+    EngineHost.objects.create(
         site="default", engine=engine, host="example.com", **fields
     )
 
@@ -87,7 +87,7 @@ def test_an_engine_that_fails_needs_nobody():
 
 def test_a_parked_engine_needs_a_person():
     """The command fails and says why, and what to do."""
-    know(parked="the key is wrong")
+    know(parked_reason="the key is wrong")
     with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
         lines()
 

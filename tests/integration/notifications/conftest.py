@@ -52,9 +52,9 @@ def tell(settings: Any) -> Iterator[Callable[..., None]]:
         settings.SITEMAPS_PLUS = {
             **settings.SITEMAPS_PLUS,
             "NOTIFY": True,
-            "NOTIFY_AFTER": 0,
-            "NOTIFY_AGAIN_AFTER": 0,
-            "NOTIFY_RETRY_AFTER": 60,
+            "NOTIFY_DELAY_SECONDS": 0,
+            "NOTIFY_INTERVAL_SECONDS": 0,
+            "NOTIFY_RETRY_SECONDS": 60,
             **configured,
             "ENGINES": {
                 name: {"BACKEND": path_of(engine)}
@@ -122,7 +122,9 @@ def live_products(
     tell: Callable[..., None], sections: Any, live_rows: Rows
 ) -> list[Product]:
     """Serve products from their rows; saves are told after 100 seconds."""
-    tell(recording=RecordingEngine, NOTIFY_AFTER=100, NOTIFY_AGAIN_AFTER=600)
+    tell(
+        recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100, NOTIFY_INTERVAL_SECONDS=600
+    )
     source = limited(10, get_queryset=lambda source: live_rows())
     sections.register("products", source)
     return make_products(5)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff, dispatch
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.dispatch import deliver
@@ -194,8 +194,8 @@ class TestABadUrl:
             for _ in range(backoff.MAX_REJECTIONS + 1):
                 want(*urls(1))
                 assert tell_engines().rejected == 1
-        recipient = Recipient.objects.get()
-        assert (recipient.parked, recipient.rejections) == ("", 1)
+        recipient = EngineHost.objects.get()
+        assert (recipient.parked_reason, recipient.rejections) == ("", 1)
 
     def test_those_that_were_tried_again_by_hand_count_once_more(self, tell):
         """An engine that still rejects everything is parked as before."""
@@ -212,7 +212,7 @@ class TestABadUrl:
             want(*urls(1))
             with recording.failing(BatchRejected("no")):
                 tell_engines()
-            assert Recipient.objects.get().rejections == 1
+            assert EngineHost.objects.get().rejections == 1
             want(*urls(1))
             assert tell_engines().sent == 1
 
@@ -220,7 +220,7 @@ class TestABadUrl:
 class TestAUrlThatAnEngineFailsAt:
     def test_all_others_are_told(self, tell, clock):
         """Soon, with the pauses of the default."""
-        tell(fragile=FragileEngine, NOTIFY_RETRY_AFTER=5)
+        tell(fragile=FragileEngine, NOTIFY_RETRY_SECONDS=5)
         want(FragileEngine.poison, *urls(1_500))
         began = timezone.now()
         failures = tell_until(urls(1_500), clock)
@@ -291,7 +291,7 @@ class TestAUrlThatAnEngineFailsAt:
         first.update(token="of a dead process")
         with SingleEngine.failing(SystemExit()), pytest.raises(SystemExit):
             tell_engines()
-        Recipient.objects.update(token="")
+        EngineHost.objects.update(token="")
         tell_engines()
         assert SingleEngine.told() == [*urls(3)[1:], *urls(1)]
 
@@ -348,7 +348,7 @@ class TestBatches:
         want(*urls(1))
         with FewEngine.failing(BatchRejected("no")):
             tell_engines()
-        Recipient.objects.update(batch=1)
+        EngineHost.objects.update(batch=1)
         want(*urls(31, first=1))
         tell_engines()
         assert [len(batch.targets) for batch in FewEngine.batches][:5] == [
@@ -431,7 +431,7 @@ class TestAQueueOfMillions:
 
     def test_a_look_at_it_takes_as_many_queries_as_it_has_hosts(self, tell):
         """However much waits of each."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=600)
+        tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=600)
         want(*urls(20), *urls(20, host="other.example"))
         site, engines = get_site(), list(get_engines().values())
         with CaptureQueriesContext(connection) as queries:

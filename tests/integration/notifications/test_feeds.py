@@ -98,7 +98,7 @@ class TestFeedsThatAreFollowed:
 
     def test_one_that_is_told_too_often_waits(self, tell, clock, publish):
         """As any other target."""
-        tell(hub=HubEngine, NOTIFY_AGAIN_AFTER=600)
+        tell(hub=HubEngine, NOTIFY_INTERVAL_SECONDS=600)
         made = make_products(3)
         publish(limited(10))
         for product in made:

@@ -121,7 +121,7 @@ class TestMany:
     @pytest.fixture
     def few(self, live_products, tell):
         """Tell 20 products in requests of eight."""
-        tell(few=FewEngine, NOTIFY_AFTER=100)
+        tell(few=FewEngine, NOTIFY_DELAY_SECONDS=100)
         make_products(15, first=5)
         for product in Product.objects.all():
             product.save()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.telling import tell_engines
 from tests.support.servers.engine_rules import BAIDU_TOKEN, MARKER
@@ -113,7 +113,7 @@ class TestNames:
         want(*bad, *urls(1, first=100))
         report = tell_engines()
         assert (report.sent, report.rejected, report.requests) == (1, len(bad), 1)
-        assert Recipient.objects.get().parked == ""
+        assert EngineHost.objects.get().parked_reason == ""
 
     def test_an_engine_that_names_all_is_parked(self, tell):
         """Else thousands would be dead for one mistake, as in the name of the site."""

@@ -32,7 +32,7 @@ class TestTimes:
         self, tell, clock, recording
     ):
         """However much later the change was found."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=100)
+        tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100)
         changed(at=timezone.now() - timedelta(seconds=40))
         assert tell_engines().sent == 0
         clock.forward(seconds=40)
@@ -42,7 +42,7 @@ class TestTimes:
 
     def test_the_same_url_is_told_again_only_after_a_while(self, tell, clock):
         """Counted from the last time; another URL need not wait."""
-        tell(recording=RecordingEngine, NOTIFY_AGAIN_AFTER=600)
+        tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
         changed()
         tell_engines()
         clock.forward(seconds=300)
@@ -56,7 +56,7 @@ class TestTimes:
 
     def test_a_report_says_when_more_may_be_told(self, tell, clock):
         """By then a worker is asked again."""
-        tell(recording=RecordingEngine, NOTIFY_AGAIN_AFTER=600)
+        tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
         changed()
         assert tell_engines().next_at is None
         changed()
@@ -65,11 +65,15 @@ class TestTimes:
 
     def test_a_call_does_not_wait_for_what_comes_later(self, tell, clock, impatient):
         """One URL is to rest, another is too new; neither may be told."""
-        tell(recording=RecordingEngine, NOTIFY_AGAIN_AFTER=600)
+        tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
         changed()
         tell_engines()
         changed()
-        tell(recording=RecordingEngine, NOTIFY_AFTER=100, NOTIFY_AGAIN_AFTER=600)
+        tell(
+            recording=RecordingEngine,
+            NOTIFY_DELAY_SECONDS=100,
+            NOTIFY_INTERVAL_SECONDS=600,
+        )
         changed("https://example.com/b/")
         report = tell_engines()
         assert report.sent == 0
@@ -77,7 +81,11 @@ class TestTimes:
 
     def test_what_was_rejected_is_told_again_only_after_a_while(self, tell, clock):
         """However often it changes; with the times that sites have by default."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=5, NOTIFY_AGAIN_AFTER=600)
+        tell(
+            recording=RecordingEngine,
+            NOTIFY_DELAY_SECONDS=5,
+            NOTIFY_INTERVAL_SECONDS=600,
+        )
         changed()
         clock.forward(seconds=6)
         with RecordingEngine.failing(BatchRejected("bad")):
@@ -93,7 +101,7 @@ class TestTimes:
 
     def test_a_change_during_a_rejection_is_told_after_a_while(self, tell, clock):
         """The engine was asked about that URL a moment ago."""
-        tell(acting=ActingEngine, NOTIFY_AGAIN_AFTER=600)
+        tell(acting=ActingEngine, NOTIFY_INTERVAL_SECONDS=600)
 
         def reject():
             changed()
@@ -114,7 +122,7 @@ class TestTimes:
 class TestChangesThatCome:
     def test_they_join_what_waits(self, tell, clock):
         """It is told once, and does not wait longer for them."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=100)
+        tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100)
         for _ in range(5):
             changed()
             clock.forward(seconds=21)
@@ -123,7 +131,7 @@ class TestChangesThatCome:
 
     def test_during_a_request_they_are_told_after_it(self, tell, clock):
         """The engine may have looked before."""
-        tell(acting=ActingEngine, NOTIFY_AGAIN_AFTER=600)
+        tell(acting=ActingEngine, NOTIFY_INTERVAL_SECONDS=600)
         ActingEngine.act = changed
         changed()
         tell_engines()

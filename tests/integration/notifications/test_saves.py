@@ -210,7 +210,7 @@ class TestASiteThatIsNotBuilt:
 
     def test_times_run_from_when_a_save_was_recorded(self, products, tell, clock):
         """Not from when it was found."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=100)
+        tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100)
         products[3].save()
         Change.objects.update(at=Change.objects.get().at - timedelta(seconds=60))
         assert told() == []

@@ -78,7 +78,9 @@ class TestSearchConsole:
         endpoint = f"{engine.url}/webmasters/v3"
         backend = "django_sitemaps_plus.notifications.SearchConsole"
         options = {"credentials": credentials, "endpoint": endpoint}
-        tell(console={"BACKEND": backend, "OPTIONS": options}, NOTIFY_AGAIN_AFTER=0)
+        tell(
+            console={"BACKEND": backend, "OPTIONS": options}, NOTIFY_INTERVAL_SECONDS=0
+        )
         assert tell_engines().sent == 1
         for hours, expected in [(0, 0), (23, 0), (2, 1)]:
             clock.forward(hours=hours)

@@ -31,7 +31,7 @@ def engine(settings: Any) -> Any:
             "recording": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         },
         "NOTIFY": True,
-        "NOTIFY_AFTER": 0,
+        "NOTIFY_DELAY_SECONDS": 0,
     }
     RecordingEngine.clear()
     yield RecordingEngine
@@ -103,7 +103,7 @@ def test_one_without_its_key_hears_later_what_others_hear_at_once(
     def give(key):
         keyed = {"BACKEND": backend, "OPTIONS": {"key": key}}
         engines = {**settings.SITEMAPS_PLUS["ENGINES"], "keyed": keyed}
-        again = {"ENGINES": engines, "NOTIFY_AGAIN_AFTER": 0}
+        again = {"ENGINES": engines, "NOTIFY_INTERVAL_SECONDS": 0}
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **again}
 
     give("a key")

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import RetryLater
-from django_sitemaps_plus.models import Delivery, Recipient
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.telling import tell_engines
 
@@ -22,13 +22,13 @@ LEASE = 60.0
 
 def died():
     """Leave an engine as a process that was killed leaves it."""
-    Recipient.objects.update(token="")
+    EngineHost.objects.update(token="")
     assert backoff.take("default", "acting", "example.com")
 
 
 def age_lease():
     """Let the lease of who tells an engine be over."""
-    for row in Recipient.objects.exclude(claimed_at=None):
+    for row in EngineHost.objects.exclude(claimed_at=None):
         row.claimed_at -= timedelta(seconds=2 * LEASE)
         row.save()
 
@@ -114,4 +114,4 @@ def test_a_sleeper_does_not_let_others_in(tell):
     ActingEngine.act = died
     want(*urls(2))
     tell_engines()
-    assert Recipient.objects.exclude(token="").exists()
+    assert EngineHost.objects.exclude(token="").exists()

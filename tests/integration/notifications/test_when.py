@@ -82,13 +82,15 @@ class TestExecutor:
 
 class TestCelery:
     def test_what_waits_long_enough_is_told_at_once(self, recording, sent):
-        """NOTIFY_AFTER has gone by since the commit."""
+        """NOTIFY_DELAY_SECONDS has gone by since the commit."""
         tasks.CeleryExecutor().notify(timezone.now() - timedelta(seconds=30))
         assert sent == [0]
 
-    def test_what_was_just_committed_is_told_after_notify_after(self, tell, sent):
+    def test_what_was_just_committed_is_told_after_notify_delay_seconds(
+        self, tell, sent
+    ):
         """Counted from the commit."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=30)
+        tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=30)
         tasks.CeleryExecutor().notify(timezone.now() - timedelta(seconds=10))
         assert 15 < sent[0] <= 20
 
@@ -100,7 +102,7 @@ class TestCelery:
 
     def test_what_may_be_told_much_later_is_left_to_the_schedule(self, tell, sent):
         """A broker would give its message to another worker meanwhile."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=600)
+        tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=600)
         tasks.CeleryExecutor().notify(timezone.now())
         assert sent == []
 
@@ -117,7 +119,7 @@ class TestCelery:
 
     def test_the_task_tells_and_asks_again_for_what_waits(self, tell, sent, clock):
         """When the first of it may be told."""
-        tell(recording=RecordingEngine, NOTIFY_AFTER=30)
+        tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=30)
         want_urls(get_site(), ["https://example.com/a/"])
         clock.forward(seconds=20)
         want_urls(get_site(), ["https://example.com/b/"])
@@ -129,7 +131,7 @@ class TestCelery:
     def test_a_call_that_is_far_away_keeps_back_no_near_one(self, tell, sent):
         """Else what may be told soon would wait for the schedule."""
         for seconds in (50, 10):
-            tell(recording=RecordingEngine, NOTIFY_AFTER=seconds)
+            tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=seconds)
             want_urls(get_site(), [f"https://example.com/{seconds}/"])
             tasks.notify()
         far, near = sent
@@ -155,7 +157,9 @@ class TestCelery:
 
 def test_the_next_time_is_when_one_target_may_be_told(tell, clock):
     """Not when one has waited and another has been quiet for long enough."""
-    tell(recording=RecordingEngine, NOTIFY_AFTER=20, NOTIFY_AGAIN_AFTER=600)
+    tell(
+        recording=RecordingEngine, NOTIFY_DELAY_SECONDS=20, NOTIFY_INTERVAL_SECONDS=600
+    )
     site, engines = get_site(), list(get_engines().values())
     want_urls(site, ["https://example.com/a/"], clock() - timedelta(hours=1))
     deliver(site, engines)

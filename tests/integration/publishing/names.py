@@ -13,7 +13,7 @@ from tests.support.published import path_of
 def wrong_names(public: Path, *, has_plain: bool = False) -> list[str]:
     """Return the names that do not show what the rows say, in words."""
     expected = {}
-    for page in Page.objects.exclude(state=State.COMING).exclude(object=""):
+    for page in Page.objects.exclude(state=State.NEXT).exclude(object=""):
         name = page_name(page.section.name, page.number)
         found = path_of(page).read_bytes()
         second = int(page.published_at.timestamp())

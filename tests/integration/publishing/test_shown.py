@@ -108,7 +108,7 @@ def test_two_flips_within_a_second_have_different_seconds(
 
 def test_a_page_of_a_plan_to_come_has_none(products, public):
     """It is served to nobody."""
-    Page.objects.filter(number=3).update(state=State.COMING)
+    Page.objects.filter(number=3).update(state=State.NEXT)
     showing.show([page_row("products", 3).pk])
     showing.repair(get_site())
     assert not (public / "sitemap-products-3.xml.gz").exists()
@@ -242,7 +242,7 @@ def test_a_page_of_a_plan_to_come_has_no_name(products, public):
     registry.register("products", limited(7))
     begin_replan(section, get_site())
     (page,) = claim([section.pk], limit=1)
-    assert page.state == State.COMING
+    assert page.state == State.NEXT
     with deferred_flush():
         built = build_page(page, get_site())
     flip([(page, built)])

@@ -22,7 +22,7 @@ PATH = "/sitemap-products-1.xml"
 @pytest.fixture
 def renders(sections: Any, settings: Any) -> list[str]:
     """Have a page that is kept for a minute; give a word for each render of it."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
     words: list[str] = []
 
     def location(self: ModelSource, product: Product) -> str:
@@ -51,14 +51,16 @@ def test_a_page_is_kept_if_its_gzip_is_below_the_limit(
 
 
 def test_the_limit_is_a_million_bytes():
-    """As the reference of LIVE_TTL says; memcached refuses values over 1 MiB."""
+    """As LIVE_CACHE_SECONDS documents; memcached refuses values over 1 MiB."""
     assert live.MAX_BYTES == 1_000_000
 
 
 @pytest.mark.parametrize("seconds", [60, 300])
-def test_a_page_is_kept_for_live_ttl(renders, client, settings, monkeypatch, seconds):
+def test_a_page_is_kept_for_live_cache_seconds(
+    renders, client, settings, monkeypatch, seconds
+):
     """A second before its end it is, a second after it is rendered again."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": seconds}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": seconds}
     clock = SimpleNamespace(now=1_000.0)
     for module in (base, locmem):
         ticking = SimpleNamespace(time=lambda: clock.now)

@@ -58,7 +58,7 @@ def test_a_page_waits_once_for_itself_and_its_plan(
     sections, client, settings, monkeypatch
 ):
     """Somebody else is at both."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
     waited = waited_seconds(monkeypatch)
     make_products(20)
     sections.register("products", limited(10))
@@ -72,7 +72,7 @@ def test_who_waits_for_a_plan_stays_at_work_on_its_page(
     sections, client, settings, monkeypatch
 ):
     """Or a second process would begin to render it."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_TTL": 60}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
     monkeypatch.setattr(single_flight, "MAX_WAIT", 0.5)
     signs, signs_of_waiting = [], []
     monkeypatch.setattr(single_flight, "still", lambda key, seconds: signs.append(key))

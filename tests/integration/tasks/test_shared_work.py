@@ -122,7 +122,7 @@ def test_a_section_that_lost_most_of_its_entries_is_held(celery, published):
     with working(celery, RoomySource, 2):
         for _ in range(3):
             tasks.refresh.delay()
-        judged = Section.objects.filter(held__contains="--allow-shrink")
+        judged = Section.objects.filter(hold_reason__contains="--allow-shrink")
         wait_until(judged.exists, "it is held")
     assert len(published_urls()) == 200
     with pytest.raises(CommandError, match="--allow-shrink"):
@@ -143,7 +143,7 @@ def test_a_broken_plan_gets_a_new_one(celery, published):
             lambda: Page.objects.filter(state=State.RETIRED).exists(), "it is replaced"
         )
         wait_until_done(40)
-    assert not Page.objects.filter(state=State.COMING).exists()
+    assert not Page.objects.filter(state=State.NEXT).exists()
 
 
 def test_what_a_task_has_no_time_for_is_left_to_the_next(celery, published, settings):

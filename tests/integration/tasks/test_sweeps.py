@@ -18,7 +18,7 @@ PATH = "/sitemap-products-1.xml"
 
 def test_the_audit_finds_what_a_refresh_does_not(celery, published, settings, client):
     """An update() that leaves the lastmod as it was, say."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_EVERY": 0}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_INTERVAL_SECONDS": 0}
     make_products(15)
     published(RoomySource)
     Product.objects.filter(slug="product-00004").update(slug="told-nobody")

@@ -173,10 +173,13 @@ class TestAudit:
         assert b"told-nobody" in client.get("/sitemap-products-2.xml").content
 
     def test_it_leaves_young_pages_alone(self, section, settings):
-        """AUDIT_EVERY says how old a page must be."""
+        """AUDIT_INTERVAL_SECONDS says how old a page must be."""
         make_older(section, 80_000)
         assert rendered() == 0
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_EVERY": 70_000}
+        settings.SITEMAPS_PLUS = {
+            **settings.SITEMAPS_PLUS,
+            "AUDIT_INTERVAL_SECONDS": 70_000,
+        }
         assert rendered() == 4
 
     def test_it_compares_each_page_once(self, section):
@@ -192,15 +195,15 @@ class TestAudit:
         section.pages.filter(number=3).update(checked_at=Now() - timedelta(days=9))
         ticks = iter(range(1_000))
         monkeypatch.setattr(refreshing.time, "monotonic", lambda: next(ticks) * 4.0)
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_SECONDS": 10}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_BUDGET_SECONDS": 10}
         done = refresh().sections[0].rendered
         assert 1 <= done < 4
         old = Page.objects.filter(checked_at__lt=Now() - timedelta(days=1))
         assert 3 not in old.values_list("number", flat=True)
 
     def test_no_budget_is_no_audit(self, section, settings):
-        """AUDIT_SECONDS = 0 switches it off."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_SECONDS": 0}
+        """AUDIT_BUDGET_SECONDS = 0 switches it off."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_BUDGET_SECONDS": 0}
         make_older(section, 90_000)
         assert rendered() == 0
 

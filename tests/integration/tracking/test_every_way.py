@@ -108,7 +108,7 @@ def end(number: int) -> None:
 
 
 def age(number: int) -> None:
-    """Change a page that nobody has looked at for longer than AUDIT_EVERY."""
+    """Change a page that was not compared for AUDIT_INTERVAL_SECONDS."""
     rename(number)
     pages = Section.objects.get(name="events").pages.filter(number=number)
     pages.update(checked_at=F("checked_at") - timedelta(days=2))

@@ -97,7 +97,7 @@ class TestHeaders:
         response = client.get(path)
         assert response["X-Robots-Tag"] == "noindex"
         assert response["Cache-Control"] == "public, max-age=600"
-        settings.SITEMAPS_PLUS = {**BASE, "CACHE_MAX_AGE": 60}
+        settings.SITEMAPS_PLUS = {**BASE, "CLIENT_CACHE_SECONDS": 60}
         assert client.get(path)["Cache-Control"] == "public, max-age=60"
 
     @pytest.mark.parametrize("path", [*PATHS, *FILES])

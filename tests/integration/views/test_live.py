@@ -203,7 +203,7 @@ class TestRowsThatCome:
         make_products(1, first=15)
         assert crawl()["/sitemap-products-2.xml"] == product_urls(range(10, 16))
 
-    def test_new_pages_appear_after_plan_ttl(self, sections, crawl, monkeypatch):
+    def test_new_pages_appear_after_plan_seconds(self, sections, crawl, monkeypatch):
         """A plan lives as long as the setting says."""
         make_products(10)
         sections.register("products", limited(10))

@@ -66,7 +66,11 @@ def tell_indexnow(settings: Any, url: str, **times: float) -> None:
 
 def tell_soon(settings: Any, url: str) -> None:
     """Have a local engine told at once, and again soon after it failed."""
-    times = {"NOTIFY_AFTER": 0, "NOTIFY_AGAIN_AFTER": 0, "NOTIFY_RETRY_AFTER": 0.1}
+    times = {
+        "NOTIFY_DELAY_SECONDS": 0,
+        "NOTIFY_INTERVAL_SECONDS": 0,
+        "NOTIFY_RETRY_SECONDS": 0.1,
+    }
     tell_indexnow(settings, url, **times)
 
 

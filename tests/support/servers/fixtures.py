@@ -99,9 +99,9 @@ def celery_on(broker: Broker, cache_url: str, settings: Any) -> Iterator[Broker]
     settings.SITEMAPS_PLUS = {
         **settings.SITEMAPS_PLUS,
         "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor",
-        "WAKE_AFTER": 1,
+        "WAKE_SECONDS": 1,
         "LEASE_SECONDS": 2,
-        "AUDIT_EVERY": 10**6,
+        "AUDIT_INTERVAL_SECONDS": 10**6,
     }
     with messages_to(broker):
         yield broker

@@ -202,7 +202,7 @@ class TestShrinking:
         Product.objects.get(pk=10).delete()
         command()
         section.refresh_from_db()
-        assert section.held == ""
+        assert section.hold_reason == ""
 
     def test_a_plan_passes_once_the_rows_are_back(self, section):
         """Nobody has to say anything then."""
@@ -213,7 +213,7 @@ class TestShrinking:
         assert sum(sizes(section)) == 150
         assert max(sizes(section)) <= 22
         section.refresh_from_db()
-        assert section.held == ""
+        assert section.hold_reason == ""
 
 
 def swap(section, first=0):

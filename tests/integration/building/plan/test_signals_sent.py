@@ -172,7 +172,7 @@ class TestUrlsChanged:
             with monkeypatch.context() as patch:
                 patch.setattr(_Refresh, "_settle", lambda self, section: False)
                 refresh((), Options(replan=True))
-            section.pages.filter(state="coming").update(announce=True)
+            section.pages.filter(state="next").update(announce=True)
             refresh()
         assert [found.announce for found in Publication.objects.all()] == [False]
 

@@ -164,4 +164,4 @@ def test_while_a_plan_is_coming_a_key_marks_its_page_in_both(section):
     begin_replan(Section.objects.get(pk=section.pk), get_site())
     located = find(section, 110)
     states = section.pages.filter(pk__in=located.pages).values_list("state", flat=True)
-    assert sorted(states) == ["active", "coming"]
+    assert sorted(states) == ["active", "next"]
