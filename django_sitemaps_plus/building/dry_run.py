@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.serving.plans import first_plan
 
 from .plan.replan import active_plan
 from .plan.split import split_ranges

@@ -1,88 +1,24 @@
-"""Plans: made from the source, and, while nothing is built, kept in Django's cache."""
+"""Live plans: the key ranges of sections that are not built, in Django's cache."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 
 from django_sitemaps_plus.building.store import RenderedPage, render_page
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
+from django_sitemaps_plus.core.key_ranges import key_ranges
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.exceptions import (
-    SitemapsPlusError,
-    SourceError,
-    StalePlanError,
-)
+from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Source, rendering
 
 from .single_flight import Alive, Kept, once
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The key ranges of a section; page n has the n-th.
-
-    Attributes:
-        ranges: in order; they part the whole key space.
-        step: rows that each was given when the plan was made.
-        is_empty: whether there were no rows; the one range then awaits the first.
-        is_fresh: whether it was made just now, rather than taken from a cache.
-    """
-
-    ranges: list[KeyRange]
-    step: int
-    is_empty: bool
-    is_fresh: bool = field(default=True, compare=False)
-
-
-def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
-    """Make a plan from the rows as they are.
-
-    Args:
-        section: its name.
-        site: the site that it is made for.
-        step: rows a page; by default what the source and its keys ask for.
-
-    Raises:
-        SourceError: the source could not be read.
-    """
-    with _reading(section, site) as source:
-        step = source.planned_rows if step is None else step
-        keys = list(source.first_keys(step, site))
-    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
-
-
-def _bounded_plan(section: str, site: Site, rows: int, alive: Alive) -> Plan | None:
-    """Make a plan as :func:`first_plan` does; None where there are more rows."""
-    with _reading(section, site) as source:
-        step = source.planned_rows
-        keys = source.bounded_keys(step, rows, site, alive)
-    if keys is None:
-        return None
-    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
-
-
-@contextmanager
-def _reading(section: str, site: Site) -> Iterator[Source]:
-    """Give a source; whatever it raises becomes a SourceError."""
-    try:
-        with rendering(site):
-            yield registry.get(section)
-    except SitemapsPlusError:
-        raise
-    except Exception as error:  # a source is the user's code, and a database
-        raise SourceError(
-            f"section {section!r} could not be planned: {type(error).__name__}: {error}"
-        ) from error
 
 
 def smaller_plan(section: str, site: Site, plan: Plan) -> Plan:
@@ -148,7 +84,7 @@ def live_plan(section: str, site: Site, alive: Alive = bool) -> Plan | None:
 def _live_plan(section: str, site: Site, alive: Alive) -> Plan:
     """Make a plan; one without ranges for a section that is too large."""
     limit = get_settings().live_max_rows
-    plan = _bounded_plan(section, site, limit, alive)
+    plan = bounded_plan(section, site, limit, alive)
     if plan is not None:
         is_empty = _lists_nothing(section, site, plan, alive)
         return replace(plan, is_empty=is_empty)

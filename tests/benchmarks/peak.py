@@ -69,7 +69,7 @@ def _undo(name: str) -> None:
 def _do(name: str, rows: int) -> None:
     """Build, or plan only."""
     from django_sitemaps_plus.conf import get_site
-    from django_sitemaps_plus.serving.plans import first_plan
+    from django_sitemaps_plus.planning import first_plan
     from django_sitemaps_plus.testing import temporary_source
 
     from .building import build_all

@@ -17,8 +17,8 @@ from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.models.prepared import Rows, fetch
 from django_sitemaps_plus.models.transactions import atomic, retried
+from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.serving.plans import first_plan
 from django_sitemaps_plus.sources import rendering
 from django_sitemaps_plus.tracking.deploys import (
     fingerprint,

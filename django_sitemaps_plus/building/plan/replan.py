@@ -12,8 +12,8 @@ from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.models.transactions import atomic, retried
+from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
-from django_sitemaps_plus.serving.plans import first_plan
 from django_sitemaps_plus.tracking.deploys import note_deploy
 from django_sitemaps_plus.tracking.locating import coming_pages
 

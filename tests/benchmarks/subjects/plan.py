@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from django.db import connection
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.serving.plans import first_plan
+from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.harness import Subject, Target, timed

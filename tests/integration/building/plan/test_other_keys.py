@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus import Entry, ModelSource, Route, Source
+from django_sitemaps_plus import Entry, ModelSource, Route, Source, planning
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.serving import plans
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.shop import START, limited
 from tests.support.testapp.models import Label, Product, Shop
@@ -110,7 +109,7 @@ def test_a_new_plan_that_could_not_be_made_is_made_later(publish, monkeypatch):
     section = publish(limited(10))
     replace(limited(10, key="slug"))
     with monkeypatch.context() as patch:
-        patch.setattr(plans, "key_ranges", lambda *_: 1 / 0)
+        patch.setattr(planning, "key_ranges", lambda *_: 1 / 0)
         assert "ZeroDivisionError" in refresh().sections[0].errors[0]
     assert numbers(section) == [1, 2, 3]
     assert dirty(section) == []

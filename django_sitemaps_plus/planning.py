@@ -1,0 +1,73 @@
+"""Planning: the first key ranges of a section, made from its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
+from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Source, rendering
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The key ranges of a section; page n has the n-th.
+
+    Attributes:
+        ranges: in order; they part the whole key space.
+        step: rows that each was given when the plan was made.
+        is_empty: whether there were no rows; the one range then awaits the first.
+        is_fresh: whether it was made just now, rather than taken from a cache.
+    """
+
+    ranges: list[KeyRange]
+    step: int
+    is_empty: bool
+    is_fresh: bool = field(default=True, compare=False)
+
+
+def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
+    """Make a plan from the rows as they are.
+
+    Args:
+        section: its name.
+        site: the site that it is made for.
+        step: rows a page; by default what the source and its keys ask for.
+
+    Raises:
+        SourceError: the source could not be read.
+    """
+    with _reading(section, site) as source:
+        step = source.planned_rows if step is None else step
+        keys = list(source.first_keys(step, site))
+    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+
+
+def bounded_plan(
+    section: str, site: Site, rows: int, alive: Callable[[], object] = bool
+) -> Plan | None:
+    """Make a plan as :func:`first_plan` does; None where there are more rows."""
+    with _reading(section, site) as source:
+        step = source.planned_rows
+        keys = source.bounded_keys(step, rows, site, alive)
+    if keys is None:
+        return None
+    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+
+
+@contextmanager
+def _reading(section: str, site: Site) -> Iterator[Source]:
+    """Give a source; whatever it raises becomes a SourceError."""
+    try:
+        with rendering(site):
+            yield registry.get(section)
+    except SitemapsPlusError:
+        raise
+    except Exception as error:  # a source is the user's code, and a database
+        raise SourceError(
+            f"section {section!r} could not be planned: {type(error).__name__}: {error}"
+        ) from error
