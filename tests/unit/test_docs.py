@@ -34,27 +34,12 @@ PACKAGE = Path(django_sitemaps_plus.__file__).parent
 DOCUMENTS = [TOP / "README.md", *sorted(DOCS.rglob("*.md"))]
 
 #: The words of the glossary, each a heading there.
-WORDS = [
-    "Source",
-    "Section",
-    "Entry",
-    "Page",
-    "Plan",
-    "Index",
-    "Build",
-    "Object",
-    "Publication",
-    "Change",
-    "Wake-up",
-    "Claim",
-    "Lease",
-    "Leftover",
-    "URL change",
-    "Engine",
-    "Delivery",
-    "EngineHost",
-    "Site",
-]
+WORDS = {
+    *("Source", "Section", "Entry", "Page", "Plan", "Index", "Build", "Object"),
+    *("Publication", "Change", "Wake-up", "Claim", "Lease", "URL change", "Engine"),
+    *("Delivery", "Engine host", "Site", "Flip", "Guard", "Audit", "Look-back"),
+    "Parked",
+}
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -271,8 +256,9 @@ class TestReference:
         assert public <= codes(guide)
 
     def test_glossary_has_the_words_of_the_design(self):
-        """The glossary explains these words, and uses no others of its own."""
-        assert headings(text_of("glossary")) == WORDS
+        """The glossary explains the words that the code is written in."""
+        terms = re.findall(r"^\*\*([^*]+)\*\*: ", text_of("glossary"), re.MULTILINE)
+        assert set(terms) >= WORDS
 
 
 class TestExamples:
