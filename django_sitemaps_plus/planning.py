@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
 from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
+from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Source, rendering
 
@@ -47,14 +49,19 @@ def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
     return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
 
 
-def bounded_plan(
-    section: str, site: Site, rows: int, alive: Callable[[], object] = bool
-) -> Plan | None:
-    """Make a plan as :func:`first_plan` does; None where there are more rows."""
+def bounded_plan(section: str, site: Site, rows: int) -> Plan | None:
+    """Make a plan as :func:`first_plan` does; None where it takes pages for more rows.
+
+    No more is read than it takes to find that out.
+    """
     with _reading(section, site) as source:
-        step = source.planned_rows
-        keys = source.bounded_keys(step, rows, site, alive)
-    if keys is None:
+        step = max(1, min(source.planned_rows, rows))
+        pages = -(-rows // step)
+        keys = []
+        for key in islice(source.first_keys(step, site), pages + 1):
+            heartbeat()
+            keys.append(key)
+    if len(keys) > pages:
         return None
     return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Collection
+from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from django.db.models.functions import Greatest, Now
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet
-from django_sitemaps_plus.models.lease import Lease
+from django_sitemaps_plus.models.lease import keep
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import retried
 
@@ -179,6 +180,6 @@ def renew(pages: Collection[Page]) -> None:
         Page.objects.filter(token=token).update(claimed_at=Now())
 
 
-def lease_of(pages: Collection[Page]) -> Lease:
-    """Return the lease of pages as they were claimed."""
-    return Lease(partial(renew, pages))
+def keep_claims(pages: Collection[Page]) -> AbstractContextManager[None]:
+    """Keep the lease of pages, as they were claimed, at each heartbeat."""
+    return keep(partial(renew, pages))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import timedelta
 from itertools import groupby
 from operator import itemgetter
@@ -53,7 +52,6 @@ def render_site_index(
     *,
     live: bool,
     has_rows: bool = True,
-    alive: Callable[[], object] = bool,
 ) -> tuple[Document | None, int]:
     """Render an index of a site from its page rows.
 
@@ -64,8 +62,6 @@ def render_site_index(
             that they are served by.
         has_rows: False where our own tables may not exist: then every section is
             listed as one without a plan.
-        alive: called for each page that is planned, and each chunk of rows that is
-            rendered to make a plan.
 
     Returns:
         The document, None without any page; and the number of pages in it.
@@ -84,7 +80,7 @@ def render_site_index(
         with patience():  # one for all sections together
             for name in registry:
                 if name not in listed and name not in planned:
-                    listed[name] = _unplanned(site, name, alive)
+                    listed[name] = _unplanned(site, name)
     lines = _lines(site, listed)
     if not lines:
         return None, 0
@@ -143,8 +139,8 @@ def _first_place(sections: tuple[int, ...]) -> QuerySet[Page, Any]:
     return pages.order_by("index_position").values_list("index_position")[:1]
 
 
-def _unplanned(site: Site, section: str, alive: Callable[[], object]) -> list[_Listed]:
-    plan = live_plan(section, site, alive)
+def _unplanned(site: Site, section: str) -> list[_Listed]:
+    plan = live_plan(section, site)
     total = 0 if plan is None or plan.is_empty else len(plan.ranges)
     return [(section, number, "") for number in range(1, total + 1)]
 

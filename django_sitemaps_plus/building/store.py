@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -13,6 +13,7 @@ from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, rendering
 from django_sitemaps_plus.storage import object_exists, store_object
@@ -35,7 +36,6 @@ def render_page(
     section: str,
     key_range: KeyRange,
     site: Site,
-    alive: Callable[[], object] = bool,
     *,
     is_roomy: bool = False,
 ) -> RenderedPage:
@@ -45,7 +45,6 @@ def render_page(
         section: its name.
         key_range: of its rows.
         site: the site.
-        alive: called for each chunk of rows.
         is_roomy: whether it may be as full as any sitemap, above the section's limit.
 
     Raises:
@@ -59,7 +58,7 @@ def render_page(
     try:
         with rendering(site):
             lines = source.chunks(key_range, site, tally)
-            lines = _within(source.max_entries, lines, tally, alive)
+            lines = _within(source.max_entries, lines, tally)
             document = write_document(render_urlset(lines, source.extensions))
     except (LimitExceededError, SitemapsPlusError):
         raise
@@ -70,11 +69,9 @@ def render_page(
     return RenderedPage(document if tally.entries else None, tally)
 
 
-def _within(
-    limit: int, chunks: Iterator[str], tally: Tally, alive: Callable[[], object]
-) -> Iterator[str]:
+def _within(limit: int, chunks: Iterator[str], tally: Tally) -> Iterator[str]:
     for chunk in chunks:
-        alive()
+        heartbeat()
         if tally.entries > limit:
             raise LimitExceededError(limit, "entries")
         yield chunk
@@ -108,7 +105,6 @@ class BuiltPage:
 def build_page(
     page: Page,
     site: Site,
-    alive: Callable[[], object] = bool,
     *,
     is_stored: bool = True,
 ) -> BuiltPage:
@@ -117,14 +113,13 @@ def build_page(
     Args:
         page: its row, or one that is to be; nothing is written to it.
         site: the site.
-        alive: called for each chunk of its rows.
         is_stored: False to render only.
 
     Raises:
         LimitExceededError, SourceError, StoreError: as the steps do.
     """
     bounds = KeyRange(page.low, page.high)
-    rendered = render_page(page.section.name, bounds, site, alive)
+    rendered = render_page(page.section.name, bounds, site)
     return store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
 
 

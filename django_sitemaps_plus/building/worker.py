@@ -21,7 +21,7 @@ from django_sitemaps_plus.core.key_ranges import may_merge
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, State
-from django_sitemaps_plus.models.lease import Lease
+from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.models.transactions import contained, has_lost, is_well
 from django_sitemaps_plus.outages import is_outage
@@ -34,7 +34,7 @@ from .claims import (
     claim,
     give_back,
     is_anybody_busy,
-    lease_of,
+    keep_claims,
     release,
     set_aside,
     void,
@@ -162,12 +162,11 @@ class Work:
     def _build(self, pages: list[Page]) -> None:
         pages = self._leave_to_others(pages)
         results: list[Result] = []
-        lease = lease_of(pages)
-        with deferred_flush():
+        with keep_claims(pages), deferred_flush():
             for page in pages:
                 began = time.monotonic()
-                lease()
-                built = self._try(page, lease)
+                heartbeat()
+                built = self._try(page)
                 self._of(page).seconds += time.monotonic() - began
                 if built is not None:
                     results.append((page, built))
@@ -211,17 +210,17 @@ class Work:
             give_back(page)  # and the attempt counts, or this might never end
         return []
 
-    def _try(self, page: Page, lease: Lease) -> BuiltPage | None:
+    def _try(self, page: Page) -> BuiltPage | None:
         """Build one page; None where that has been dealt with otherwise."""
         try:
             with contained():
                 if page.section.name == INDEX:
                     return build_index_page(page, self.site)
-                built = build_page(page, self.site, lease)
+                built = build_page(page, self.site)
                 take_late_changes(page, self.site)
                 return built
         except LimitExceededError:
-            self._split(page, lease)
+            self._split(page)
         except StalePlanError:
             self._of(page).stale = True
             set_aside(page)
@@ -229,10 +228,10 @@ class Work:
             self._fail(page, error)
         return None
 
-    def _split(self, page: Page, lease: Lease) -> None:
+    def _split(self, page: Page) -> None:
         try:
             with contained():
-                pieces = split(page, self.site, lease)
+                pieces = split(page, self.site)
         except (SourceError, Error) as error:
             self._fail(page, error)
             return

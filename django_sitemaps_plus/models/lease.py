@@ -1,36 +1,50 @@
-"""Leases: a claim lasts as long as whoever holds it says so now and then."""
+"""Leases: a claim lasts as long as the process that made it shows signs of life."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 from django_sitemaps_plus.conf import get_settings
 
 
-class Lease:
-    """Begins the lease of a claim anew now and then; called while its work goes on.
+@dataclass(slots=True)
+class _Lease:
+    renew: Callable[[], object]
+    seconds: float  # between two renewals
+    renewed_at: float
+
+
+_leases: ContextVar[tuple[_Lease, ...]] = ContextVar("leases", default=())
+
+
+@contextmanager
+def keep(renew: Callable[[], object], seconds: float | None = None) -> Iterator[None]:
+    """Let every :func:`heartbeat` within renew a lease, besides those around it.
+
+    Args:
+        renew: renews it; called once a sixth of it is over.
+        seconds: how long it lasts; LEASE_SECONDS by default.
+    """
+    lasts = get_settings().lease_seconds if seconds is None else seconds
+    lease = _Lease(renew, lasts / 6, time.monotonic())
+    token = _leases.set((*_leases.get(), lease))
+    try:
+        yield
+    finally:
+        _leases.reset(token)
+
+
+def heartbeat() -> None:
+    """Renew the leases that the current work depends on; call it as the work goes on.
 
     A builder that has stopped does not call it, however long it stays connected.
     """
-
-    def __init__(
-        self, renew: Callable[[], object], seconds: float | None = None
-    ) -> None:
-        """Take what renews it.
-
-        Args:
-            renew: begins it anew.
-            seconds: that it lasts; LEASE_SECONDS unless told.
-        """
-        self._renew = renew
-        lasts = get_settings().lease_seconds if seconds is None else seconds
-        self._seconds = lasts / 6
-        self._renewed = time.monotonic()
-
-    def __call__(self) -> None:
-        """Renew it, if a good part of it has gone by."""
-        now = time.monotonic()
-        if now - self._renewed > self._seconds:
-            self._renew()
-            self._renewed = now
+    now = time.monotonic()
+    for lease in _leases.get():
+        if now - lease.renewed_at > lease.seconds:
+            lease.renew()
+            lease.renewed_at = now

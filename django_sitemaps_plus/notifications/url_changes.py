@@ -24,7 +24,7 @@ from django_sitemaps_plus.exceptions import (
     StoreError,
 )
 from django_sitemaps_plus.models import Publication, Section
-from django_sitemaps_plus.models.lease import Lease
+from django_sitemaps_plus.models.lease import heartbeat, keep
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import check_ours, contained
 from django_sitemaps_plus.registry import registry
@@ -161,15 +161,15 @@ def _free(lease: timedelta) -> QuerySet[Publication]:
 def _tell(publication: Publication, heard: list[datetime]) -> list[str]:
     """Tell of a publication; return what nobody will be told of, in words."""
     row = Publication.objects.filter(pk=publication.pk)
-    lease = Lease(partial(row.update, claimed_at=Now()))
     # Of a first build there may be millions of URLs that nobody asks for.
     is_heard = publication.announce or urls_changed.has_listeners()
     lost = list[str]()
     try:
-        for found in publication_diffs(publication, lease) if is_heard else ():
-            for part in _parts(found):
-                lease()
-                _hear(publication, part)
+        with keep(partial(row.update, claimed_at=Now())):
+            for found in publication_diffs(publication) if is_heard else ():
+                for part in _parts(found):
+                    heartbeat()
+                    _hear(publication, part)
     except LostObjectError as error:
         lost.append(f"What changed in {publication.section} is lost: {error}")
         logger.error("%s", lost[0], extra={"action": "publication_lost"})
@@ -197,9 +197,7 @@ def _hear(publication: Publication, part: Diff) -> None:
             logger.error("%r failed", receiver, exc_info=answer)
 
 
-def publication_diffs(
-    publication: Publication, alive: Callable[[], object] = bool
-) -> Iterator[Diff]:
+def publication_diffs(publication: Publication) -> Iterator[Diff]:
     """Yield what a publication changed, in parts of different URLs.
 
     Those of few pages are compared at once. A new plan may replace thousands of pages,
@@ -207,7 +205,6 @@ def publication_diffs(
 
     Args:
         publication: its row.
-        alive: called for each object that is read.
 
     Raises:
         SourceError: rows that were saved cannot be read.
@@ -217,11 +214,10 @@ def publication_diffs(
         yield _saved(publication)
         return
     old, new = publication.old, publication.new
-    plain = partial(_plain, alive)
     if len(old) + len(new) <= FEW_PAGES:
-        yield diff(map(plain, old), map(plain, new))
+        yield diff(map(_plain, old), map(_plain, new))
         return
-    yield from diff_parts(lambda: map(plain, old), lambda: map(plain, new))
+    yield from diff_parts(lambda: map(_plain, old), lambda: map(_plain, new))
 
 
 def _saved(publication: Publication) -> Diff:
@@ -235,8 +231,8 @@ def _saved(publication: Publication) -> Diff:
     return Diff(updated=sorted(found), keys={} if section.next_number > 1 else found)
 
 
-def _plain(alive: Callable[[], object], name: str) -> bytes:
-    alive()
+def _plain(name: str) -> bytes:
+    heartbeat()
     try:
         return inflate(open_object(name))
     except ValueError as error:

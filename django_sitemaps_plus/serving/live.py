@@ -11,18 +11,18 @@ from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.models import INDEX
 from django_sitemaps_plus.registry import registry
 
-from .single_flight import Alive, Kept, once
+from .single_flight import Kept, once
 
 #: Gzipped bytes of a page above which it is not kept.
 MAX_BYTES = 1_000_000
 
-#: What renders a page, and calls what it is given for each page that it plans first,
-#: and each chunk of rows.
-Render = Callable[[Alive], Document | None]
-
 
 def shared(
-    section: str, number: int, site: Site, render: Render, version: int = 0
+    section: str,
+    number: int,
+    site: Site,
+    render: Callable[[], Document | None],
+    version: int = 0,
 ) -> Document | None:
     """Return a page that is kept, or render and keep it.
 
@@ -33,7 +33,7 @@ def shared(
         section: its name.
         number: of the page.
         site: the site.
-        render: what renders it, and tells that it is at work; None is not kept.
+        render: what renders it; None is not kept.
         version: what it is rendered from; what was kept of another is not taken.
     """
     key = _key(section, number, site, version)

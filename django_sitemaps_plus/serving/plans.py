@@ -16,7 +16,7 @@ from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry
 
-from .single_flight import Alive, Kept, once
+from .single_flight import Kept, once
 
 logger = logging.getLogger(__name__)
 
@@ -36,32 +36,28 @@ def smaller_plan(section: str, site: Site, plan: Plan) -> Plan:
     return first_plan(section, site, step)
 
 
-def render_live(
-    section: str, number: int, site: Site, alive: Alive = bool
-) -> RenderedPage | None:
+def render_live(section: str, number: int, site: Site) -> RenderedPage | None:
     """Render a page of a section that is not built; None where it has no such page.
 
     Args:
         section: its name.
         number: of the page.
         site: the site.
-        alive: called for each page that is planned, and each chunk of rows that is
-            rendered.
 
     Raises:
         SourceError: the source could not be read.
     """
-    plan = live_plan(section, site, alive)
+    plan = live_plan(section, site)
     while plan is not None and not plan.is_empty and number <= len(plan.ranges):
         try:
-            return render_page(section, plan.ranges[number - 1], site, alive)
+            return render_page(section, plan.ranges[number - 1], site)
         except (LimitExceededError, StalePlanError):
             plan = smaller_plan(section, site, plan)
             _kept(section, site).remember(plan)
     return None
 
 
-def live_plan(section: str, site: Site, alive: Alive = bool) -> Plan | None:
+def live_plan(section: str, site: Site) -> Plan | None:
     """Return the plan by which a section is served while it is not built.
 
     None for a section of more than LIVE_MAX_ROWS rows: it is absent until it is built.
@@ -70,23 +66,21 @@ def live_plan(section: str, site: Site, alive: Alive = bool) -> Plan | None:
     Args:
         section: its name.
         site: the site.
-        alive: called for each page that is planned, and each chunk of rows that is
-            rendered.
 
     Raises:
         SourceError: the source could not be read.
     """
     make = partial(_live_plan, section, site)
-    plan = once(_kept(section, site), make, alive)
+    plan = once(_kept(section, site), make)
     return plan if plan.ranges else None
 
 
-def _live_plan(section: str, site: Site, alive: Alive) -> Plan:
+def _live_plan(section: str, site: Site) -> Plan:
     """Make a plan; one without ranges for a section that is too large."""
     limit = get_settings().live_max_rows
-    plan = bounded_plan(section, site, limit, alive)
+    plan = bounded_plan(section, site, limit)
     if plan is not None:
-        is_empty = _lists_nothing(section, site, plan, alive)
+        is_empty = _lists_nothing(section, site, plan)
         return replace(plan, is_empty=is_empty)
     logger.error(
         "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it is "
@@ -99,12 +93,12 @@ def _live_plan(section: str, site: Site, alive: Alive) -> Plan:
     return Plan([], 0, is_empty=True)
 
 
-def _lists_nothing(section: str, site: Site, plan: Plan, alive: Alive) -> bool:
+def _lists_nothing(section: str, site: Site, plan: Plan) -> bool:
     """Return whether there are no rows, or one page of rows none of which is listed."""
     if plan.is_empty or len(plan.ranges) > 1:
         return plan.is_empty
     try:
-        return render_page(section, plan.ranges[0], site, alive).document is None
+        return render_page(section, plan.ranges[0], site).document is None
     except LimitExceededError:
         return False
 

@@ -6,13 +6,13 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from django_sitemaps_plus.models.lease import Lease
+from django_sitemaps_plus.models.lease import heartbeat, keep
 
 from .cache import first_to, forget, recall, remember, still
 
@@ -27,11 +27,8 @@ BUSY_SECONDS = 1
 
 _POLL = 0.02
 
-#: What is called now and then while something is made.
-Alive = Callable[[], object]
-
-#: What makes it, and calls what it is given.
-Make: TypeAlias = Callable[[Alive], T]
+#: What makes it.
+Make: TypeAlias = Callable[[], T]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +87,7 @@ def patience() -> Iterator[float]:
         _end_of_wait.reset(token)
 
 
-def once(kept: Kept[T], make: Make[T], alive: Alive = bool) -> T:
+def once(kept: Kept[T], make: Make[T]) -> T:
     """Return what is kept, or make and keep it.
 
     Of many who ask at a time one makes it, as long as it shows signs of life. Those
@@ -99,10 +96,9 @@ def once(kept: Kept[T], make: Make[T], alive: Alive = bool) -> T:
     Args:
         kept: how it is kept.
         make: what makes it; None is not kept.
-        alive: called now and then while it is made or waited for.
     """
     if not kept.seconds:
-        return make(alive)
+        return make()
     found = kept.recall()
     if found is not None:
         return found
@@ -110,9 +106,9 @@ def once(kept: Kept[T], make: Make[T], alive: Alive = bool) -> T:
     flight: Future[T] = _flights.setdefault(kept.key, mine)
     with patience() as end:
         if flight is not mine:
-            return _land(flight, make, alive, end)
+            return _land(flight, make, end)
         try:
-            mine.set_result(made := _lead(kept, make, alive, end))
+            mine.set_result(made := _lead(kept, make, end))
         except BaseException as error:
             mine.set_exception(error)
             raise
@@ -121,22 +117,23 @@ def once(kept: Kept[T], make: Make[T], alive: Alive = bool) -> T:
         return made
 
 
-def _land(flight: Future[T], make: Make[T], alive: Alive, end: float) -> T:
+def _land(flight: Future[T], make: Make[T], end: float) -> T:
     """Return what another thread of this process makes, or else make it."""
     while not flight.done() and (left := end - time.monotonic()) > 0:
-        alive()
+        heartbeat()
         wait([flight], min(left, BUSY_SECONDS / 10))
-    return flight.result() if flight.done() else make(alive)
+    return flight.result() if flight.done() else make()
 
 
-def _lead(kept: Kept[T], make: Make[T], alive: Alive, end: float) -> T:
+def _lead(kept: Kept[T], make: Make[T], end: float) -> T:
     """Make it, unless another process is faster."""
     busy = f"{kept.key}:busy"
-    found, is_mine = _turn(kept.recall, busy, alive, end)
+    found, is_mine = _turn(kept.recall, busy, end)
     try:
         if found is not None:
             return found
-        made = make(_both(alive, busy) if is_mine else alive)
+        with _at_work(busy) if is_mine else nullcontext():
+            made = make()
         kept.remember(made)
         return made
     finally:
@@ -144,27 +141,18 @@ def _lead(kept: Kept[T], make: Make[T], alive: Alive, end: float) -> T:
             forget(busy)
 
 
-def _turn(
-    look: Callable[[], T | None], busy: str, alive: Alive, end: float
-) -> tuple[T | None, bool]:
+def _turn(look: Callable[[], T | None], busy: str, end: float) -> tuple[T | None, bool]:
     """Return what another has made, and whether it is for us to say we are done."""
     is_mine = first_to(busy, BUSY_SECONDS)
     # Asked only then: whoever made it has kept it before it let others try.
     found = look()
     while found is None and not is_mine and time.monotonic() < end:
-        alive()
+        heartbeat()
         time.sleep(_POLL)
         is_mine = first_to(busy, BUSY_SECONDS)  # it has given up, died, or takes long
         found = look()
     return found, is_mine
 
 
-def _both(alive: Alive, busy: str) -> Alive:
-    """Return what tells that we are at work on this, and on what asks for it."""
-    lease = Lease(partial(still, busy, BUSY_SECONDS), BUSY_SECONDS)
-
-    def call() -> None:
-        lease()
-        alive()
-
-    return call
+def _at_work(busy: str) -> AbstractContextManager[None]:
+    return keep(partial(still, busy, BUSY_SECONDS), BUSY_SECONDS)

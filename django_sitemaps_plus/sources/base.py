@@ -117,34 +117,6 @@ class Source:
         """Return how many rows a range has."""
         return sum(1 for _ in at_positions(self.entries(site.origin), key_range))
 
-    def bounded_keys(
-        self,
-        step: int,
-        rows: int,
-        site: Site,
-        alive: Callable[[], object] = bool,
-    ) -> list[str] | None:
-        """Return the first keys of all pages, None where there are more rows.
-
-        No more is read than it takes to find that out.
-
-        Args:
-            step: rows a page.
-            rows: of the whole source, at most.
-            site: the site.
-            alive: called for each page.
-        """
-        pages = -(-rows // step)
-        found = _told(self.first_keys(step, site), alive)
-        keys = list(islice(found, pages + 1))
-        if len(keys) < pages or not keys:
-            return keys
-        # The last page that there may be need not be full.
-        rest = rows - (pages - 1) * step
-        last = self.first_keys(rest, site, KeyRange(keys[-1]))
-        is_larger = len(keys) > pages or len(list(islice(last, 2))) > 1
-        return None if is_larger else keys
-
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
         entries = at_positions(self.entries(site.origin), key_range)
@@ -177,12 +149,6 @@ class Source:
 
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.{type(self).__qualname__}>"
-
-
-def _told(keys: Iterable[str], alive: Callable[[], object]) -> Iterator[str]:
-    for key in keys:
-        alive()
-        yield key
 
 
 def at_positions(rows: Iterable[Any], key_range: KeyRange) -> Iterator[Any]:

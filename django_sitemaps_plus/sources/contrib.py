@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from types import SimpleNamespace
@@ -95,6 +95,13 @@ class SitemapSource(Source):
         return max(1, self.limit // max(1, languages))
 
     @property
+    def planned_rows(self) -> int:
+        """Rows that a first plan gives a page."""
+        if self.has_own_paging:
+            return max(1, getattr(self.make().paginator, "per_page", self.limit))
+        return super().planned_rows
+
+    @property
     def max_entries(self) -> int:
         """Entries above which a page is too full."""
         return MAX_ENTRIES if self.has_own_paging else super().max_entries
@@ -136,20 +143,6 @@ class SitemapSource(Source):
         """Return how many rows a range has."""
         rows = self._rows(self.make(), key_range, site, limit=None)
         return sum(1 for _ in rows)
-
-    def bounded_keys(
-        self,
-        step: int,
-        rows: int,
-        site: Site,
-        alive: Callable[[], object] = bool,
-    ) -> list[str] | None:
-        """Return the first keys of all pages, None where there are more rows."""
-        if self.has_own_paging and self.make().paginator.count > rows:
-            return None  # how many are on a page is its own business
-        if self.has_own_paging:
-            return list(self.first_keys(step, site))
-        return super().bounded_keys(step, rows, site, alive)
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""

@@ -27,7 +27,6 @@ from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.live import shared
 from django_sitemaps_plus.serving.plans import render_live
-from django_sitemaps_plus.serving.single_flight import Alive
 
 from .responses import Content, gone, read_only, respond, unavailable
 
@@ -70,11 +69,9 @@ def index(
     if row is None and number != "0":
         raise Http404("No such index")
 
-    def render(alive: Alive = bool) -> Document | None:
+    def render() -> Document | None:
         has_rows = row is not None
-        return render_site_index(
-            site, int(number), live=True, has_rows=has_rows, alive=alive
-        )[0]
+        return render_site_index(site, int(number), live=True, has_rows=has_rows)[0]
 
     def live() -> Document | None:
         if row is None:
@@ -102,12 +99,12 @@ def page(
             return gone()
         raise Http404(f"No section {section!r}")
 
-    def render(alive: Alive) -> Document | None:
+    def render() -> Document | None:
         if row is not None:
-            return _rendered(section, row, site, alive)
+            return _rendered(section, row, site)
         highest = _highest_number(site, section)
         if highest is None:
-            rendered = render_live(section, int(number), site, alive)
+            rendered = render_live(section, int(number), site)
             return rendered.document if rendered else None
         raise _Gone if int(number) <= highest else Http404("No such page")
 
@@ -133,12 +130,12 @@ def _highest_number(site: Site, section: str) -> int | None:
     return None if found is None else found - 1
 
 
-def _rendered(section: str, row: Page, site: Site, alive: Alive) -> Document | None:
+def _rendered(section: str, row: Page, site: Site) -> Document | None:
     """Render the rows of a planned page that is not built, or whose object is lost."""
     bounds = KeyRange(row.low, row.high)
     try:
         # Rows may have come in since it was planned, and only a build splits it.
-        return render_page(section, bounds, site, alive, is_roomy=True).document
+        return render_page(section, bounds, site, is_roomy=True).document
     except (LimitExceededError, StalePlanError) as error:
         raise BuildError(f"section {section!r} awaits a build: {error}") from error
 

@@ -16,7 +16,7 @@ from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
-from django_sitemaps_plus.building.claims import claim_page, give_back, lease_of
+from django_sitemaps_plus.building.claims import claim_page, give_back, keep_claims
 from django_sitemaps_plus.building.flip import (
     Result,
     hold,
@@ -39,7 +39,6 @@ from django_sitemaps_plus.core.key_ranges import (
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page, Section, State, own_alias
-from django_sitemaps_plus.models.lease import Lease
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
@@ -54,7 +53,7 @@ from .replan import raise_plan_version
 FEW_PAGES = 100
 
 
-def split(page: Page, site: Site, lease: Lease) -> list[Result]:
+def split(page: Page, site: Site) -> list[Result]:
     """Cut a claimed page that has grown too full, and publish its pieces.
 
     The first piece keeps the number.
@@ -62,7 +61,6 @@ def split(page: Page, site: Site, lease: Lease) -> list[Result]:
     Args:
         page: as it was claimed.
         site: the site.
-        lease: of its claim.
 
     Returns:
         The pages of the pieces; none where the claim was lost, or where the guard
@@ -75,7 +73,7 @@ def split(page: Page, site: Site, lease: Lease) -> list[Result]:
     ways = split_ranges(page, site)
     while True:
         try:
-            return _split_at(page, next(ways), site, lease)
+            return _split_at(page, next(ways), site)
         except LimitExceededError:
             pass  # rows came in meanwhile, or they are large: smaller pieces
 
@@ -102,10 +100,8 @@ def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
 
 
 @retried
-def _split_at(
-    page: Page, ranges: list[KeyRange], site: Site, lease: Lease
-) -> list[Result]:
-    built = _build_pieces(page, ranges, site, lease)
+def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
+    built = _build_pieces(page, ranges, site)
     if _must_wait(page, built):
         return []
     take_late_changes(page, site)
@@ -124,9 +120,7 @@ def _split_at(
     return list(zip([page, *others], built, strict=True))
 
 
-def _build_pieces(
-    page: Page, ranges: list[KeyRange], site: Site, lease: Lease
-) -> list[BuiltPage]:
+def _build_pieces(page: Page, ranges: list[KeyRange], site: Site) -> list[BuiltPage]:
     pieces = [
         _with_end(page, ranges[0].high),
         *[
@@ -135,7 +129,7 @@ def _build_pieces(
         ],
     ]
     with deferred_flush():  # of their own, since they are pointed to before the batch
-        return [build_page(piece, site, lease) for piece in pieces]
+        return [build_page(piece, site) for piece in pieces]
 
 
 def _must_wait(page: Page, pieces: list[BuiltPage]) -> bool:
@@ -250,7 +244,8 @@ def _merge(a: Page, b: Page, site: Site) -> bool:
 
 @retried
 def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
-    built = build_page(_with_end(a, b.high), site, lease_of([a, b]))
+    with keep_claims([a, b]):
+        built = build_page(_with_end(a, b.high), site)
     if _has_lost(built, a, b):
         # Not noticed so far. Each is built by itself, so that the guard looks at it.
         raise_wanted([a.pk, b.pk])

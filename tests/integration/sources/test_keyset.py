@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from typing import Any
 
 import pytest
 from django.db.models import CASCADE, F, Model, OneToOneField
@@ -223,23 +222,3 @@ class TestQueries:
             for number in re.findall(r"OFFSET (\d+)", query["sql"])
         ]
         assert skipped == [10] * 5
-
-    @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, 9])
-    @pytest.mark.parametrize("rows", [0, 1, 5, 6, 7])
-    def test_a_bounded_plan_tells_so_many_rows_from_more(self, step, rows):
-        """Exactly, wherever its last page ends."""
-        made = make_products(6)
-        source: Any = ProductSource()
-        expected = [str(product.pk) for product in made[::step]]
-        found = source.bounded_keys(step, rows, None)
-        assert found == (expected if rows >= 6 else None)
-
-    def test_a_bounded_plan_of_a_large_table_is_bounded(
-        self, django_assert_max_num_queries
-    ):
-        """It ends once it has seen too many rows, and counts nothing before."""
-        make_products(50)
-        source: Any = ProductSource()
-        with django_assert_max_num_queries(8) as queries:
-            assert source.bounded_keys(5, 20, None) is None
-        assert not [q for q in queries.captured_queries if "COUNT(" in q["sql"]]

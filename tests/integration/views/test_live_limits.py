@@ -21,7 +21,7 @@ class TestLiveMaxRows:
     ):
         """The index leaves it out, its pages are 404, and the log says what to run."""
         settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROWS": 9}
-        make_products(10)
+        make_products(11)
         sections.register("products", limited(5))
         sections.register("pages", Pages)
         assert list(crawl()) == ["/sitemap-pages-1.xml"]
@@ -45,8 +45,10 @@ class TestLiveMaxRows:
         settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROWS": 9}
 
         class Many(Sitemap):
+            limit = 5
+
             def items(self):
-                return [f"/{number}/" for number in range(10)]
+                return [f"/{number}/" for number in range(11)]
 
             def location(self, item):
                 return item

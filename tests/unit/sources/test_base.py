@@ -69,15 +69,6 @@ class TestPages:
         read(source, KeyRange("10", "20"))
         assert source.made == 20
 
-    def test_whether_it_is_larger_is_found_early(self):
-        """By reading little more than asked about."""
-        source = Numbers(1_000)
-        assert source.bounded_keys(5, 10, SITE) is None
-        assert source.made <= 22
-        assert Numbers(10).bounded_keys(5, 10, SITE) == ["0", "5"]
-        assert Numbers(0).bounded_keys(5, 0, SITE) == []
-        assert Numbers(1).bounded_keys(5, 0, SITE) is None
-
     @pytest.mark.parametrize(
         ("limit", "most"), [(10_000, 11_000), (5, 5), (50_000, MAX_ENTRIES)]
     )

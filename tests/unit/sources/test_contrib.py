@@ -138,8 +138,6 @@ class TestItems:
         assert read(Letters, KeyRange("1", "2"))[0] == (
             "<url><loc>https://shop.example/b/</loc></url>\n"
         )
-        assert source.bounded_keys(2, 2, SITE) is None
-        assert source.bounded_keys(2, 3, SITE) == ["0", "2"]
 
     def test_the_origin_is_ours_and_the_protocol_may_be_its_own(self):
         """As contrib decides it."""

@@ -96,8 +96,6 @@ class TestViewSource:
         """As for any source without keys."""
         assert list(Pages().first_keys(2, SITE)) == ["0", "2"]
         assert len(read(Pages(), KeyRange("2", None))[0]) == 1
-        assert Pages().bounded_keys(2, 2, SITE) is None
-        assert Pages().bounded_keys(2, 3, SITE) == ["0", "2"]
 
     def test_no_views_make_no_entries(self):
         """A source that lists nothing yet."""
