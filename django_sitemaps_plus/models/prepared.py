@@ -1,15 +1,17 @@
-"""Statements that are compiled once, and then only run.
+"""Prepared queries: compiled once, and then only run.
 
-Django takes many times as long to compile a query as a database takes to find one row.
-That counts where a refresh of one page, or one that finds nothing to do, is made of
-such queries.
+Django takes many times as long to compile a query as a database takes to find a row.
+That counts in a build of one page, and in a build that finds nothing to do: they
+consist of such queries. Objects are made by ``from_db()``: a ``RawQuerySet`` takes
+nearly twice as long, and cannot join a section to its page.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from functools import cache, lru_cache, wraps
+from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from django.core.exceptions import EmptyResultSet
 from django.db import connections, transaction
@@ -17,9 +19,7 @@ from django.db.models import Expression, QuerySet
 from django.db.models.query import ModelIterable
 from django.db.models.sql import UpdateQuery
 
-from . import own_alias
-
-#: Compiled statements that are kept: a few for each section.
+#: Statements that are kept: a few for each section.
 MAX_KEPT = 1_000
 
 #: Values in a list up to which a statement is kept for each length.
@@ -27,13 +27,51 @@ MAX_LISTED = 100
 
 Rows = QuerySet[Any, Any]
 
+#: An UPDATE: the rows, and the new values of their fields.
+Update = tuple[Rows, dict[str, Any]]
+
+Q = TypeVar("Q", bound=Rows)
+P = ParamSpec("P")
+
+
+@overload
+def prepared(
+    method: Callable[Concatenate[Q, P], Update],
+) -> Callable[Concatenate[Q, P], int]: ...
+@overload
+def prepared(
+    method: Callable[Concatenate[Q, P], Rows],
+) -> Callable[Concatenate[Q, P], list[Any]]: ...
+def prepared(method: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a method of a queryset run its query, which is compiled only once.
+
+    The method returns rows: with ``values_list()`` the call returns tuples, without it
+    objects. Or it returns rows and new values of their fields; the call then updates
+    the rows and returns their number. It belongs on the manager: filters that were
+    chained before it do not count.
+
+    Positional arguments shape the query. They are hashable, and it is compiled anew for
+    each set of them. Keyword arguments are bound each time: the method gets each as a
+    :class:`Parameter`, or as a list of these. It depends on nothing else.
+
+    Raises:
+        ValueError: the query joins objects that may be missing, or an UPDATE needs
+            columns of other tables.
+    """
+
+    @wraps(method)
+    def run(rows: Rows, *shape: Any, **values: Any) -> Any:
+        return _run(method, rows.model, rows.db, shape, values)
+
+    return run
+
 
 class Parameter(Expression):
-    """A value that a statement gets each time it is run.
+    """A value that a prepared query gets each time it runs.
 
     Attributes:
         name: the value's.
-        position: in a list of values; None for one that is no list.
+        position: in a list of values; None for a value that is not a list.
     """
 
     def __init__(self, name: str, position: int | None = None) -> None:
@@ -46,97 +84,57 @@ class Parameter(Expression):
         return "%s", (self,)
 
     def value(self, values: dict[str, Any]) -> Any:
-        """Return what a statement is to be run with."""
+        """Return the value to bind."""
         found = values[self.name]
         return found if self.position is None else found[self.position]
 
 
-def fetch(make: Callable[..., Rows], *shape: Any, **values: Any) -> list[Any]:
-    """Return the rows of a query on our tables: objects, or tuples.
-
-    Args:
-        make: a function of a module that returns the query, with ``values_list()`` for
-            tuples. It depends on nothing but its arguments.
-        shape: its first arguments, which can be hashed; for each other shape it is
-            compiled anew.
-        values: what stands for its arguments of these names, which it is given as
-            :class:`Parameter`, or as lists of these. Rows in an empty list are none.
-
-    Raises:
-        ValueError: it joins what an object may lack, or what is further away.
-    """
-    connection = connections[own_alias()]
-    compiled = _compiled(_select, make, shape, values)
-    if compiled is None:
-        return []
-    sql, params, converted, made = compiled
-    with connection.cursor() as cursor:
-        cursor.execute(sql, _bound(connection, params, values))
-        rows = _converted(connection, converted, cursor.fetchall())
-    return rows if made is None else [made(row) for row in rows]
-
-
-def update(
-    make: Callable[..., tuple[Rows, dict[str, Any]]], *shape: Any, **values: Any
-) -> int:
-    """Update rows of ours, and return how many there were.
-
-    Args:
-        make: as for :func:`fetch`, but it returns rows of one table, by the columns of
-            that table, and the values of their fields.
-        shape: as for :func:`fetch`.
-        values: the same.
-
-    Raises:
-        ValueError: it asks for columns of other tables. Some databases would need a
-            query for the rows first, and what that finds must not be kept.
-    """
-    alias = own_alias()
-    connection = connections[alias]
-    compiled = _compiled(_change, make, shape, values)
-    if compiled is None:
-        return 0
-    sql, params, *_ = compiled
-    with transaction.mark_for_rollback_on_error(alias), connection.cursor() as cursor:
-        cursor.execute(sql, _bound(connection, params, values))
-        return int(cursor.rowcount)
-
-
-# What makes an object of a row, where one is wanted.
 _Maker = Callable[[tuple[Any, ...]], Any]
 
-# Columns that a database gives in another form, by their positions.
-_Converted = list[tuple[int, Any]]
 
-_Compiled = tuple[str, tuple[Any, ...], _Converted, _Maker | None]
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    sql: str
+    params: tuple[Any, ...]
+    #: Columns that a database returns in another form than Django does.
+    converted: Sequence[tuple[int, Any]] = ()
+    make: _Maker | None = None  # makes an object of a row
+    is_update: bool = False
 
 
-def _compiled(
-    compiler: Callable[..., _Compiled],
-    make: Callable[..., Any],
+def _run(
+    method: Callable[..., Any],
+    model: Any,
+    alias: str,
     shape: tuple[Any, ...],
     values: dict[str, Any],
-) -> _Compiled | None:
+) -> Any:
     lengths = {k: len(v) if isinstance(v, list) else None for k, v in values.items()}
     if max([length or 0 for length in lengths.values()], default=0) > MAX_LISTED:
-        return compiler(make(*shape, **values), own_alias())
-    return _compile(compiler, make, own_alias(), shape, tuple(lengths.items()))
+        statement = _statement(method(model.objects.all(), *shape, **values), alias)
+    else:
+        statement = _compile(method, model, alias, shape, tuple(lengths.items()))
+    if not statement.sql:
+        return 0 if statement.is_update else []
+    connection = connections[alias]
+    with transaction.mark_for_rollback_on_error(alias), connection.cursor() as cursor:
+        cursor.execute(statement.sql, _bound(connection, statement.params, values))
+        if statement.is_update:
+            return int(cursor.rowcount)
+        rows = _converted(connection, statement.converted, cursor.fetchall())
+    return rows if statement.make is None else [statement.make(row) for row in rows]
 
 
 @lru_cache(MAX_KEPT)
 def _compile(
-    compiler: Callable[..., _Compiled],
-    make: Callable[..., Any],
+    method: Callable[..., Any],
+    model: Any,
     alias: str,
     shape: tuple[Any, ...],
     lengths: tuple[tuple[str, int | None], ...],
-) -> _Compiled | None:
-    """Return a statement, None for one that needs no database to find no rows."""
+) -> _Statement:
     parameters = {name: _parameter(name, length) for name, length in lengths}
-    try:
-        return compiler(make(*shape, **parameters), alias)
-    except EmptyResultSet:
-        return None
+    return _statement(method(model.objects.all(), *shape, **parameters), alias)
 
 
 def _parameter(name: str, length: int | None) -> Any:
@@ -145,15 +143,48 @@ def _parameter(name: str, length: int | None) -> Any:
     return [Parameter(name, position) for position in range(length)]
 
 
-def _select(rows: Rows, alias: str) -> _Compiled:
+def _statement(made: Any, alias: str) -> _Statement:
+    """Return a statement; without SQL where it needs no database to find no rows."""
+    try:
+        if isinstance(made, tuple):
+            return _update(made[0], made[1], alias)
+        return _select(made, alias)
+    except EmptyResultSet:
+        return _Statement("", (), is_update=isinstance(made, tuple))
+
+
+def _select(rows: Rows, alias: str) -> _Statement:
     compiler = rows.query.get_compiler(alias)
     sql, params = compiler.as_sql()
     columns = enumerate([column for column, _, _ in compiler.select])
     converted = [item for item in columns if _converters(compiler.connection, item[1])]
     if rows._iterable_class is not ModelIterable:
-        return sql, tuple(params), converted, None
+        return _Statement(sql, tuple(params), converted)
     _check_joins(rows)
-    return sql, tuple(params), converted, _maker(compiler, alias)
+    return _Statement(sql, tuple(params), converted, _maker(compiler, alias))
+
+
+def _update(rows: Rows, fields: dict[str, Any], alias: str) -> _Statement:
+    query: Any = rows.query.chain(UpdateQuery)
+    query.add_update_values(fields)
+    query.get_initial_alias()
+    if query.count_active_tables() > 1:
+        # Some databases would look for the rows first, and that must not be kept.
+        raise ValueError(
+            "an update asks for columns of other tables: fetch the keys of rows first"
+        )
+    sql, params = query.get_compiler(alias).as_sql()
+    return _Statement(sql, tuple(params), is_update=True)
+
+
+def _check_joins(rows: Rows) -> None:
+    joined: Any = rows.query.select_related or {}
+    for name, further in joined.items():
+        if further or rows.model._meta.get_field(name).null:
+            raise ValueError(
+                f"objects are made with others that they always have, and not with "
+                f"{name!r}: fetch its rows by themselves"
+            )
 
 
 def _maker(compiler: Any, alias: str) -> _Maker:
@@ -168,8 +199,8 @@ def _maker(compiler: Any, alias: str) -> _Maker:
 
     def make(row: tuple[Any, ...]) -> Any:
         made = make_own(row)
-        for make_other, let_know in related:
-            let_know(made, make_other(row))
+        for make_other, set_related in related:
+            set_related(made, make_other(row))
         for name, position in annotations:
             setattr(made, name, row[position])
         return made
@@ -177,34 +208,11 @@ def _maker(compiler: Any, alias: str) -> _Maker:
     return make
 
 
-def _check_joins(rows: Rows) -> None:
-    joined: Any = rows.query.select_related or {}
-    for name, further in joined.items():
-        if further or rows.model._meta.get_field(name).null:
-            raise ValueError(
-                f"objects are made with others that they always have, and not with "
-                f"{name!r}: fetch its rows by themselves"
-            )
-
-
 def _maker_of(info: dict[str, Any], select: Sequence[Any], alias: str) -> _Maker:
-    places = info["select_fields"]
-    names = [select[place][0].target.attname for place in places]
+    positions = info["select_fields"]
+    names = [select[position][0].target.attname for position in positions]
     model = info["model"]
-    return lambda row: model.from_db(alias, names, [row[place] for place in places])
-
-
-def _change(made: tuple[Rows, dict[str, Any]], alias: str) -> _Compiled:
-    rows, fields = made
-    query: Any = rows.query.chain(UpdateQuery)
-    query.add_update_values(fields)
-    query.get_initial_alias()
-    if query.count_active_tables() > 1:
-        raise ValueError(
-            "an update asks for columns of other tables: fetch the keys of rows first"
-        )
-    sql, params = query.get_compiler(alias).as_sql()
-    return sql, tuple(params), [], None
+    return lambda row: model.from_db(alias, names, [row[n] for n in positions])
 
 
 def _bound(
@@ -216,8 +224,8 @@ def _bound(
     )
 
 
-def _converted(connection: Any, converted: _Converted, rows: Any) -> list[Any]:
-    """Return rows as Django gives them, where databases give something else."""
+def _converted(connection: Any, converted: Sequence[Any], rows: Any) -> list[Any]:
+    """Return rows as Django returns them, where the database has another form."""
     if not converted:
         return list(rows)
     lists = [list(row) for row in rows]
@@ -232,3 +240,23 @@ def _converters(connection: Any, column: Any) -> list[Any]:
     # Each connection has its own.
     found: list[Any] = connection.ops.get_db_converters(column)
     return [*found, *column.get_db_converters(connection)]
+
+
+# Until every query is a method of its queryset.
+
+
+@cache
+def _method(make: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda rows, *shape, **values: make(*shape, **values)
+
+
+def fetch(make: Callable[..., Rows], *shape: Any, **values: Any) -> list[Any]:
+    from .pages import Page, own_alias
+
+    return _run(_method(make), Page, own_alias(), shape, values)  # type: ignore[no-any-return]
+
+
+def update(make: Callable[..., Update], *shape: Any, **values: Any) -> int:
+    from .pages import Page, own_alias
+
+    return _run(_method(make), Page, own_alias(), shape, values)  # type: ignore[no-any-return]

@@ -73,5 +73,5 @@ def test_the_page_that_owns_a_key(section):
 
 def test_the_index_of_a_site(section):
     """Each flip marks it while others wait, and MariaDB locks what it reads."""
-    marked = prepared._change(flip._indexes("default"), "default")
-    assert not READS_ALL.search(explain(*marked[:2]))
+    marked = prepared._update(*flip._indexes("default"), "default")
+    assert not READS_ALL.search(explain(marked.sql, marked.params))
