@@ -100,7 +100,7 @@ bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks $(BENCH_ARGS)
 
 mutants: $(STAMP)
-	$(BIN)/python -m tests.reliability.mutants.__main__ $(MUTANTS)
+	$(BIN)/python -m tests.reliability.mutants $(MUTANTS)
 
 lint: $(STAMP)
 	$(BIN)/ruff format --check .

@@ -7,8 +7,21 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
+from hypothesis import HealthCheck, settings
+
+from django_sitemaps_plus.registry import SourceRegistry
+from django_sitemaps_plus.testing import temporary_registry
 
 pytest_plugins = ["tests.support.servers.fixtures"]
+
+# Time limits fail on a busy machine. The fixtures that run for every test set nothing
+# that examples change.
+settings.register_profile(
+    "tests",
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+settings.load_profile("tests")
 
 
 @pytest.fixture(autouse=True)
@@ -24,3 +37,10 @@ def empty_cache() -> Iterator[None]:
     cache.clear()
     yield
     cache.clear()
+
+
+@pytest.fixture
+def sections() -> Iterator[SourceRegistry]:
+    """Give a registry without sections."""
+    with temporary_registry() as registry:
+        yield registry

@@ -14,19 +14,11 @@ from django.test import Client
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import SourceRegistry
-from django_sitemaps_plus.testing import temporary_registry
 from django_sitemaps_plus.tracking import recording
 from tests.support.builds import build
 from tests.support.documents import locs, read_index
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
-
-
-@pytest.fixture
-def sections() -> Iterator[SourceRegistry]:
-    """Give a registry without sections."""
-    with temporary_registry() as registry:
-        yield registry
 
 
 @pytest.fixture(autouse=True)

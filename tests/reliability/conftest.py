@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-
-from django_sitemaps_plus.registry import SourceRegistry
-from django_sitemaps_plus.testing import temporary_registry
 
 #: Files whose tests take longest. They begin first, so that in the end no process has
 #: one left while another has nothing to do.
@@ -34,13 +31,6 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest, and leave the order as it is otherwise."""
     items.sort(key=lambda item: item.path.name not in _LONGEST)
-
-
-@pytest.fixture
-def sections() -> Iterator[SourceRegistry]:
-    """Give a registry without sections."""
-    with temporary_registry() as registry:
-        yield registry
 
 
 @pytest.fixture

@@ -6,10 +6,13 @@ import gc
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from functools import partial
 from statistics import quantiles
 
+from django.conf import settings
 from django.db import connection, transaction
+from django.test import override_settings
 
 from django_sitemaps_plus import receivers
 from django_sitemaps_plus.models import Change
@@ -35,6 +38,13 @@ def setting(rows: int) -> Iterator[list[Subject]]:
         build_all(rows)
         yield [
             _subject("inside atomic()", transaction.atomic, transaction.atomic),
+            _with_engines(
+                _subject(
+                    "inside atomic(), engines configured",
+                    transaction.atomic,
+                    transaction.atomic,
+                )
+            ),
             _subject("in autocommit", nullcontext, nullcontext),
             _single("median", 50, plus=0.001),
             _single("99th of a hundred", 99, plus=0.005),
@@ -58,6 +68,18 @@ def _subject(where: str, outer: _Block, inner: _Block) -> Subject:
         ],
         targets=[Target(name="registered", beside="an INSERT by hand", times=1.3)],
     )
+
+
+def _with_engines(subject: Subject) -> Subject:
+    """Measure it on a site that notifies engines."""
+    backend = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+    ours = {"NOTIFY": True, "ENGINES": {"recording": backend}}
+    site = override_settings(SITEMAPS_PLUS={**settings.SITEMAPS_PLUS, **ours})
+    contenders = [
+        replace(contender, measure=site(contender.measure))
+        for contender in subject.contenders
+    ]
+    return replace(subject, contenders=contenders)
 
 
 def _saves(

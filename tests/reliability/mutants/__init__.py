@@ -1,3 +1,7 @@
 """Mistakes that are planted to see that a test catches each."""
 
 from __future__ import annotations
+
+from . import builds, deliveries, files, requests, serving, tasks
+
+__all__ = ["builds", "deliveries", "files", "requests", "serving", "tasks"]

@@ -168,7 +168,7 @@ def environment(broker: Broker, **overrides: Any) -> dict[str, str]:
     return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),
         "TEST_DATABASE": json.dumps(_database()),
         "TEST_SETTINGS": json.dumps(given, default=str),
     }

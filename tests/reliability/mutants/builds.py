@@ -1,0 +1,288 @@
+"""Mistakes of what tracks changes, claims pages and flips them."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import replace
+from datetime import timedelta
+
+from .planting import mutant
+
+_LOST = "tests/reliability/test_lost_updates.py"
+_DURING = f"{_LOST}::test_changes_during_a_build_are_published"
+_FENCING = "tests/reliability/test_fencing.py"
+_SCHEDULERS = "tests/reliability/test_schedulers.py"
+_GUARD = "tests/reliability/test_guard.py::TestShrinkGuard"
+_SWEEP = "tests/reliability/test_kill_sweep.py::test_killed_at_any_step"
+_RECONCILED = "tests/reliability/test_reconcile.py::test_edits_that_nobody_told"
+_SIGNALS = "tests/integration/building/plan/test_signals_sent.py"
+_MARKING = "tests/integration/tracking/test_notify.py::TestMarking"
+
+
+@mutant("building.flip:point", f"{_DURING}[stored]")
+def flip_clears_every_change(point, page, *args, **kwargs):
+    """Boolean dirty flag: a flip clears changes that came in during the build."""
+    page.refresh_from_db(fields=["wanted"])
+    return point(page, *args, **kwargs)
+
+
+@mutant("building.flip:flip", f"{_DURING}[rows read]")
+def version_read_after_the_build(flip, results):
+    """The version that a page is built for is read after the build."""
+    for page, _ in results:
+        page.refresh_from_db(fields=["wanted"])
+    return flip(results)
+
+
+@mutant("tracking.locating:raise_wanted", f"{_DURING}[stored]")
+def dirty_page_not_marked(raise_wanted, pages, **kwargs):
+    """Boolean dirty flag: a page that is dirty is not marked again."""
+    from django.db.models import F
+
+    raise_wanted(_only(pages, wanted=F("built")), **kwargs)
+
+
+@mutant("tracking.locating:raise_wanted", _SCHEDULERS, is_slow=True)
+def claimed_page_not_marked(raise_wanted, pages, **kwargs):
+    """A page that somebody builds is not marked."""
+    raise_wanted(_only(pages, token=""), **kwargs)
+
+
+def _only(pages, **conditions):
+    from django_sitemaps_plus.models import Page
+
+    rows = Page.objects.filter(pk__in=list(pages), **conditions)
+    return list(rows.values_list("pk", flat=True))
+
+
+@mutant(
+    "building.flip:point",
+    f"{_FENCING}::test_a_stopped_builder_publishes_nothing[stored]",
+)
+def flip_without_token(point, page, *args, **kwargs):
+    """Lock without fence: a flip does not ask for the token of its claim."""
+    page.refresh_from_db(fields=["token"])
+    return point(page, *args, **kwargs)
+
+
+@mutant(
+    "building.flip:point", f"{_FENCING}::test_a_version_that_is_built_is_not_built_over"
+)
+def flip_without_version(point, page, *args, **kwargs):
+    """A flip does not compare versions."""
+    type(page).objects.filter(pk=page.pk).update(built=0)
+    return point(page, *args, **kwargs)
+
+
+@mutant(
+    "building.claims:_mine", f"{_FENCING}::test_giving_up_leaves_the_claim_of_another"
+)
+def release_without_token(mine, page):
+    """A claim is released without its token."""
+    return type(page).objects.filter(pk=page.pk)
+
+
+@mutant(
+    "building.claims:_take",
+    f"{_FENCING}::test_two_builders_never_take_the_same_page",
+)
+def claimed_page_taken(take, *args, pages, token, **kwargs):
+    """A page is claimed though another builder has just claimed it."""
+    from django_sitemaps_plus.models import Page
+
+    _, values = take(*args, pages=pages, token=token, **kwargs)
+    return Page.objects.filter(pk__in=pages), values
+
+
+@mutant("models.pages:PageQuerySet.claimable", _SCHEDULERS, is_slow=True)
+def claim_keeps_nobody_away(claimable, rows, since=None, lease=None):
+    """Pages that somebody is building are claimable."""
+    return claimable(rows, since, timedelta(days=-1))
+
+
+@mutant(
+    "models.pages:PageQuerySet.claimable",
+    "tests/reliability/test_recovery.py::test_all_workers_are_killed",
+    is_slow=True,
+)
+def lease_without_end(claimable, rows, since=None, lease=None):
+    """What a dead worker has claimed stays claimed."""
+    return claimable(rows, since, timedelta(days=365))
+
+
+@mutant("building.flip:point", f"{_DURING}[inside split]")
+def split_leaves_pages_clean(point, *args, is_again=False, **kwargs):
+    """A split does not build its pieces once more."""
+    return point(*args, **kwargs)
+
+
+@mutant(
+    "tracking.locating:mark",
+    f"{_LOST}::test_a_key_located_before_a_split_marks_the_page_that_owns_it",
+)
+def pages_marked_by_an_old_plan(mark, section, located, **kwargs):
+    """Pages are marked as an old plan had them."""
+    section.refresh_from_db(fields=["plan_version"])
+    located = replace(located, plan_version=section.plan_version)
+    return mark(section, located, **kwargs)
+
+
+@mutant(
+    "tracking.locating:mark",
+    f"{_MARKING}::test_changes_of_another_database_go_once_the_pages_are_committed",
+)
+def changes_deleted_first(mark, section, located, *, changes=(), **kwargs):
+    """Changes are deleted before their pages are marked."""
+    from django_sitemaps_plus.tracking.locating import delete_changes
+
+    delete_changes(changes)
+    return mark(section, located, changes=changes, **kwargs)
+
+
+@mutant(
+    "tracking.databases:savepoint",
+    "tests/reliability/test_recording.py",
+    database="postgresql",
+)
+def no_savepoint(savepoint, alias):
+    """A change is recorded without a savepoint in the user's transaction."""
+    return nullcontext()
+
+
+@mutant(
+    "django.db.transaction:on_commit",
+    "tests/reliability/test_save_safety.py::test_an_executor_that_raises",
+)
+def commit_hook_not_robust(on_commit, function, using=None, robust=False):
+    """robust=False: what a wake-up raises reaches the user's commit."""
+    return on_commit(function, using)
+
+
+@mutant("building.guard:eroding", "tests/integration/building/test_erosion.py")
+def small_losses_pass(eroding, results):
+    """A section may fall in small steps."""
+    return []
+
+
+@mutant("building.guard:_reason", _GUARD)
+def no_shrink_guard(reason, *args):
+    """No section is ever held."""
+    return ""
+
+
+@mutant(
+    "building.flip:_hold_sections",
+    f"{_SWEEP}[deletions_and_merges-options2]",
+    is_slow=True,
+)
+def hold_forgotten(hold_sections, held):
+    """A build that is killed leaves held pages that nobody looks at."""
+
+
+@mutant(
+    "building.flip:_publication_time",
+    "tests/reliability/test_conditional.py::"
+    "test_a_clock_that_is_set_back_makes_no_false_304",
+)
+def last_modified_falls(publication_time, page, now):
+    """Last-Modified follows a clock that is set back."""
+    return now
+
+
+@mutant(
+    "building.plan.planning:add_plan",
+    "tests/integration/notifications/test_first_builds.py::"
+    "TestNothingIsTold::test_of_a_first_build",
+)
+def first_build_announced(add_plan, *args, announce=False, **kwargs):
+    """A first build is announced as if all of it were new."""
+    return add_plan(*args, announce=True, **kwargs)
+
+
+@mutant(
+    "tracking.locating:mark_all",
+    "tests/integration/notifications/test_first_builds.py::TestChanges",
+)
+def deploy_hides_a_change(mark_all, section, *, announce=True):
+    """A deploy hides the change before it."""
+    mark_all(section, announce=announce)
+    if not announce:
+        section.pages.planned().update(announce=False)
+
+
+@mutant(
+    "building.worker:take_late_changes",
+    "tests/integration/notifications/test_first_builds.py::"
+    "TestChangesDuringABuildOfWhichNobodyIsTold",
+)
+def change_during_a_deploy_lost(take_late_changes, *args):
+    """An edit during the build after a deploy is never announced."""
+
+
+@mutant("building.build:update_pages", f"{_RECONCILED}[full-1]")
+def full_build_announces_nothing(update_pages, *args, **values):
+    """Nobody is notified of what a full build finds."""
+    return update_pages(*args, **values, announce=False)
+
+
+@mutant("building.audit:update_pages", f"{_RECONCILED}[audit-1]")
+def audit_announces_nothing(update_pages, *args, **values):
+    """Nobody is notified of what an audit finds."""
+    return update_pages(*args, **values, announce=False)
+
+
+@mutant("building.audit:update_pages", f"{_RECONCILED}[audit-1]")
+def audit_leaves_pages_out(update_pages, pages, sections, **values):
+    """An audit looks at some of the old pages alone."""
+    from django.db.models.functions import Now
+
+    pages.update(checked_at=Now())
+    return update_pages(pages.filter(number__lt=10), sections, **values)
+
+
+@mutant("core.diff:_parts", f"{_RECONCILED}[full-1]")
+def unchanged_lines_count(parts, old, new):
+    """All between two edits of a page counts as changed."""
+    before, after, *ends = parts(old, new)
+    return before, after.replace(b"\n", b" \n"), *ends
+
+
+@mutant("core.diff:_difference", f"{_RECONCILED}[full-1]")
+def removed_urls_forgotten(difference, *args):
+    """Nobody is notified of a URL that is gone."""
+    return replace(difference(*args), removed=[])
+
+
+@mutant(
+    "sources.lines:is_passing",
+    "tests/integration/building/test_query_errors.py::TestRow",
+)
+def row_left_out_for_an_outage(is_passing, error):
+    """A row is left out because the database disappeared while it was rendered."""
+    return False
+
+
+@mutant("building.pool:_forget_storages", "tests/unit/building/test_pool.py")
+def connections_shared_with_children(forget_storages):
+    """Builders share the connections of the process that forks them."""
+
+
+@mutant(
+    "core.xml:drop_illegal", "tests/unit/core/test_documents_are_valid.py", is_slow=True
+)
+def control_characters_kept(drop_illegal, text):
+    """Characters that XML forbids are written."""
+    return text
+
+
+@mutant(
+    "building.flip:publish",
+    f"{_SIGNALS}::TestUrlsChanged",
+)
+def flip_without_publication(publish, flips):
+    """A flip leaves no publication, so nobody is notified of it."""
+    from django_sitemaps_plus.models import Publication
+
+    known = set(Publication.objects.values_list("pk", flat=True))
+    publish(flips)
+    Publication.objects.exclude(pk__in=known).delete()

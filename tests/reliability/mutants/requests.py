@@ -1,0 +1,178 @@
+"""Mistakes of requests to engines, and of what hides secrets."""
+
+from __future__ import annotations
+
+import http.client
+import zlib
+from dataclasses import replace
+from ipaddress import ip_network
+
+from .planting import mutant
+
+_HTTP = "notifications.http"
+_EGRESS = "tests/reliability/test_egress.py"
+_FORBIDDEN = f"{_EGRESS}::test_forbidden_urls_connect_to_nobody"
+_MEMORY = f"{_EGRESS}::test_nobody_fills_our_memory"
+_LEAKS = "tests/unit/notifications/http/test_leaks.py"
+_ANSWERS = f"{_LEAKS}::test_nothing_leaks_whatever_a_server_answers"
+_SHOWN = "tests/unit/notifications/test_secrets.py::TestShowing"
+_QUOTED = (
+    "tests/reliability/test_secrets.py::test_options_that_cannot_work_are_not_quoted"
+)
+
+
+@mutant(f"{_HTTP}.attempts:hear", f"{_EGRESS}::test_redirects_are_not_followed")
+def redirect_followed(hear, connection):
+    """A redirect is followed."""
+    from django_sitemaps_plus.notifications.http import addresses, connections
+
+    response = hear(connection)
+    if location := response.headers.get("Location"):
+        endpoint = addresses.parse_endpoint(location)
+        other = connections.new_connection(endpoint, endpoint.host, 5)
+        other.request("GET", endpoint.path)
+        return hear(other)
+    return response
+
+
+@mutant(
+    f"{_HTTP}.attempts:new_connection",
+    f"{_EGRESS}::test_a_name_that_moves_to_loopback_is_not_followed",
+)
+def name_looked_up_again(new_connection, endpoint, address, seconds):
+    """A name is looked up again after its address was checked."""
+    return new_connection(endpoint, endpoint.host, seconds)
+
+
+@mutant(f"{_HTTP}.addresses:find_addresses", _FORBIDDEN)
+def first_address_checked_alone(find_addresses, endpoint):
+    """Only the first address of a host is checked."""
+    from unittest import mock
+
+    from django_sitemaps_plus.notifications.http import addresses
+
+    found = addresses.resolve(endpoint.host, endpoint.port)
+    with mock.patch.object(addresses, "resolve", return_value=found[:1]):
+        find_addresses(endpoint)
+    return found
+
+
+@mutant(f"{_HTTP}.addresses:_NOT_PUBLIC", _FORBIDDEN)
+def global_is_public(networks):
+    """Whatever ipaddress calls global may be asked."""
+    return []
+
+
+@mutant(f"{_HTTP}.addresses:_PUBLIC_IPV6", _FORBIDDEN)
+def mapped_address_not_seen(network):
+    """An IPv4 address inside an IPv6 one is not seen."""
+    return ip_network("::/0")
+
+
+@mutant(f"{_HTTP}.addresses:parse_endpoint", _FORBIDDEN)
+def http_to_anybody(parse_endpoint, url):
+    """Requests go to any host without TLS."""
+    endpoint = parse_endpoint(url.replace("http://", "https://", 1))
+    if not url.startswith("http://"):
+        return endpoint
+    return replace(endpoint, scheme="http", port=80)
+
+
+@mutant(
+    f"{_HTTP}.addresses:_may_be_asked",
+    f"{_EGRESS}::test_a_localhost_elsewhere_is_not_asked",
+)
+def localhost_anywhere(may_be_asked, address, endpoint):
+    """A host that is called localhost may be anywhere."""
+    return endpoint.is_loopback or may_be_asked(address, endpoint)
+
+
+@mutant(f"{_HTTP}.attempts:read", _MEMORY)
+def body_without_limit(read, response, max_bytes):
+    """A body is read to its end."""
+    return response.read()
+
+
+@mutant(f"{_HTTP}.attempts:read", _MEMORY)
+def body_decompressed(read, response, max_bytes):
+    """A body is decompressed however large it becomes."""
+    body = read(response, max_bytes)
+    if response.headers.get("Content-Encoding") == "gzip":
+        body = zlib.decompressobj(31).decompress(body)
+    return body
+
+
+@mutant(
+    f"{_HTTP}.attempts:Attempt.join",
+    f"{_EGRESS}::test_nobody_keeps_us_longer_than_promised",
+    is_slow=True,
+)
+def dripping_server_waited_for(join, attempt, seconds=None):
+    """A server that sends byte by byte is waited for."""
+    return join(attempt, 3 * (seconds or 0))
+
+
+@mutant("notifications.secrets:Secret.__repr__", _SHOWN)
+def secret_in_its_repr(represent, secret):
+    """A secret shows what it is in its repr."""
+    return secret.reveal()
+
+
+@mutant("notifications.secrets:Secret.__reduce__", _SHOWN)
+def secret_pickled(reduce, secret):
+    """A secret can be pickled."""
+    return type(secret), (secret.reveal(),)
+
+
+@mutant(f"{_HTTP}.messages:Revealed.hide", _ANSWERS)
+def quoted_secret_kept(hide, revealed, text):
+    """What a server quotes of a secret is kept."""
+    return text
+
+
+@mutant(
+    f"{_HTTP}.attempts:Attempt._failure",
+    f"{_LEAKS}::test_nothing_leaks_where_nobody_is_asked",
+)
+def traceback_of_the_thread(failure, attempt, error):
+    """An error of a request leads to the thread that knows the secrets."""
+    trace = error.__traceback__
+    return failure(attempt, error).with_traceback(trace)
+
+
+@mutant(f"{_HTTP}.attempts:new_connection", _ANSWERS)
+def connection_prints(new_connection, *args):
+    """Connections print what they send where a project has it so."""
+    connection = new_connection(*args)
+    connection.set_debuglevel(http.client.HTTPConnection.debuglevel)
+    return connection
+
+
+@mutant(
+    "notifications.dispatch:without_text",
+    "tests/reliability/test_secrets.py::test_an_engine_that_raises_is_not_quoted[Leaky]",
+)
+def raised_text_logged(without_text, error):
+    """The log quotes what an engine raises."""
+    return str(error)
+
+
+@mutant("notifications.configuration:_called", f"{_QUOTED}[raises]")
+def options_quoted(called, factory, options):
+    """What an engine raises of its options is quoted."""
+    try:
+        factory(*options.args, **options.kwargs)
+    except Exception as error:  # noqa: BLE001 - as the original does
+        return f"cannot be made with these options: {error}"
+    return called(factory, options)
+
+
+@mutant("notifications.configuration:_imported", f"{_QUOTED}[module]")
+def import_error_raised(imported, backend):
+    """An error of a module goes up through a frame that holds the options."""
+    from django.utils.module_loading import import_string
+
+    try:
+        return import_string(backend), ""
+    except ImportError as error:
+        return None, str(error)
