@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -41,9 +39,15 @@ from .index import may_publish_index
 from .lost import mark_lost
 from .missing import forget_missing, note_missing
 from .options import Options, Told
-from .plan.planning import is_unsettled, plan_section, renew_plan, settle_plan
-from .plan.replan import begin_replan, has_coming
-from .plan.split import merge_small
+from .plan.merge import merge_small
+from .plan.replan import (
+    begin_replan,
+    has_next_plan,
+    is_unsettled,
+    plan_section,
+    renew_plan,
+    settle_plan,
+)
 from .pool import share
 from .report import BuildReport, SectionReport, section_report
 from .worker import Counts, Work, merge_counts
@@ -220,23 +224,20 @@ class _Refresh:
         told = Told(self.options.progress)
         told.expect(sections)
         ids = [section.pk for section in sections]
-        owner, died = secrets.token_hex(4), threading.Event()
         here = Work(
             self.site,
             ids,
             self.since,
             told,
-            lost_owner=lambda: owner if died.is_set() else "",
             waits=self.options.waits,
             until=self.until,
             was_behind=self.was_behind,
             fingerprints=self.fingerprints,
         )
-        elsewhere = Work(
-            self.site, ids, self.since, owner=owner, fingerprints=self.fingerprints
-        )
+        elsewhere = Work(self.site, ids, self.since, fingerprints=self.fingerprints)
         workers = self.options.workers
-        results = share(Work.run, here, elsewhere, workers, on_death=died.set)
+        stop_waiting = partial(setattr, here, "waits", False)
+        results = share(Work.run, here, elsewhere, workers, on_death=stop_waiting)
         self.was_behind = here.was_behind
         for counts in results:
             merge_counts(self.counts, counts)
@@ -252,7 +253,7 @@ class _Refresh:
         if is_of_other_code(section, self.site, self.fingerprints):
             return False  # whoever builds its last page decides
         again = False
-        if counts.small and not has_coming(section):
+        if counts.small and not has_next_plan(section):
             again = merge_small(section, self.site, counts.small)
         if self._is_left_to_others(section):
             return again

@@ -33,7 +33,6 @@ def claim(
     *,
     since: datetime | None = None,
     limit: int = BATCH_PAGES,
-    owner: str = "",
 ) -> list[Page]:
     """Take up to ``limit`` dirty pages to work on; none where nothing is left to do.
 
@@ -46,11 +45,10 @@ def claim(
         sections: primary keys of the sections to work for.
         since: earlier claims are taken over, as :meth:`PageQuerySet.claimable` says.
         limit: how many pages at most.
-        owner: what the token begins with, for :func:`void`.
     """
     free = (tuple(sections), get_settings().lease)
     earlier = {} if since is None else {"since": since}
-    token = owner + secrets.token_hex(16 - len(owner) // 2)
+    token = secrets.token_hex(16)
     while pages := _candidates(fetch(_free, *free, limit, **earlier)):
         keys = [page.pk for page in pages]
         taken = update(_take, *free, pages=keys, token=token, **earlier)
@@ -102,48 +100,25 @@ def claim_page(page: Page) -> bool:
 
 
 @retried
-def give_back(page: Page) -> None:
-    """End a claim without a result, and without blame."""
-    _mine(page).update(token="", claimed_at=None)
-
-
-@retried
-def release(pages: Collection[Page], error: str = "") -> None:
-    """Give up pages without blame, for whoever comes next; they stay dirty.
+def release(
+    pages: Collection[Page], error: str = "", *, is_to_blame: bool = False
+) -> None:
+    """Give up pages, which stay dirty.
 
     Args:
         pages: as they were claimed.
-        error: what kept them from being built, in words.
+        error: why they could not be built. They keep the time of their claim then, so
+            that no process of the same build tries them again.
+        is_to_blame: whether the attempt counts, so that a page is parked in the end.
     """
+    fields: dict[str, Any] = {"error": error[:2_000]} if error else {"claimed_at": None}
+    if not is_to_blame:
+        # A deploy may have set the attempts to 0 meanwhile.
+        fields["attempts"] = Greatest(F("attempts"), 1) - 1
     for page in pages:
-        fields = _said(error) | {"claimed_at": None, "attempts": _one_less()}
-        _mine(page).update(token="", **fields)
-
-
-@retried
-def set_aside(page: Page, error: str = "", *, is_to_blame: bool = False) -> None:
-    """Give up a page that could not be built; it stays dirty.
-
-    It keeps the time of its claim: no process of the same build tries it again.
-
-    Args:
-        page: as it was claimed.
-        error: what kept it from being built, in words.
-        is_to_blame: whether that was the page itself, so that it is parked in the end.
-    """
-    fields = _said(error) | ({} if is_to_blame else {"attempts": _one_less()})
-    _mine(page).update(token="", **fields)
-
-
-def _said(error: str) -> dict[str, Any]:
-    return {"error": error[:2_000]} if error else {}
-
-
-@retried
-def void(sections: Collection[int], owner: str) -> None:
-    """Give up the pages of builders that died; the attempt counts for each of them."""
-    theirs = Page.objects.filter(section__in=sections, token__startswith=owner)
-    theirs.update(token="", claimed_at=None)
+        # By the token too, since another may have taken it over.
+        mine = Page.objects.filter(pk=page.pk, token=page.token)
+        mine.update(token="", **fields)
 
 
 def is_anybody_busy(sections: Collection[int]) -> bool:
@@ -161,16 +136,6 @@ def count_builders(site: str, names: Collection[str]) -> int:
 def _at_work() -> PageQuerySet:
     alive = Page.objects.dirty().filter(claimed_at__gte=Now() - get_settings().lease)
     return alive.exclude(token="")
-
-
-def _one_less() -> Any:
-    # A deploy may have set the attempts to 0 meanwhile.
-    return Greatest(F("attempts"), 1) - 1
-
-
-def _mine(page: Page) -> PageQuerySet:
-    # By the token too, since another may have taken it over.
-    return Page.objects.filter(pk=page.pk, token=page.token)
 
 
 @retried

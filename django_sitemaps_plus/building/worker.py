@@ -19,7 +19,11 @@ from django.db.models import QuerySet
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import may_merge
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.exceptions import SourceError, StalePlanError
+from django_sitemaps_plus.exceptions import (
+    SitemapsPlusError,
+    SourceError,
+    StalePlanError,
+)
 from django_sitemaps_plus.models import INDEX, Page, State
 from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.models.prepared import fetch
@@ -30,15 +34,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
-from .claims import (
-    claim,
-    give_back,
-    is_anybody_busy,
-    keep_claims,
-    release,
-    set_aside,
-    void,
-)
+from .claims import claim, is_anybody_busy, keep_claims, release
 from .flip import Result, flip
 from .index import build_index_page
 from .late import take_late_changes
@@ -88,8 +84,6 @@ class Work:
             other code is left out from then on.
         since: claims made before this time are taken over.
         told: called after each page with the name of its section.
-        owner: what the tokens of its claims begin with.
-        lost_owner: returns the owner of builders that have died, or "".
         waits: whether it ends only when others have built their pages too.
         until: by the monotonic clock, when no more pages are begun.
         is_dirty: whether pages are known to be dirty at the beginning, so that nobody
@@ -104,8 +98,6 @@ class Work:
     sections: Collection[int]
     since: datetime | None = None
     told: Callable[[str], None] | None = field(default=None, repr=False)
-    owner: str = ""
-    lost_owner: Callable[[], str] = field(default=str, repr=False)
     waits: bool = True
     until: float | None = None
     is_dirty: bool = False
@@ -125,13 +117,13 @@ class Work:
         """
         is_dirty = self.is_dirty or self._has_dirty()
         while is_dirty and not self._is_late():
-            pages = claim(self.sections, since=self.since, owner=self.owner)
+            pages = claim(self.sections, since=self.since)
             if pages:
                 if self.was_behind is None:
                     self.was_behind = is_behind(self.site)
                 self._build_or_release(pages)
             elif self.waits and is_anybody_busy(self.sections):
-                self._wait()
+                time.sleep(POLL_SECONDS)
             else:
                 break
             is_dirty = self._has_dirty()
@@ -152,12 +144,6 @@ class Work:
             with suppress(Error):  # the lease gives them up then
                 release(pages, _words(error))
             raise
-
-    def _wait(self) -> None:
-        """Wait a moment for who is at the last pages, or for its lease."""
-        if owner := self.lost_owner():
-            void(self.sections, owner)
-        time.sleep(POLL_SECONDS)
 
     def _build(self, pages: list[Page]) -> None:
         pages = self._leave_to_others(pages)
@@ -206,8 +192,8 @@ class Work:
             if not has_lost(error):
                 raise
             logger.warning("Pages are built again, since others were there: %s", error)
-        for page, _ in results:
-            give_back(page)  # and the attempt counts, or this might never end
+        # The attempt counts, or this might never end.
+        release([page for page, _ in results], is_to_blame=True)
         return []
 
     def _try(self, page: Page) -> BuiltPage | None:
@@ -221,9 +207,9 @@ class Work:
                 return built
         except LimitExceededError:
             self._split(page)
-        except StalePlanError:
+        except StalePlanError as error:
             self._of(page).stale = True
-            set_aside(page)
+            release([page], str(error))
         except SourceError as error:
             self._fail(page, error)
         return None
@@ -250,7 +236,7 @@ class Work:
         logger.error("Page %s is not built: %s", page.number, error)
         # Nobody is to blame for a database that is away for a while.
         is_away = is_outage(error.__cause__ or error)
-        set_aside(page, _words(error), is_to_blame=not is_away)
+        release([page], _words(error), is_to_blame=not is_away)
 
     def _count(self, page: Page, built: BuiltPage) -> None:
         counts = self._of(page)
@@ -273,7 +259,7 @@ class Work:
 
 def _words(error: BaseException) -> str:
     """Return what failed; nothing where a process was only asked to end."""
-    is_failure = isinstance(error, Exception)
+    is_failure = isinstance(error, SitemapsPlusError | Error)
     return (str(error) or type(error).__name__) if is_failure else ""
 
 

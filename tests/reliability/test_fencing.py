@@ -19,7 +19,7 @@ from django.db import connection
 from django_sitemaps_plus.building import claims, worker
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.flip import flip
-from django_sitemaps_plus.building.plan import split
+from django_sitemaps_plus.building.plan import merge, split
 from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
@@ -130,11 +130,11 @@ def told(writer: int) -> Iterator[None]:
 
     flips = watch(worker.flip, lambda done, results: len(results) - len(done))
     splits = watch(split._split_at, lambda pieces, *_: int(not pieces))
-    merges = watch(split._merge_claimed, lambda done, *_: int(not done))
+    merges = watch(merge._merge_claimed, lambda done, *_: int(not done))
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(worker, "flip", flips))
         stack.enter_context(mock.patch.object(split, "_split_at", splits))
-        stack.enter_context(mock.patch.object(split, "_merge_claimed", merges))
+        stack.enter_context(mock.patch.object(merge, "_merge_claimed", merges))
         yield
 
 
@@ -230,7 +230,7 @@ def taken_over(page: Page) -> Page:
 def test_giving_up_leaves_the_claim_of_another(claimed):
     """Who lost a page and fails does not set it free."""
     other = taken_over(claimed)
-    claims.set_aside(claimed, "failed late")
+    claims.release([claimed], "failed late", is_to_blame=True)
     claims.release([claimed])
     assert Page.objects.get(pk=claimed.pk).token == other.token
     assert len(flip([(other, build_page(other, get_site()))])) == 1

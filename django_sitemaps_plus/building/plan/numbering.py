@@ -1,82 +1,56 @@
-"""Adding pages: under numbers never used before, each at a position of an index."""
+"""New pages: each under a number never used before, at a position in an index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import islice
+from collections.abc import Sequence
 
 from django.db.models import F
 
 from django_sitemaps_plus.core.key_ranges import KeyRange, as_number
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
-from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.models import INDEX, Page, Section
 
-#: Pages of a new plan that are made in one statement.
+#: Pages that are inserted by one statement.
 BATCH_PAGES = 100
 
 
 def add_pages(
     section: Section, ranges: Sequence[KeyRange], **fields: object
 ) -> list[Page]:
-    """Make new pages for key ranges, inside a transaction of the caller's.
-
-    Their numbers were never used before. Their positions among the site's pages are the
-    next ones, or, before another index is begun, those that others have left.
-    """
-    rows = Section.objects.filter(pk=section.pk)
-    # The update locks the row, so no two builders take the same numbers.
-    rows.update(next_number=F("next_number") + len(ranges))
-    number = _next_number(section) - len(ranges)
-    positions = _take_positions(section.site, len(ranges))
+    """Make new pages for key ranges, inside a transaction of the caller's."""
+    number = _take_numbers(section, len(ranges))
+    position = _take_positions(section.site, len(ranges))
     pages = [
         Page(
             section=section,
             number=number + i,
-            index_position=position,
+            index_position=position + i,
             low=bounds.low,
             low_number=as_number(bounds.low),
             high=bounds.high,
             **fields,
         )
-        for i, (bounds, position) in enumerate(zip(ranges, positions, strict=True))
+        for i, bounds in enumerate(ranges)
     ]
-    return Page.objects.bulk_create(pages)
+    return Page.objects.bulk_create(pages, batch_size=BATCH_PAGES)
 
 
-def add_plan(section: Section, ranges: Sequence[KeyRange], **fields: object) -> None:
-    """Make the pages of a whole plan, of which only some are in memory at once."""
-    for start in range(0, len(ranges), BATCH_PAGES):
-        add_pages(section, ranges[start : start + BATCH_PAGES], **fields)
-
-
-def _next_number(section: Section) -> int:
+def _take_numbers(section: Section, total: int) -> int:
+    """Count numbers of a section as used, and return the first of them."""
     rows = Section.objects.filter(pk=section.pk)
-    return rows.values_list("next_number", flat=True)[0]
+    # The update locks the row, so no two builders take the same numbers.
+    rows.update(next_number=F("next_number") + total)
+    return rows.values_list("next_number", flat=True)[0] - total
 
 
-def _take_positions(site: str, total: int) -> list[int]:
-    """Return positions for new pages; the index's section counts those ever used."""
+def _take_positions(site: str, total: int) -> int:
+    """Return the first of as many new positions; the index's section counts them."""
     index, _ = Section.objects.get_or_create(
         site=site, name=INDEX, defaults={"next_number": 0}
     )
-    rows = Section.objects.filter(pk=index.pk)
-    rows.update(next_number=F("next_number"))  # locks it, as above
-    end = _next_number(index)
-    has_room = index_number(end + total - 1) == index_number(max(end - 1, 0))
-    free = [] if has_room else _left_positions(site, end, total)
-    used = end + total - len(free)
-    rows.update(next_number=used)
-    _add_indexes(index, used)
-    return [*free, *range(end, used)]
-
-
-def _left_positions(site: str, end: int, total: int) -> list[int]:
-    """Return the first positions whose pages were merged or replaced."""
-    pages = Page.objects.filter(section__site=site).exclude(section__name=INDEX)
-    in_force = pages.exclude(state=State.RETIRED)
-    taken = set(in_force.values_list("index_position", flat=True).iterator())
-    left: Iterable[int] = (position for position in range(end) if position not in taken)
-    return list(islice(left, total))
+    position = _take_numbers(index, total)
+    _add_indexes(index, position + total)
+    return position
 
 
 def index_number(position: int) -> int:
@@ -96,3 +70,8 @@ def _add_indexes(index: Section, positions: int) -> None:
     Page.objects.bulk_create(
         [Page(section=index, number=number) for number in sorted(wanted - known)]
     )
+
+
+def raise_plan_version(section: Section) -> None:
+    """Lock a section; a key located in its plan before is located again."""
+    Section.objects.filter(pk=section.pk).update(plan_version=F("plan_version") + 1)

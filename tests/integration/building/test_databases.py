@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db import DatabaseError, connections
 
 from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.plan import split
+from django_sitemaps_plus.building.plan import merge
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build
@@ -144,14 +144,14 @@ class TestElsewhere:
         build()
         before = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
         Product.objects.filter(slug__gte="product-00003").delete()
-        real = split.pointer
+        real = merge.pointer
 
         def lose(page: Any, *args: Any) -> Any:
             Page.objects.filter(number__gt=page.number).update(token="another's")
             return real(page, *args)
 
         with monkeypatch.context() as patch:
-            patch.setattr(split, "pointer", lose)
+            patch.setattr(merge, "pointer", lose)
             build(allow_shrink=True)
         after = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
         assert after == before

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import _Refresh, refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.plan.planning import is_broken, may_break
+from django_sitemaps_plus.building.plan.replan import is_broken, may_break
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import status
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Section

@@ -11,7 +11,8 @@ from django.db.models.signals import post_init
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.plan.split import _merge, split_ranges
+from django_sitemaps_plus.building.plan.merge import merge
+from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import DocumentWriter
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -223,7 +224,7 @@ class TestMerge:
         before = crawl()
         both = section.pages.with_section().filter(number__in=[3, 4])
         gone, behind = both.order_by("number")
-        assert not _merge(gone, behind, get_site())
+        assert not merge(gone, behind, get_site())
         assert crawl() == before
 
     def test_few_of_many_pages_are_read(self, publish):

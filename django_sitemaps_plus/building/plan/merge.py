@@ -1,0 +1,125 @@
+"""Merges: two small neighbours become one page."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from django_sitemaps_plus.building.claims import claim_page, keep_claims, release
+from django_sitemaps_plus.building.flip import pointer, publish
+from django_sitemaps_plus.building.sending import send_page_built
+from django_sitemaps_plus.building.store import BuiltPage, build_page
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.key_ranges import may_merge
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.models import Page, Section, State, own_alias
+from django_sitemaps_plus.models.transactions import atomic, retried
+from django_sitemaps_plus.publishing.sync import show_when_committed
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking.locating import raise_wanted
+
+from .numbering import raise_plan_version
+from .split import with_end
+
+
+def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
+    """Merge pages with neighbours where both hold less than half of what a page may.
+
+    Args:
+        section: its row.
+        site: the site.
+        built: primary keys of pages that have been built. Others that would merge, as
+            all do after the limit was raised, wait until they are.
+
+    Returns:
+        Whether pages are dirty again: what others were merged into, and those that
+        have lost rows unnoticed.
+    """
+    merged: set[int] = set()
+    pairs = _small_neighbours(section, frozenset(built))
+    for pair in pairs:
+        # What one was merged into is looked at again the next time.
+        if merged.isdisjoint(pair) and _merge_pair(section, pair, site):
+            merged.update(pair)
+    return bool(pairs) and section.pages.claimable().exists()
+
+
+def _small_neighbours(section: Section, built: frozenset[int]) -> list[tuple[int, int]]:
+    """Return the keys of neighbours that fit on one page; one of two has been built."""
+    source = registry.get(section.name)
+    if source.has_own_paging:
+        return []  # a bound is the number of a page, so no range has two
+    small = section.pages.filter(
+        state=State.ACTIVE, built__gt=0, entries__lt=source.limit // 2
+    )
+    rows = small.values_list("low", "high", "pk", "entries", "plain_size")
+    by_low = {row[0]: row for row in rows.order_by("pk")}
+    found = []
+    for _, high, pk, entries, size in by_low.values():
+        behind = None if high is None else by_low.get(high)
+        if behind is None or built.isdisjoint((pk, behind[2])):
+            continue
+        _, _, other, more, more_size = behind
+        if may_merge(entries + more, size + more_size, source.limit):
+            found.append((pk, other))
+    return found
+
+
+def _merge_pair(section: Section, pair: tuple[int, int], site: Site) -> bool:
+    active = section.pages.filter(state=State.ACTIVE).with_section()
+    pages = active.in_bulk(pair)
+    if len(pages) < len(pair):
+        return False
+    a, b = [pages[pk] for pk in pair]
+    # One of them may have been cut since it was looked at.
+    return a.high == b.low and merge(a, b, site)
+
+
+def merge(a: Page, b: Page, site: Site) -> bool:
+    """Let a page take in the next one; return whether nobody was in the way."""
+    if not claim_page(a):
+        return False
+    try:
+        return claim_page(b) and _merge_claimed(a, b, site)
+    except LimitExceededError:
+        return False
+    finally:
+        release([a, b])
+
+
+@retried
+def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
+    with keep_claims([a, b]):
+        built = build_page(with_end(a, b.high), site)
+    if _loses_entries(built, a, b):
+        # Not noticed so far. Each is built by itself, so that the guard looks at it.
+        raise_wanted([a.pk, b.pk])
+        return False
+    now = timezone.now()
+    with atomic():
+        raise_plan_version(a.section)
+        # One that has been merged into another meanwhile can be claimed still.
+        active = Page.objects.filter(state=State.ACTIVE)
+        kept = active.filter(pk=a.pk, token=a.token, built=a.built)
+        gone = active.filter(pk=b.pk, token=b.token, built=b.built)
+        fields = pointer(a, built, now)
+        fields |= {"high": b.high, "wanted": F("wanted") + 1}
+        retired = {"state": State.RETIRED, "retired_at": now}
+        is_done = bool(kept.update(**fields) and gone.update(**retired))
+        if is_done:
+            publish([(a, [a, b], [built])])
+            show_when_committed([a])
+        else:
+            transaction.set_rollback(True, using=own_alias())
+    if is_done and built.is_new:
+        send_page_built(a, built.entries, site)
+    return is_done
+
+
+def _loses_entries(built: BuiltPage, *pages: Page) -> bool:
+    """Return whether one page would list fewer rows, or leave out more, than all."""
+    entries, skipped = sum(p.entries for p in pages), sum(p.skipped for p in pages)
+    return built.entries < entries or built.skipped > skipped
