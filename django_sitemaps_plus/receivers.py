@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -17,11 +16,13 @@ from .executors.base import get_executor
 from .models import Publication
 from .notifications import outbox, telling, url_changes
 from .notifications.listening import listening_engines
-from .registry import registry
-from .tracking.parents import concrete
-from .tracking.recording import record, record_unlinked
-from .tracking.relations import many_to_many
-from .tracking.watching import Watched, every_column, watched_models
+from .tracking.recording import record, record_relations
+from .tracking.watching import (
+    Watched,
+    WatchedRelation,
+    watched_models,
+    watched_relations,
+)
 
 _UID = "sitemaps_plus"
 
@@ -59,11 +60,11 @@ def connect() -> None:
     disconnect()
     for model, watchers in watched_models().items():
         _connect(post_save, model, partial(_saved, watchers))
-        deletes = [watched for watched in watchers if watched.hears_deletions]
+        deletes = [watched for watched in watchers if watched.watches_deletions]
         if deletes:
             _connect(post_delete, model, partial(_deleted, deletes))
-    for through, links in _many_to_many().items():
-        _connect(m2m_changed, through, partial(_related, links))
+    for through, relations in watched_relations().items():
+        _connect(m2m_changed, through, partial(_related, relations))
 
 
 def disconnect() -> None:
@@ -96,7 +97,7 @@ def _deleted(
 
 
 def _related(
-    links: Sequence[_Link],
+    relations: Sequence[WatchedRelation],
     instance: Model,
     using: str,
     action: str,
@@ -104,47 +105,7 @@ def _related(
     pk_set: set[Any] | None = None,
     **kwargs: Any,
 ) -> None:
-    if not action.startswith("post_") and action != "pre_clear":
-        return
-    near = [link.near for link in links if link.begins_at(type(instance))]
-    record(near, instance, using)
-    # From the other side; of a relation of a model with itself both are.
-    far = [link for link in links if link.begins_at(model)]
-    if action == "post_add":
-        record([link.far for link in far], instance, using)
-    else:
-        record_unlinked([link.near for link in far], instance, using, pk_set)
-
-
-@dataclass(frozen=True, slots=True)
-class _Link:
-    """A many-to-many relation that a path of a section crosses.
-
-    Attributes:
-        model: the model at which the relation begins, seen from the section's rows.
-        near: who is concerned when relations of an object of that model were set.
-        far: who is concerned when an object at the other end was given some.
-    """
-
-    model: type[Model]
-    near: Watched
-    far: Watched
-
-    def begins_at(self, model: type[Model]) -> bool:
-        """Return whether objects of a model are those at which the relation begins."""
-        return issubclass(concrete(model), concrete(self.model))
-
-
-def _many_to_many() -> dict[Any, list[_Link]]:
-    """Return the tables behind many-to-many relations that concern sections."""
-    found: dict[Any, list[_Link]] = {}
-    for name, source in registry.items():
-        for crossing in many_to_many(source):
-            field = crossing.relation
-            relation = field if hasattr(field, "through") else field.remote_field
-            who = partial(Watched, name, source, columns=every_column)
-            near = who(crossing.near, parent=crossing.parent)
-            far = who(crossing.far, parent=crossing.far_parent)
-            link = _Link(crossing.model, near, far)
-            found.setdefault(relation.through, []).append(link)
-    return found
+    # Once it is cleared, its others are not found any more.
+    if action.startswith("post_") or action == "pre_clear":
+        added = action == "post_add"
+        record_relations(relations, instance, using, model, added, pk_set)

@@ -40,8 +40,8 @@ from django_sitemaps_plus.sources.declarations import (
 from django_sitemaps_plus.sources.keyset import key_field
 from django_sitemaps_plus.sources.lines import FIELDS
 
-from .hearing import check_heard, check_watched
 from .messages import error, warning
+from .watching import check_unwatched, check_watched
 
 _KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)
 
@@ -172,7 +172,7 @@ def _query(source: ModelSource) -> Iterator[CheckMessage]:
             "Try its queryset and the expressions it declares in a shell.",
         )
         return
-    yield from check_heard(source)
+    yield from check_unwatched(source)
 
 
 def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import pairwise
+from contextlib import contextmanager, nullcontext
+from itertools import chain, pairwise
 from typing import Any
 
 from django.db import Error, connections, transaction
@@ -19,8 +20,8 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources.keyset import by_key, first_keys, on_write_database
 
 from .databases import savepoint
-from .parents import concrete, path_to_parent
-from .watching import Watched
+from .relations import concrete, path_to_parent
+from .watching import Watched, WatchedRelation
 
 logger = logging.getLogger(__name__)
 
@@ -50,48 +51,55 @@ def record(
     """Record that an object was saved or deleted; never raise.
 
     Args:
-        watchers: who is concerned with objects of its model.
+        watchers: who watches its model.
         instance: the object.
         using: alias of its database, where the change is recorded too.
         update_fields: what the save was limited to.
         deleted: whether it is gone.
     """
-
-    def rows() -> Iterable[Row]:
-        names = None if update_fields is None else _fields(instance, update_fields)
-        return [
-            _row(watched, instance, deleted)
-            for watched in watchers
-            if names is None or watched.depends_on(names)
-        ]
-
-    _record(instance, using, rows)
+    with _harmless(instance):
+        if update_fields is not None:
+            names = _fields(instance, update_fields)
+            watchers = [it for it in watchers if it.depends_on(names)]
+        insert(using, [_row(watched, instance, deleted) for watched in watchers])
 
 
-def record_unlinked(
-    watchers: Sequence[Watched], instance: Model, using: str, pks: set[Any] | None
+def record_relations(
+    relations: Sequence[WatchedRelation],
+    instance: Model,
+    using: str,
+    model: type[Model],
+    added: bool,
+    pks: set[Any] | None,
 ) -> None:
-    """Record that others refer to an object no longer; never raise.
+    """Record that an object was related to others, or no longer is; never raise.
 
     Args:
-        watchers: who is concerned with the others: rows, or what leads to rows.
-        instance: the object; a reader would not find the others by it any more.
+        relations: who watches the relation.
+        instance: the object.
         using: alias of its database.
-        pks: primary keys of the others; None where nobody knows which.
+        model: the model of the others.
+        added: whether they are related now.
+        pks: primary keys of the others; None where they are unknown.
     """
+    near = [it.near for it in relations if it.begins_at(type(instance))]
+    record(near, instance, using)
+    # From the other side; of a relation of a model with itself both are.
+    far = [it for it in relations if it.begins_at(model)]
+    if added:
+        record([it.far for it in far], instance, using)
+        return
+    # A reader would not find the others by the object any more.
+    with _harmless(instance):
+        others = [None] if pks is None else pks
+        rows = [_row_at_end(it.near, pk) for it in far for pk in others]
+        insert(using, list(dict.fromkeys(rows)))
 
-    def rows() -> Iterator[Row]:
-        for watched in watchers:
-            others = [None] if pks is None else pks
-            yield from dict.fromkeys(_row_at_end(watched, pk) for pk in others)
 
-    _record(instance, using, rows)
-
-
-def _record(instance: Model, using: str, rows: Callable[[], Iterable[Row]]) -> None:
+@contextmanager
+def _harmless(instance: Model) -> Iterator[None]:
     try:
-        if get_settings().track:
-            insert(using, rows())
+        yield
     except Exception:
         logger.exception(
             "A change of %s was not recorded; an audit will find it",
@@ -105,18 +113,19 @@ def _fields(instance: Model, names: Iterable[str]) -> frozenset[str]:
     return frozenset([instance._meta.get_field(name).name for name in names])
 
 
-def _row_at_end(watched: Watched, pk: Any) -> Row:
-    """Return the change of the object at the end of the path, as far as it is known."""
-    if pk is None or not (watched.path or watched.key_is_pk):
+def _row(watched: Watched, instance: Model, deleted: bool) -> Row:
+    if watched.link is not None:
+        return _row_between(watched, watched.link, instance, deleted)
+    if watched.path and deleted:
         return watched.section, Change.Kind.AUDIT, "", ""
     kind = Change.Kind.RELATED if watched.path else Change.Kind.KEY
-    return watched.section, kind, str(pk), watched.path
+    return watched.section, kind, str(watched.key_of(instance)), watched.path
 
 
 def _row_between(watched: Watched, link: Any, instance: Model, deleted: bool) -> Row:
     """Return the change of the object to which a row of a model between refers.
 
-    Unlike other related rows one that is deleted still says whom it concerned.
+    Unlike other related rows, one that is deleted still says whom it concerned.
     """
     is_pk = link.target_field.primary_key
     row = _row_at_end(watched, getattr(instance, link.attname) if is_pk else None)
@@ -127,111 +136,85 @@ def _row_between(watched: Watched, link: Any, instance: Model, deleted: bool) ->
     return watched.section, Change.Kind.RELATED, str(instance.pk), path
 
 
-def _row(watched: Watched, instance: Model, deleted: bool) -> Row:
-    if watched.link is not None:
-        return _row_between(watched, watched.link, instance, deleted)
-    if not watched.path:
-        key = _key(watched, instance)
-        return watched.section, Change.Kind.KEY, str(key), ""
-    if deleted:
+def _row_at_end(watched: Watched, pk: Any) -> Row:
+    """Return the change of the object at the end of the path, as far as it is known."""
+    if pk is None or not (watched.path or watched.key_is_pk):
         return watched.section, Change.Kind.AUDIT, "", ""
-    pk = _related_key(watched, instance)
-    return watched.section, Change.Kind.RELATED, str(pk), watched.path
+    kind = Change.Kind.RELATED if watched.path else Change.Kind.KEY
+    return watched.section, kind, str(pk), watched.path
 
 
-def _key(watched: Watched, instance: Model) -> Any:
-    key = getattr(instance, watched.key_attribute)
-    return _linked(instance, watched.source.tracked_model) if key is None else key
+def insert(using: str, rows: Sequence[Row]) -> None:
+    """Insert changes of sections that have a plan, or all if engines are notified.
 
-
-def _related_key(watched: Watched, instance: Model) -> Any:
-    if watched.parent is None:
-        return instance.pk
-    pk: Any = watched.parent._meta.pk
-    key = getattr(instance, pk.attname)
-    return _linked(instance, watched.parent) if key is None else key
-
-
-def _linked(instance: Model, parent: Any) -> Any:
-    # A child in a fixture has nothing but the link to its parent.
-    link: Any = instance._meta.get_ancestor_link(parent)
-    return getattr(instance, link.attname)
-
-
-def insert(using: str, rows: Iterable[Row]) -> None:
-    """Insert changes of sections that have a plan, or all if engines are told of them.
-
-    In a transaction this is a savepoint, so that an error of ours leaves the user's
-    own work alone; in autocommit it is a statement of its own, or some if many.
+    In a transaction all of it is one savepoint, so that an error of ours leaves the
+    user's own work alone.
     """
-    rows = list(rows)
-    read = {section for section in {row[0] for row in rows} if _is_read(section)}
-    rows = [row for row in rows if row[0] in read]
-    if not rows:
+    if not rows or not get_settings().track:
         return
+    sections = {row[0] for row in rows}
     with savepoint(using):
-        _execute(connections[using], rows)
-    _wake(using, rows)
+        if not sections <= _planned:
+            sections = {name for name in sections if _is_read(name, using)}
+            rows = [row for row in rows if row[0] in sections]
+        if rows:
+            _execute(connections[using], rows)
+    _wake(using, sections)
 
 
-def _wake(using: str, rows: Sequence[Row]) -> None:
+def _is_read(section: str, using: str) -> bool:
+    if section not in _planned and _has_pages(section, using):
+        _planned.add(section)
+    return section in _planned or _are_engines_notified()
+
+
+def _has_pages(section: str, using: str) -> bool:
+    pages = Page.objects.filter(section__name=section)
+    with nullcontext() if pages.db == using else savepoint(pages.db):
+        return pages.exists()
+
+
+def _are_engines_notified() -> bool:
+    """Return whether changes are for engines; true where the origin is unknown now."""
+    if get_settings().base_url is not None:
+        return tells_engines()
     try:
-        executor = get_executor()
-    except ConfigurationError as error:  # a check says so; the changes are recorded
-        logger.error("Nobody is woken: %s", error, extra={"action": "wake_failed"})
-        return
-    if executor.is_listening:
-        for section in {row[0] for row in rows}:
-            transaction.on_commit(_waking(executor, section), using=using, robust=True)
-
-
-def _waking(executor: Executor, section: str) -> Callable[[], None]:
-    # No partial: Django tells of a robust one that raises by its __qualname__, which a
-    # partial has not, and so would raise itself.
-    def wake() -> None:
-        executor.wake(section)
-
-    return wake
-
-
-def _execute(connection: Any, rows: Sequence[Row]) -> None:
-    # By hand: an ORM insert takes longer than the save that it belongs to may cost.
-    quote = connection.ops.quote_name
-    columns = ", ".join([quote(name) for name in ("section", "kind", "low", "high")])
-    into = f"INSERT INTO {quote(Change._meta.db_table)} ({columns}) VALUES "  # noqa: S608 - our names
-    with connection.cursor() as cursor:
-        for first in range(0, len(rows), ROWS_PER_INSERT):
-            part = rows[first : first + ROWS_PER_INSERT]
-            cursor.execute(
-                into + ", ".join(["(%s, %s, %s, %s)"] * len(part)),
-                [value for row in part for value in row],
-            )
-
-
-def _is_read(section: str) -> bool:
-    return section in _planned or _tells_engines() or is_planned(section)
-
-
-def _tells_engines() -> bool:
-    """Return whether engines are told; where nobody can say now, they may be."""
-    try:
-        with contained():  # contrib.sites may have to be asked for the origin
+        with contained():  # contrib.sites may be asked for the origin
             return tells_engines()
     except Error:
         return True
 
 
-def is_planned(section: str) -> bool:
-    """Return whether pages of a section exist, so that its changes matter."""
-    if section not in _planned and _has_pages(section):
-        _planned.add(section)
-    return section in _planned
+def _execute(connection: Any, rows: Sequence[Row]) -> None:
+    # By hand: an ORM insert takes longer than the save that it belongs to may cost.
+    quote = connection.ops.quote_name
+    columns = ", ".join(map(quote, ("section", "kind", "low", "high")))
+    into = f"INSERT INTO {quote(Change._meta.db_table)} ({columns}) VALUES "  # noqa: S608 - our names
+    with connection.cursor() as cursor:
+        for first in range(0, len(rows), ROWS_PER_INSERT):
+            part = rows[first : first + ROWS_PER_INSERT]
+            places = ", ".join(["(%s, %s, %s, %s)"] * len(part))
+            cursor.execute(into + places, list(chain.from_iterable(part)))
 
 
-def _has_pages(section: str) -> bool:
-    pages = Page.objects.filter(section__name=section)
-    with savepoint(pages.db):  # for the same reason as in insert()
-        return pages.exists()
+def _wake(using: str, sections: Iterable[str]) -> None:
+    try:
+        executor = get_executor()
+    except ConfigurationError as error:  # a check says so; the changes are recorded
+        logger.error("No worker is woken: %s", error, extra={"action": "wake_failed"})
+        return
+    if executor.is_listening:
+        for section in sections:
+            transaction.on_commit(_waking(executor, section), using=using, robust=True)
+
+
+def _waking(executor: Executor, section: str) -> Callable[[], None]:
+    # No partial: Django logs a robust one that raises by its __qualname__, which a
+    # partial lacks, and so would raise itself.
+    def wake() -> None:
+        executor.wake(section)
+
+    return wake
 
 
 def notify_changed(queryset: QuerySet[Any]) -> int:
@@ -256,13 +239,13 @@ def _listed(model: type[Model], queryset: QuerySet[Any]) -> QuerySet[Any] | None
 
     A row of a parent belongs to a child with a table of its own, where that has one.
     """
-    own, told = concrete(model), concrete(queryset.model)
-    if issubclass(told, own):
+    own, given = concrete(model), concrete(queryset.model)
+    if issubclass(given, own):
         return queryset
-    if not issubclass(own, told):
+    if not issubclass(own, given):
         return None
     rows = own._base_manager.using(queryset.db)
-    path = path_to_parent(own, told)
+    path = path_to_parent(own, given)
     return rows.filter(**{f"{path}__in": queryset.values("pk")})
 
 

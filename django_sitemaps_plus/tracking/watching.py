@@ -1,10 +1,10 @@
-"""What a source depends on: its own rows, and rows of other models."""
+"""Watching: whose saves concern which section, and by which path."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from django.apps import apps
@@ -15,8 +15,15 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
 
-from .parents import by_parent, concrete, parents
-from .relations import links_between, path_model, related_paths, watched_paths
+from .relations import (
+    concrete,
+    many_to_many,
+    parents,
+    path_by_parent,
+    path_model,
+    related_paths,
+    watched_paths,
+)
 
 Columns = Callable[[], frozenset[str] | None]
 
@@ -25,34 +32,34 @@ def every_column() -> None:
     """Return the columns of which any counts."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Watched:
     """A model whose saves concern a section.
 
     Attributes:
         section: its name.
         source: its source.
-        path: "" for the source's own model; else what leads from one to the other,
-            as a change records it.
+        path: "" for the source's own model; else the path between its rows and the
+            model, as a change records it.
         columns: returns the names of the fields on which the section depends; None
             for all. Asked for when a save is limited to some, since a queryset may
             need tables that are not there while Django starts.
         link: where the model stands between two that are related many-to-many, its
             key to the object at the end of the path; None for any other model.
         parent: where only part of what the section depends on is saved under the name
-            of the model, in the table of a parent: that parent, from which the path
-            leads on to the child; None for any other model.
+            of the model, in the table of a parent: that parent, at the end of the
+            path; None for any other model.
     """
 
     section: str
     source: Source
     path: str
-    columns: Columns
+    columns: Columns = every_column
     link: ForeignKey[Any, Any] | None = None
     parent: type[Model] | None = None
 
     @property
-    def hears_deletions(self) -> bool:
+    def watches_deletions(self) -> bool:
         """Whether a deletion is to be recorded; a parent takes its child with it."""
         return self.parent is None and getattr(self.source, "track_deletes", True)
 
@@ -61,12 +68,23 @@ class Watched:
         columns = self.columns()
         return columns is None or not names.isdisjoint(columns)
 
-    @property
+    def key_of(self, instance: Model) -> Any:
+        """Return the key by which a change names an object."""
+        key = getattr(instance, self.key_attribute)
+        if key is None:  # a child in a fixture has only the link to its parent
+            owner: Any = self.parent or self.source.tracked_model
+            link: Any = instance._meta.get_ancestor_link(owner)
+            key = getattr(instance, link.attname)
+        return key
+
+    @cached_property
     def key_attribute(self) -> str:
-        """The attribute of an object that holds its key."""
-        meta = self.source.tracked_model._meta  # type: ignore[union-attr]
-        field: Any = meta.pk if self.key_is_pk else meta.get_field(self._key)
-        return str(field.attname)
+        """The attribute of an object that holds that key."""
+        if self.path and self.parent is None:
+            return "pk"
+        meta: Any = (self.parent or self.source.tracked_model)._meta  # type: ignore[union-attr]
+        is_pk = self.parent is not None or self.key_is_pk
+        return str((meta.pk if is_pk else meta.get_field(self._key)).attname)
 
     @property
     def key_is_pk(self) -> bool:
@@ -91,7 +109,7 @@ def watched_models() -> dict[type[Model], list[Watched]]:
     return found
 
 
-def heard_models(source: Source) -> set[type[Model]]:
+def models_of(source: Source) -> set[type[Model]]:
     """Return every model whose saves concern a source, under whatever name."""
     return {sender for sender, _ in _watched("", source)}
 
@@ -103,15 +121,17 @@ def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]
         for sender in own:
             yield sender, Watched(name, source, path, names)
         for parent in parents(model):
-            way = by_parent(model, path, parent)
+            way = path_by_parent(model, path, parent)
             if way is not None:
                 watched = Watched(name, source, way, names, parent=parent)
-                # A save of the child tells of all its tables.
+                # A save of the child sends a signal of its own for all its tables.
                 others = [other for other in _senders(parent) if other not in own]
                 yield from [(sender, watched) for sender in others]
-    for path, link in links_between(source):
-        for sender in _senders(link.model):
-            yield sender, Watched(name, source, path, every_column, link)
+    for crossing in many_to_many(source):
+        # A model of the project's own is saved like any other, without m2m_changed.
+        if (link := crossing.link) is not None:
+            between = Watched(name, source, crossing.near, link=link)
+            yield from [(sender, between) for sender in _senders(link.model)]
 
 
 def _senders(model: type[Model]) -> list[type[Model]]:
@@ -122,9 +142,7 @@ def _senders(model: type[Model]) -> list[type[Model]]:
     ]
 
 
-def _dependencies(
-    source: Source,
-) -> Iterator[tuple[type[Model], str, Columns]]:
+def _dependencies(source: Source) -> Iterator[tuple[type[Model], str, Columns]]:
     model = source.tracked_model
     if model is None:
         return
@@ -151,3 +169,34 @@ def _own_columns(source: Source) -> frozenset[str] | None:
             return columns(source)
     except Exception:  # noqa: BLE001 - the user's code, and perhaps no table yet
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedRelation:
+    """A many-to-many relation that a path of a section crosses.
+
+    Attributes:
+        model: the model at which the relation begins, seen from the section's rows.
+        near: who is concerned when relations of an object of that model were set.
+        far: who is concerned when an object at the other end was given some.
+    """
+
+    model: type[Model]
+    near: Watched
+    far: Watched
+
+    def begins_at(self, model: type[Model]) -> bool:
+        """Return whether objects of a model are those at which the relation begins."""
+        return issubclass(concrete(model), concrete(self.model))
+
+
+def watched_relations() -> dict[Any, list[WatchedRelation]]:
+    """Return the tables behind many-to-many relations that concern sections."""
+    found: dict[Any, list[WatchedRelation]] = {}
+    for name, source in registry.items():
+        for crossing in many_to_many(source):
+            near = Watched(name, source, crossing.near, parent=crossing.parent)
+            far = Watched(name, source, crossing.far, parent=crossing.far_parent)
+            relation = WatchedRelation(crossing.model, near, far)
+            found.setdefault(crossing.through, []).append(relation)
+    return found

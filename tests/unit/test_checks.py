@@ -400,7 +400,7 @@ class TestSources:
             ({Tag: "name"}, "testapp.Tag.name is no relation"),
             ({Tag: "book_set"}, "'book_set'"),
             ({Tag: "book__nowhere"}, "'book__nowhere'"),
-            ({Tag: "book__slug"}, "testapp.Book.slug is no relation"),
+            ({Tag: "book__slug"}, "testapp.Book.slug is not a relation"),
             ({Tag: "book__author"}, "leads to testapp.Author"),
             ({Tag: 5}, "5"),
             ({"testapp.Tag": "book"}, "'testapp.Tag'"),

@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce, Lower, Now
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.tracking import recording
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Author, Book, Country, Post, Product
 
@@ -112,9 +113,7 @@ UNTOLD = {
 @pytest.fixture
 def planned(sections, monkeypatch):
     """Register a source as if it had a plan, whether it can be built or not."""
-    monkeypatch.setattr(
-        "django_sitemaps_plus.tracking.recording.is_planned", lambda section: True
-    )
+    monkeypatch.setattr(recording, "_has_pages", lambda section, using: True)
     return lambda attributes: sections.register("products", limited(10, **attributes))
 
 

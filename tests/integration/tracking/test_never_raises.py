@@ -40,7 +40,7 @@ def long_name(monkeypatch, publish):
     """A value that its column does not take."""
     publish(ProductSource)
     monkeypatch.setattr(recording, "_row", lambda *args: ("x" * 200, "key", "1", None))
-    monkeypatch.setattr(recording, "is_planned", lambda section: True)
+    recording._planned.add("x" * 200)
 
 
 def bad_key(monkeypatch, publish):

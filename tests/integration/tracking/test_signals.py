@@ -6,8 +6,10 @@ from contextlib import suppress
 
 import pytest
 from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import notify_changed
+from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Change
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
@@ -15,6 +17,11 @@ from tests.support.testapp.models import Product
 from .rows import keys, make_product, recorded
 
 pytestmark = pytest.mark.django_db
+
+ENGINES = {
+    "ENGINES": {"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
+    "NOTIFY": True,
+}
 
 
 class Undo(Exception):
@@ -125,13 +132,27 @@ class TestWhatIsRecorded:
         Shop.objects.create(name="a shop")
         assert recorded() == []
 
-    def test_one_insert_statement_for_a_save(self, publish, django_assert_num_queries):
-        """Within a transaction it has a savepoint around it, and no more."""
+    @pytest.mark.parametrize("is_built", [True, False])
+    @pytest.mark.parametrize("has_engines", [True, False])
+    def test_a_save_in_a_transaction_opens_one_savepoint(
+        self, sections, settings, is_built, has_engines
+    ):
+        """However often it was saved before, and whoever is to be notified."""
+        if has_engines:
+            settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **ENGINES}
         product = make_product("one")
-        publish(ProductSource)
-        product.save()
-        with transaction.atomic(), django_assert_num_queries(4):
-            product.save()  # the update; then savepoint, insert, release
+        sections.register("products", ProductSource)
+        if is_built:
+            refresh()
+        opened = []
+        for _ in range(2):
+            with transaction.atomic(), CaptureQueriesContext(connection) as queries:
+                product.save()
+            said = [query["sql"] for query in queries]
+            opened.append(len([sql for sql in said if sql.startswith("SAVEPOINT")]))
+        assert opened[1] == 1
+        assert len(said) == (5 if has_engines and not is_built else 4)
+        assert len(recorded()) == (2 if is_built or has_engines else 0)
 
 
 class TestNothingIsWritten:
@@ -144,8 +165,6 @@ class TestNothingIsWritten:
 
     def test_until_the_section_is_planned(self, publish, sections):
         """A plan that another process makes counts from then on."""
-        from django_sitemaps_plus.building.build import refresh
-
         sections.register("products", ProductSource)
         product = Product.objects.create(name="one", slug="one")
         refresh()

@@ -16,7 +16,7 @@ from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.dependencies import inner_tables, joined_tables
 from django_sitemaps_plus.sources.keyset import key_field
 from django_sitemaps_plus.tracking.relations import is_model, path_model
-from django_sitemaps_plus.tracking.watching import heard_models
+from django_sitemaps_plus.tracking.watching import models_of
 
 from .messages import error, warning
 
@@ -74,12 +74,12 @@ def _proposed(model: type[Model], listed: type[Model]) -> str:
     return f"{hint}: {names}." if names else f"{hint}, joined by two underscores."
 
 
-def check_heard(source: ModelSource) -> Iterator[CheckMessage]:
+def check_unwatched(source: ModelSource) -> Iterator[CheckMessage]:
     """Yield the models whose rows decide what is listed while nobody hears of them.
 
     The source can be queried.
     """
-    if names := ", ".join(sorted(_unheard(source))):
+    if names := ", ".join(sorted(_unwatched(source))):
         yield warning(
             9,
             f"it depends on rows of {names}, whose saves it does not hear.",
@@ -88,9 +88,9 @@ def check_heard(source: ModelSource) -> Iterator[CheckMessage]:
         )
 
 
-def _unheard(source: ModelSource) -> Iterator[str]:
+def _unwatched(source: ModelSource) -> Iterator[str]:
     """Yield the labels of models that only joins and inner queries name."""
-    heard = heard_models(source)
+    heard = models_of(source)
     tables = joined_tables(source.queryset().query)
     tables |= inner_tables(source.page_query(KeyRange(), Site(DEFAULT_SITE, "")).query)
     tables -= {model._meta.db_table for model in heard}
