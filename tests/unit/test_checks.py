@@ -397,7 +397,7 @@ class TestSources:
         [
             ({Tag: "pk"}, "'pk'"),
             ({Tag: ""}, "''"),
-            ({Tag: "name"}, "testapp.Tag.name is no relation"),
+            ({Tag: "name"}, "testapp.Tag.name is not a relation"),
             ({Tag: "book_set"}, "'book_set'"),
             ({Tag: "book__nowhere"}, "'book__nowhere'"),
             ({Tag: "book__slug"}, "testapp.Book.slug is not a relation"),
