@@ -45,7 +45,15 @@ class BuildError(SitemapsPlusError):
 
 
 class SourceError(BuildError):
-    """A source could not be read: its queryset, its database or its code failed."""
+    """A source could not be read: its queryset, its database or its code failed.
+
+    Attributes:
+        is_outage: whether its database was out of reach, so that a later try may do.
+    """
+
+    def __init__(self, message: str = "", *, is_outage: bool = False) -> None:
+        super().__init__(message)
+        self.is_outage = is_outage
 
 
 class StalePlanError(SourceError):

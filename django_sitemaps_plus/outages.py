@@ -28,6 +28,15 @@ def is_outage(error: BaseException) -> bool:
     return not unknown
 
 
+def ends_work(error: BaseException) -> bool:
+    """Return whether the work is to end, whatever it was at.
+
+    Celery raises its soft time limit at any line; the error is known by its name, since
+    Celery need not be installed.
+    """
+    return any(kind.__name__ == "SoftTimeLimitExceeded" for kind in type(error).__mro__)
+
+
 def is_passing(error: BaseException) -> bool:
     """Return whether what failed at a row may be well at the next one.
 
@@ -37,7 +46,7 @@ def is_passing(error: BaseException) -> bool:
     """
     if isinstance(error, (InterfaceError, OperationalError)):
         return _is_surely_passing(error)
-    return isinstance(error, MemoryError)
+    return isinstance(error, MemoryError) or ends_work(error)
 
 
 def _is_surely_passing(error: Error) -> bool:

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import islice
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
-from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
 from django_sitemaps_plus.models.lease import heartbeat
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Source, rendering
+from django_sitemaps_plus.rendering import reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
     Raises:
         SourceError: the source could not be read.
     """
-    with _reading(section, site) as source:
+    with reading(section, site) as source:
         step = source.planned_rows if step is None else step
         keys = list(source.first_keys(step, site))
     return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
@@ -54,7 +50,7 @@ def bounded_plan(section: str, site: Site, rows: int) -> Plan | None:
 
     No more is read than it takes to find that out.
     """
-    with _reading(section, site) as source:
+    with reading(section, site) as source:
         step = max(1, min(source.planned_rows, rows))
         pages = -(-rows // step)
         keys = []
@@ -64,17 +60,3 @@ def bounded_plan(section: str, site: Site, rows: int) -> Plan | None:
     if len(keys) > pages:
         return None
     return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
-
-
-@contextmanager
-def _reading(section: str, site: Site) -> Iterator[Source]:
-    """Give a source; whatever it raises becomes a SourceError."""
-    try:
-        with rendering(site):
-            yield registry.get(section)
-    except SitemapsPlusError:
-        raise
-    except Exception as error:  # a source is the user's code, and a database
-        raise SourceError(
-            f"section {section!r} could not be planned: {type(error).__name__}: {error}"
-        ) from error

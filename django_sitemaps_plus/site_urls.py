@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import INDEX, Page
-from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.sources import surroundings
 
 from .models.prepared import fetch
 
@@ -22,7 +22,7 @@ def index_urls(site: Site) -> list[str]:
         NoReverseMatch: the URLconf does not include ours.
     """
     numbers = [number for (number,) in fetch(_numbers, site.name)]
-    with rendering(site):
+    with surroundings(site):
         more = [reverse("sitemaps_plus:index-more", args=[n]) for n in numbers]
     return [first_index_url(site), *[site.origin + path for path in more]]
 
@@ -33,7 +33,7 @@ def first_index_url(site: Site) -> str:
     Raises:
         NoReverseMatch: the URLconf does not include ours.
     """
-    with rendering(site):
+    with surroundings(site):
         return site.origin + reverse("sitemaps_plus:index")
 
 

@@ -20,13 +20,12 @@ from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.prepared import Rows, fetch
 from django_sitemaps_plus.models.transactions import (
     as_django_errors,
-    contained,
-    is_well,
     update_pages,
 )
 from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
@@ -181,15 +180,12 @@ class _Refresh:
     def _guarded(self, name: str, step: Callable[[], T]) -> T | None:
         """Do something for a section; one whose source fails keeps back no other."""
         try:
-            with contained():
+            with reading(name, self.site):
                 return step()
-        except Exception as error:  # a source is the user's code
-            is_ours = isinstance(error, Error) or isinstance(error.__cause__, Error)
-            if is_ours and not is_well():
-                raise
+        except BuildError as error:
             logger.exception("Section %s cannot be built", name)
             counts = self.counts.setdefault(name, Counts())
-            counts.errors.append(f"{type(error).__name__}: {error}")
+            counts.errors.append(str(error))
             return None
 
     def _prepare(self, section: Section) -> None:

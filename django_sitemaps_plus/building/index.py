@@ -21,7 +21,7 @@ from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.plans import live_plan
 from django_sitemaps_plus.serving.single_flight import patience
-from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.sources import Tally, surroundings
 from django_sitemaps_plus.sources.route import compile_route
 
 from .store import BuiltPage, store_page
@@ -90,7 +90,7 @@ def render_site_index(
 def _lines(site: Site, listed: dict[str, list[_Listed]]) -> list[str]:
     names = [*registry, *(name for name in listed if name not in registry)]
     lines: list[str] = []
-    with rendering(site):
+    with surroundings(site):
         url = compile_route("sitemaps_plus:page", ("section", "number"))
         for section in names:
             sample = site.origin + url((section, _SAMPLE))

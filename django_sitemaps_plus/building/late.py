@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.notifications.url_changes import is_wanted
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.tracking.collecting import take_changes
 
 
@@ -37,11 +36,5 @@ def take_changes_again(section: Section, site: Site) -> None:
     """
     if section.name not in registry or not is_wanted():
         return
-    try:
-        with rendering(site):
-            take_changes(section, registry.get(section.name))
-    except Exception as error:  # a source is the user's code, and a database
-        raise SourceError(
-            f"changes of section {section.name!r} could not be taken: "
-            f"{type(error).__name__}: {error}"
-        ) from error
+    with reading(section.name, site) as source:
+        take_changes(section, source)

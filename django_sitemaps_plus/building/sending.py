@@ -5,7 +5,7 @@ from __future__ import annotations
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.signals import page_built
-from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.sources import surroundings
 from django_sitemaps_plus.sources.route import compile_route
 
 
@@ -19,7 +19,7 @@ def send_page_built(page: Page, entries: int, site: Site) -> None:
     """
     if page.section.name == INDEX or not page_built.has_listeners():
         return
-    with rendering(site):
+    with surroundings(site):
         url = compile_route("sitemaps_plus:page", ("section", "number"))
         path = url((page.section.name, page.number))
     page_built.send_robust(

@@ -1,80 +1,17 @@
-"""One page: rendered for whoever asks, or rendered and stored."""
+"""One page: rendered and stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import partial
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.gzip import Document, write_document
+from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.core.renderers import render_urlset
-from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.models.lease import heartbeat
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.rendering import render_page
+from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import object_exists, store_object
-
-
-@dataclass(frozen=True, slots=True)
-class RenderedPage:
-    """A page as its source is now.
-
-    Attributes:
-        document: None where the page has no entries; an empty urlset is not valid.
-        tally: what happened to its rows.
-    """
-
-    document: Document | None
-    tally: Tally
-
-
-def render_page(
-    section: str,
-    key_range: KeyRange,
-    site: Site,
-    *,
-    is_roomy: bool = False,
-) -> RenderedPage:
-    """Render the rows of a key range.
-
-    Args:
-        section: its name.
-        key_range: of its rows.
-        site: the site.
-        is_roomy: whether it may be as full as any sitemap, above the section's limit.
-
-    Raises:
-        NotRegistered: there is no such section.
-        LimitExceededError: the rows are more than one page may hold.
-        SourceError: the source failed as a whole.
-    """
-    source = registry.get(section)
-    source = source.roomy() if is_roomy else source
-    tally = Tally(section)
-    try:
-        with rendering(site):
-            lines = source.chunks(key_range, site, tally)
-            lines = _within(source.max_entries, lines, tally)
-            document = write_document(render_urlset(lines, source.extensions))
-    except (LimitExceededError, SitemapsPlusError):
-        raise
-    except Exception as error:  # a source is the user's code, and a database
-        raise SourceError(
-            f"section {section!r} could not be read: {type(error).__name__}: {error}"
-        ) from error
-    return RenderedPage(document if tally.entries else None, tally)
-
-
-def _within(limit: int, chunks: Iterator[str], tally: Tally) -> Iterator[str]:
-    for chunk in chunks:
-        heartbeat()
-        if tally.entries > limit:
-            raise LimitExceededError(limit, "entries")
-        yield chunk
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,10 +27,10 @@ from django_sitemaps_plus.exceptions import (
 from django_sitemaps_plus.models import INDEX, Page, State
 from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.models.prepared import fetch
-from django_sitemaps_plus.models.transactions import contained, has_lost, is_well
-from django_sitemaps_plus.outages import is_outage
+from django_sitemaps_plus.models.transactions import has_lost
 from django_sitemaps_plus.publishing.sync import is_behind
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
@@ -199,12 +199,11 @@ class Work:
     def _try(self, page: Page) -> BuiltPage | None:
         """Build one page; None where that has been dealt with otherwise."""
         try:
-            with contained():
-                if page.section.name == INDEX:
-                    return build_index_page(page, self.site)
-                built = build_page(page, self.site)
-                take_late_changes(page, self.site)
-                return built
+            if page.section.name == INDEX:
+                return build_index_page(page, self.site)
+            built = build_page(page, self.site)
+            take_late_changes(page, self.site)
+            return built
         except LimitExceededError:
             self._split(page)
         except StalePlanError as error:
@@ -216,9 +215,9 @@ class Work:
 
     def _split(self, page: Page) -> None:
         try:
-            with contained():
+            with reading(page.section.name, self.site):
                 pieces = split(page, self.site)
-        except (SourceError, Error) as error:
+        except SourceError as error:
             self._fail(page, error)
             return
         for piece, built in pieces:
@@ -227,16 +226,11 @@ class Work:
             # It was read before another split it, and claimed after that.
             release([page])
 
-    def _fail(self, page: Page, error: Exception) -> None:
-        """Leave a page whose source failed, unless it was our own database."""
-        is_databases = isinstance(error, Error) or isinstance(error.__cause__, Error)
-        if is_databases and not is_well():
-            raise error
+    def _fail(self, page: Page, error: SourceError) -> None:
+        """Leave a page whose source failed."""
         self._of(page).errors.append(f"page {page.number}: {error}")
         logger.error("Page %s is not built: %s", page.number, error)
-        # Nobody is to blame for a database that is away for a while.
-        is_away = is_outage(error.__cause__ or error)
-        release([page], _words(error), is_to_blame=not is_away)
+        release([page], str(error), is_to_blame=not error.is_outage)
 
     def _count(self, page: Page, built: BuiltPage) -> None:
         counts = self._of(page)

@@ -15,7 +15,7 @@ from django_sitemaps_plus.core.robots import Group
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.rules import robots_records
-from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.sources import surroundings
 
 from .messages import error, warning
 from .urls import PUT_FIRST, is_answered_by
@@ -65,7 +65,7 @@ def _is_closed(group: Group) -> bool:
 
 def _paths(site: Site) -> list[str]:
     """Return the paths of the index and of one page of each section."""
-    with rendering(site):
+    with surroundings(site):
         try:
             pages = [reverse("sitemaps_plus:page", args=[name, 1]) for name in registry]
             return [reverse("sitemaps_plus:index"), *pages]

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
+from django.db import Error
 from django.db.models import (
     CharField,
     DateField,
@@ -21,14 +22,15 @@ from django.urls import NoReverseMatch, get_script_prefix
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
-from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.exceptions import ConfigurationError, SourceError
 from django_sitemaps_plus.registry import check_name, registry
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,
     Source,
     ViewSource,
-    rendering,
+    surroundings,
 )
 from django_sitemaps_plus.sources.declarations import (
     find_field,
@@ -49,7 +51,7 @@ _KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)
 def check_sources(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the registered sources."""
     found: list[CheckMessage] = []
-    with rendering(Site(DEFAULT_SITE, "", get_script_prefix())):
+    with surroundings(Site(DEFAULT_SITE, "", get_script_prefix())):
         for name, source in registry.items():
             for message in _messages(name, source):
                 message.msg = f"Section {name!r}: {message.msg}"
@@ -163,12 +165,15 @@ def _paths(source: ModelSource) -> Iterator[CheckMessage]:
 
 def _query(source: ModelSource) -> Iterator[CheckMessage]:
     """Compile the query, since an expression shows its faults nowhere else."""
+    site = Site(DEFAULT_SITE, "")
     try:
-        str(source.page_query(KeyRange(), Site(DEFAULT_SITE, "")).query)
-    except Exception as fault:  # noqa: BLE001 - expressions are the user's code
+        with reading(source, site):
+            str(source.page_query(KeyRange(), site).query)
+    except (SourceError, Error) as fault:
+        cause = fault.__cause__ or fault
         yield error(
             23,
-            f"it cannot be queried: {type(fault).__name__}: {fault}",
+            f"it cannot be queried: {type(cause).__name__}: {cause}",
             "Try its queryset and the expressions it declares in a shell.",
         )
         return

@@ -145,9 +145,3 @@ def is_well() -> bool:
     except Error:
         return False
     return True
-
-
-def check_ours(error: Exception) -> None:
-    """Raise an error again that is our own database's, and not one of a source."""
-    if isinstance(error, Error) and not is_well():
-        raise error

@@ -15,8 +15,9 @@ from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.exceptions import BuildError, LostObjectError
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.serving.plans import live_plan
-from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import open_object
 
 _LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
@@ -59,8 +60,8 @@ def _documents(site: Site, name: str) -> Iterator[bytes]:
                 f"without (LIVE_MAX_ROWS). Run: manage.py build_sitemaps {name}"
             )
         for bounds in plan.ranges:
-            with rendering(site):
-                lines = "".join(registry.get(name).chunks(bounds, site, Tally(name)))
+            with reading(name, site) as source:
+                lines = "".join(source.chunks(bounds, site, Tally(name)))
             yield lines.encode()
         return
     pages = Page.objects.of(site.name, name).filter(state=State.ACTIVE)

@@ -26,8 +26,8 @@ from django_sitemaps_plus.exceptions import (
 from django_sitemaps_plus.models import Publication, Section
 from django_sitemaps_plus.models.lease import heartbeat, keep
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
-from django_sitemaps_plus.models.transactions import check_ours, contained
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.storage import open_object
 from django_sitemaps_plus.tracking.collecting import take_saves
@@ -272,10 +272,9 @@ def _tell_saves_of(name: str, site: Site) -> list[str]:
     if section.next_number > 1:
         return []
     try:
-        with contained():
-            take_saves(section, registry.get(name))
-    except Exception as error:  # a source that fails keeps back no other
-        check_ours(error)
+        with reading(name, site) as source:
+            take_saves(section, source)
+    except SourceError as error:  # it keeps back no other
         logger.exception("Saves of section %s are told later", name)
         return [f"Saves of section {name} are told later: {error!r}"]
     return []

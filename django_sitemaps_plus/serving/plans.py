@@ -8,13 +8,13 @@ import logging
 from dataclasses import replace
 from functools import partial
 
-from django_sitemaps_plus.building.store import RenderedPage, render_page
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import key_ranges
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import RenderedPage, render_page
 
 from .single_flight import Kept, once
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import Source
-from .context import rendering
+from .context import surroundings
 from .contrib import SitemapSource
 from .model import ModelSource
 from .route import Route
@@ -17,5 +17,5 @@ __all__ = [
     "Source",
     "Tally",
     "ViewSource",
-    "rendering",
+    "surroundings",
 ]

@@ -19,7 +19,7 @@ from django_sitemaps_plus.conf import Site
 
 
 @contextmanager
-def rendering(site: Site) -> Iterator[None]:
+def surroundings(site: Site) -> Iterator[None]:
     """Set language, time zone, URLconf and script prefix; restore them afterwards.
 
     All four come from settings, so a request, whose middleware may have set others,

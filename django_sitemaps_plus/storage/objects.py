@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from django_sitemaps_plus.exceptions import (
     LostObjectError,
     StoreError,
 )
+from django_sitemaps_plus.outages import ends_work
 
 from .filesystem import AtomicFileSystemStorage
 
@@ -76,10 +79,21 @@ def store_object(section: str, number: int, document: Document) -> str:
     unique = f"{document.gzip_hash[:16]}-{secrets.token_hex(8)}"
     name = f"{directory_name(section)}/{number}/{unique}.xml.gz"
     storage = get_storage()
-    try:
+    with _store_errors(name, "stored"):
         return storage.save(name, ContentFile(document.gzip))
-    except Exception as error:  # storages raise what their service's client raises
-        raise StoreError(f"{name} could not be stored: {words_of(error)}") from error
+
+
+@contextmanager
+def _store_errors(name: str, done: str) -> Iterator[None]:
+    """Raise a StoreError for whatever the client of a storage raises."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        if ends_work(error):
+            raise
+        raise StoreError(f"{name} could not be {done}: {words_of(error)}") from error
 
 
 def object_exists(name: str, size: int) -> bool:
@@ -89,12 +103,10 @@ def object_exists(name: str, size: int) -> bool:
         StoreError: the storage cannot say.
     """
     storage = get_storage()
-    try:
+    # It may go between the two questions.
+    with _store_errors(name, "found"), suppress(FileNotFoundError):
         return storage.exists(name) and storage.size(name) == size
-    except FileNotFoundError:
-        return False  # gone between the two questions
-    except Exception as error:  # as in store_object()
-        raise StoreError(f"{name} could not be found: {words_of(error)}") from error
+    return False
 
 
 def delete_object(name: str) -> None:
@@ -103,12 +115,8 @@ def delete_object(name: str) -> None:
     Raises:
         StoreError: the storage failed.
     """
-    try:
+    with _store_errors(name, "deleted"), suppress(FileNotFoundError):
         get_storage().delete(name)
-    except FileNotFoundError:
-        return  # somebody else has deleted it
-    except Exception as error:  # as in store_object()
-        raise StoreError(f"{name} could not be deleted: {words_of(error)}") from error
 
 
 def open_object(name: str) -> bytes:
@@ -118,14 +126,12 @@ def open_object(name: str) -> bytes:
         LostObjectError: it is not there.
         StoreError: it cannot be read now.
     """
-    try:
-        with get_storage().open(name) as file:
-            data: bytes = file.read()
-    except FileNotFoundError as error:
-        raise LostObjectError(f"{name} is gone: {words_of(error)}") from error
-    except Exception as error:  # as in store_object()
-        raise StoreError(f"{name} could not be read: {words_of(error)}") from error
-    return data
+    with _store_errors(name, "read"):
+        try:
+            with get_storage().open(name) as file:
+                return bytes(file.read())
+        except FileNotFoundError as error:
+            raise LostObjectError(f"{name} is gone: {words_of(error)}") from error
 
 
 def read_object(name: str, gzip_hash: str) -> bytes:

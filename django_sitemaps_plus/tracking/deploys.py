@@ -23,10 +23,12 @@ from django.db.models import (
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.renderers import RENDERER_VERSION
+from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.models.transactions import atomic, contained, retried
+from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, rendering
+from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
 from django_sitemaps_plus.sources.keyset import KeySpace
 from django_sitemaps_plus.sources.route import Route
 
@@ -89,9 +91,9 @@ def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
         return False  # never noticed, or an index, which has no source
     if section.pk not in own:
         try:
-            with contained(), rendering(site):
-                own[section.pk] = fingerprint(registry.get(section.name), site)
-        except Exception:  # noqa: BLE001 - whoever renders its pages says what is wrong
+            with reading(section.name, site) as source:
+                own[section.pk] = fingerprint(source, site)
+        except SourceError:  # whoever renders its pages says what is wrong
             return False
     return own[section.pk] != section.fingerprint
 

@@ -6,7 +6,8 @@ from functools import partial
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.sources import Source, rendering
+from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.sources import Source
 
 from .collecting import take_changes
 from .lookback import look_at_age, look_at_times, look_back
@@ -14,7 +15,7 @@ from .lookback import look_at_age, look_at_times, look_back
 
 def notice(section: Section, source: Source, site: Site) -> None:
     """Make dirty what has changed since the last time, cheapest way first."""
-    with rendering(site):
+    with reading(section.name, site):
         look_back(section, source, partial(take_changes, section, source))
         look_at_times(section, source)
         look_at_age(section, source)

@@ -8,10 +8,9 @@ from typing import Any
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.diff import urls_in
-from django_sitemaps_plus.exceptions import SourceError, StalePlanError
-from django_sitemaps_plus.models.transactions import check_ours, contained
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Source, Tally, rendering
+from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.sources import Source, Tally
 
 
 def urls_of(section: str, keys: Iterable[str], site: Site) -> dict[str, str]:
@@ -26,17 +25,10 @@ def urls_of(section: str, keys: Iterable[str], site: Site) -> dict[str, str]:
         SourceError: the rows cannot be read.
         DatabaseError: our own rows cannot be read either.
     """
-    source = registry.get(section)
-    try:
-        with contained(), rendering(site):
-            values = list(_values(source, keys))
-            rows = source.lines_by_key(values, site, Tally(section))
-            return {url: key for key, lines in rows for url in urls_in(lines.encode())}
-    except Exception as error:  # a source is the user's code
-        check_ours(error)
-        kind = type(error).__name__
-        words = f"section {section} cannot be read: {kind}: {error}"
-        raise SourceError(words) from error
+    with reading(section, site) as source:
+        values = list(_values(source, keys))
+        rows = source.lines_by_key(values, site, Tally(section))
+        return {url: key for key, lines in rows for url in urls_in(lines.encode())}
 
 
 def _values(source: Source, keys: Iterable[str]) -> Iterator[Any]:

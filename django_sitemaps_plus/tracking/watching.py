@@ -10,8 +10,10 @@ from typing import Any
 from django.apps import apps
 from django.db.models import ForeignKey, Model
 
-from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
 
@@ -165,9 +167,9 @@ def _own_columns(source: Source) -> frozenset[str] | None:
     if getattr(source, "announce_saves", False):  # what a sitemap does not hold as well
         return None
     try:
-        with contained():
+        with reading(source, Site(DEFAULT_SITE, "")):
             return columns(source)
-    except Exception:  # noqa: BLE001 - the user's code, and perhaps no table yet
+    except SourceError:
         return None
 
 

@@ -11,7 +11,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 
 from django_sitemaps_plus.building.index import render_site_index
 from django_sitemaps_plus.building.lost import note_lost
-from django_sitemaps_plus.building.store import render_page
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -25,6 +24,7 @@ from django_sitemaps_plus.exceptions import (
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.serving.live import shared
 from django_sitemaps_plus.serving.plans import render_live
 

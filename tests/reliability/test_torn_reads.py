@@ -19,13 +19,13 @@ from django.db import connection
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.store import render_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import render_page
 from tests.support.servers.nginx import start_nginx
 from tests.support.testapp.models import Product
 

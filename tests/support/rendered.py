@@ -7,11 +7,11 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.test.utils import CaptureQueriesContext
 
-from django_sitemaps_plus.building.store import RenderedPage, render_page
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.planning import first_plan
+from django_sitemaps_plus.rendering import RenderedPage, render_page
 from django_sitemaps_plus.testing import temporary_source
 
 SITE = Site("default", "https://example.com")

@@ -26,7 +26,7 @@ from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import rendering
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.tracking.deploys import (
     fingerprint,
     has_other_keys,
@@ -94,8 +94,7 @@ def renew_plan(section: Section, site: Site) -> bool:
     Raises:
         SourceError: the source failed.
     """
-    source = registry.get(section.name)
-    with rendering(site):
+    with reading(section.name, site) as source:
         current = fingerprint(source, site)
         was_deployed = current != section.fingerprint
         if has_other_keys(section.fingerprint, current):

@@ -17,7 +17,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.sources import Tally, surroundings
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import bare_rendering, build_all, unbuild
 from tests.benchmarks.harness import Subject, Target, timed
@@ -64,7 +64,7 @@ def _render(rows: int) -> None:
     """Make the bytes of all pages, and throw them away."""
     site, source, tally = get_site(), registry.get("products"), Tally("products")
     pages = Page.objects.of(site.name, "products").values_list("low", "high")
-    with rendering(site):
+    with surroundings(site):
         for bounds in pages:
             chunks = source.chunks(KeyRange(*bounds), site, tally)
             for _ in render_urlset(chunks, source.extensions):

@@ -10,7 +10,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.plans import live_plan
-from django_sitemaps_plus.sources import Tally, rendering
+from django_sitemaps_plus.sources import Tally, surroundings
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.harness import Subject, timed
 from tests.benchmarks.sources import FullDeclaredSource, FullMethodSource
@@ -67,7 +67,7 @@ def _rendered(section: str) -> Callable[[], bytes]:
         plan = live_plan(section, site)
         assert plan is not None
         source = registry.get(section)
-        with rendering(site):
+        with surroundings(site):
             chunks = source.chunks(plan.ranges[0], site, Tally(section))
             return b"".join(render_urlset(chunks, source.extensions))
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 
-from django_sitemaps_plus.building.store import render_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.storage import store_object
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import bare_rows, build_all, store_bare, unbuild

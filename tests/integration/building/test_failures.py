@@ -297,5 +297,5 @@ class TestDatabase:
         sections.register("products", limited(2))
         with fail_queries(lambda sql: "testapp_product" in sql, 2):
             (problem,) = build().problems
-        assert "section 'products' could not be planned: OperationalError" in problem
+        assert "section 'products' could not be read: OperationalError" in problem
         assert objects() == {}

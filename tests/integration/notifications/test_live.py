@@ -122,7 +122,7 @@ class TestASectionThatCannotBeRead:
         live_rows.fail()
         clock.forward(seconds=101)
         RecordingEngine.clear()
-        words = "section products cannot be read: OSError: away"
+        words = "section 'products' could not be read: OSError: away"
         assert words in " ".join(tell_engines().failures)
         assert RecordingEngine.told() == []
         assert waiting() == 3

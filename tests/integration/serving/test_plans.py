@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.store import render_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import DocumentWriter
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import NotRegistered
 from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.rendering import render_page
 from tests.integration.building.test_build import Pages
 from tests.support.builds import build
 from tests.support.shop import limited, make_products, product_urls

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
+from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.sources.keyset import by_key
 from tests.support.documents import all_locs, locs
 from tests.support.rendered import pages_of, plain, plan_of, queries_of, render
@@ -122,7 +122,7 @@ class TestKeyTypes:
 
     def test_a_key_that_does_not_exist_is_a_configuration_error(self):
         """The message names the key and the model."""
-        with pytest.raises(ConfigurationError, match=r"'nonsense'.*testapp\.Product"):
+        with pytest.raises(SourceError, match=r"'nonsense'.*testapp\.Product"):
             render(limited(5, key="nonsense"))
 
     def test_bounds_of_another_type_are_a_stale_plan(self):

@@ -10,7 +10,7 @@ from django.db.models.functions import Concat
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.exceptions import SourceError
 from tests.support.documents import all_locs, locs
 from tests.support.rendered import pages_of, plain, plan_of, render
 from tests.support.shop import ProductSource, limited, make_products
@@ -36,7 +36,7 @@ class TestQuerysets:
     def test_what_has_no_key_ranges_is_refused(self, queryset):
         """The error names the source and says what to use instead."""
         source = limited(5, get_queryset=lambda self: queryset())
-        with pytest.raises(ConfigurationError, match=r"LimitedSource.*Use Source"):
+        with pytest.raises(SourceError, match=r"LimitedSource.*Use Source"):
             render(source)
 
     def test_filters_relations_and_distinct_may_be_used(self):

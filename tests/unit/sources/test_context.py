@@ -16,7 +16,7 @@ from django.urls import (
 from django.utils import timezone, translation
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.sources.context import rendering
+from django_sitemaps_plus.sources.context import surroundings
 
 SITE = Site("default", "https://shop.example", "/app/")
 
@@ -46,14 +46,14 @@ def request_surroundings():
 class TestRendering:
     def test_everything_comes_from_settings_and_site(self):
         """Nothing of the request is left."""
-        with rendering(SITE):
+        with surroundings(SITE):
             assert current() == ("en-us", UTC, None, "/app/")
             assert reverse("about") == "/app/about/"
 
     def test_everything_is_as_before_afterwards(self):
         """The request goes on with what it had."""
         before = current()
-        with rendering(SITE):
+        with surroundings(SITE):
             pass
         assert current() == before
         assert before[0] == "fr"
@@ -61,12 +61,12 @@ class TestRendering:
     def test_everything_is_as_before_after_an_error(self):
         """The error passes through."""
         before = current()
-        with pytest.raises(ZeroDivisionError), rendering(SITE):
+        with pytest.raises(ZeroDivisionError), surroundings(SITE):
             raise ZeroDivisionError
         assert current() == before
 
     def test_the_language_is_that_of_the_settings(self, settings):
         """Whatever it is."""
         settings.LANGUAGE_CODE = "de"
-        with rendering(SITE):
+        with surroundings(SITE):
             assert translation.get_language() == "de"

@@ -1,0 +1,104 @@
+"""Key range -> document, for builds and live answers; the boundary around user code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from django.db import Error
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.gzip import Document, write_document
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.renderers import render_urlset
+from django_sitemaps_plus.exceptions import BuildError, SourceError
+from django_sitemaps_plus.models.lease import heartbeat
+from django_sitemaps_plus.models.transactions import contained, is_well
+from django_sitemaps_plus.outages import ends_work, is_outage
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Source, Tally, surroundings
+
+
+@contextmanager
+def reading(section: str | Source, site: Site) -> Iterator[Source]:
+    """Run the code of a source, which is the user's, and say what its errors mean.
+
+    Language, time zone, URLconf and script prefix are those of the site. A query that
+    fails leaves a transaction of the caller usable.
+
+    Args:
+        section: the name of a section, or a source.
+        site: the site that the source is read for.
+
+    Raises:
+        NotRegistered: there is no such section.
+        SourceError: the source failed.
+        BuildError, LimitExceededError: as they were raised.
+        DatabaseError, InterfaceError: our own rows cannot be read either.
+    """
+    source = registry.get(section) if isinstance(section, str) else section
+    try:
+        with surroundings(site), contained():
+            yield source
+    except (BuildError, LimitExceededError):
+        raise
+    except Exception as error:
+        if ends_work(error) or (isinstance(error, Error) and not is_well()):
+            raise
+        name = f"section {section!r}" if isinstance(section, str) else repr(source)
+        raise SourceError(
+            f"{name} could not be read: {type(error).__name__}: {error}",
+            is_outage=is_outage(error),
+        ) from error
+
+
+@dataclass(frozen=True, slots=True)
+class RenderedPage:
+    """A page as its source is now.
+
+    Attributes:
+        document: None where the page has no entries; an empty urlset is not valid.
+        tally: what happened to its rows.
+    """
+
+    document: Document | None
+    tally: Tally
+
+
+def render_page(
+    section: str,
+    key_range: KeyRange,
+    site: Site,
+    *,
+    is_roomy: bool = False,
+) -> RenderedPage:
+    """Render the rows of a key range.
+
+    Args:
+        section: its name.
+        key_range: of its rows.
+        site: the site.
+        is_roomy: whether it may be as full as any sitemap, above the section's limit.
+
+    Raises:
+        NotRegistered: there is no such section.
+        LimitExceededError: the rows are more than one page may hold.
+        SourceError: the source failed as a whole.
+    """
+    tally = Tally(section)
+    with reading(section, site) as source:
+        source = source.roomy() if is_roomy else source
+        lines = source.chunks(key_range, site, tally)
+        lines = _within(source.max_entries, lines, tally)
+        document = write_document(render_urlset(lines, source.extensions))
+    return RenderedPage(document if tally.entries else None, tally)
+
+
+def _within(limit: int, chunks: Iterator[str], tally: Tally) -> Iterator[str]:
+    for chunk in chunks:
+        heartbeat()
+        if tally.entries > limit:
+            raise LimitExceededError(limit, "entries")
+        yield chunk

@@ -1,0 +1,111 @@
+"""The boundary around user code: what it sets, and what it makes of errors."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import OperationalError, ProgrammingError, connection, transaction
+from django.urls import get_script_prefix
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    NotRegistered,
+    SourceError,
+    StalePlanError,
+    StoreError,
+)
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.rendering import reading
+from tests.support.shop import ProductSource
+
+SITE = Site("default", "https://example.com", "/shop/")
+
+pytestmark = pytest.mark.django_db
+
+
+class SoftTimeLimitExceeded(Exception):
+    """The error by which Celery ends a task."""
+
+
+@pytest.fixture(autouse=True)
+def products(sections):
+    """Register one section."""
+    sections.register("products", ProductSource)
+
+
+def away() -> OperationalError:
+    return OperationalError("server closed the connection unexpectedly")
+
+
+class TestReading:
+    def test_a_source_is_given_in_the_surroundings_of_its_site(self):
+        """What a request has set is there again afterwards."""
+        before = get_script_prefix()
+        with reading("products", SITE) as source:
+            assert isinstance(source, ProductSource)
+            assert get_script_prefix() == "/shop/"
+        assert get_script_prefix() == before
+
+    def test_no_section_of_that_name(self):
+        """It is the caller's mistake, not one of a source."""
+        with pytest.raises(NotRegistered), reading("nothing", SITE):
+            pass
+
+    @pytest.mark.parametrize(
+        "error", [ValueError("odd"), ConfigurationError("odd"), ProgrammingError("odd")]
+    )
+    def test_what_a_source_raises_names_its_section(self, error):
+        """Whatever class it has."""
+        words = f"section 'products' could not be read: {type(error).__name__}: odd"
+        with (
+            pytest.raises(SourceError, match=words) as caught,
+            reading("products", SITE),
+        ):
+            raise error
+        assert caught.value.__cause__ is error
+        assert not caught.value.is_outage
+
+    def test_an_outage_is_known_as_one(self):
+        """No page is to blame for it."""
+        with pytest.raises(SourceError) as caught, reading("products", SITE):
+            raise away()
+        assert caught.value.is_outage
+
+    def test_a_source_without_a_section_is_named_itself(self):
+        """As a check has it."""
+        source, words = ProductSource(), "ProductSource> could not be read"
+        with pytest.raises(SourceError, match=words), reading(source, SITE):
+            raise ValueError
+
+    @pytest.mark.parametrize(
+        "error",
+        [
+            StalePlanError("other keys"),
+            StoreError("no space"),
+            LimitExceededError(5, "entries"),
+            SoftTimeLimitExceeded(),
+        ],
+    )
+    def test_what_somebody_else_deals_with_passes(self, error):
+        """It is raised as it is."""
+        with pytest.raises(type(error)) as caught, reading("products", SITE):
+            raise error
+        assert caught.value is error
+
+    def test_an_error_of_our_own_database_is_none_of_the_source(self, monkeypatch):
+        """Where our rows cannot be read either, nothing else can go on."""
+        monkeypatch.setattr(Page._meta, "db_table", "no_such_table")
+        with pytest.raises(OperationalError), reading("products", SITE):
+            raise away()
+
+    def test_a_transaction_of_the_caller_goes_on(self):
+        """After a query that PostgreSQL refuses as well."""
+        with transaction.atomic():
+            with (
+                pytest.raises(SourceError),
+                reading("products", SITE),
+                connection.cursor() as cursor,
+            ):
+                cursor.execute("SELECT no_such_column")
+            assert not Page.objects.exists()
