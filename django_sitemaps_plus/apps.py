@@ -29,7 +29,6 @@ class SimpleSitemapsPlusConfig(AppConfig):
             register_check(check, "sitemaps_plus", Tags.database)
         self._discover()
         receivers.connect()
-        receivers.connect_engines()
         registry.listeners.append(receivers.connect)
 
     def _discover(self) -> None:

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime
 from functools import partial
 from typing import Any
 
 from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
-from .conf import get_site, tells_engines
-from .core.diff import Diff
-from .executors.base import get_executor
-from .models import Publication
-from .notifications import outbox, telling, url_changes
-from .notifications.listening import listening_engines
 from .tracking.recording import record, record_relations
 from .tracking.watching import (
     Watched,
@@ -27,28 +20,6 @@ from .tracking.watching import (
 _UID = "sitemaps_plus"
 
 _connected: list[tuple[Any, Any]] = []  # signals and senders
-
-
-def connect_engines() -> None:
-    """Let engines hear of what builds publish, and of what has been saved since."""
-    hearer = url_changes.Hearer(tells_engines, _hear, _heard, _finished)
-    url_changes.hearers[:] = [hearer]
-    telling.gatherers[:] = [url_changes.tell_saves]
-
-
-def _hear(publication: Publication, part: Diff) -> None:
-    urls = [*part.added, *part.updated, *part.removed]
-    saved = outbox.Saved(publication.section.name, part.keys)
-    outbox.want_urls(get_site(), urls, publication.at, saved=saved)
-
-
-def _heard(publication: Publication) -> None:
-    if any([engine.follows_content for engine in listening_engines().values()]):
-        outbox.want_feeds(get_site(), has_changed=True, at=publication.at)
-
-
-def _finished(at: datetime) -> None:
-    get_executor().notify(at)
 
 
 def connect() -> None:

@@ -7,6 +7,7 @@ there is to do is in the database. So it may be lost, or come twice or late.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -26,6 +27,7 @@ from .executors.limits import ended_by, short_limits
 from .executors.wakeups import Wakeups
 from .maintenance import prune as pruning
 from .notifications import telling
+from .notifications.url_changes import relay
 from .registry import registry
 from .serving.cache import first_to, forget, is_shared
 
@@ -270,7 +272,9 @@ def _build(sections: Iterable[str], **changes: Any) -> None:
         call_help=_call_help if changes.get("notices", True) else None,
         **changes,
     )
+    until = time.monotonic() + get_settings().task_seconds
     report = building.refresh(names, options)
+    relay(until)
     # No task takes for ever: another one goes on, unless enough are at it.
     if report.unfinished and _places(report.unfinished) > 0:
         _try_to_send(report.unfinished)

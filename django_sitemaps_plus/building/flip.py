@@ -11,10 +11,17 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.core.dates import parse_w3c, w3c
-from django_sitemaps_plus.models import INDEX, Hold, Page, Publication, Section, State
+from django_sitemaps_plus.models import (
+    INDEX,
+    Hold,
+    Page,
+    Publication,
+    Section,
+    State,
+    has_subscribers,
+)
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
-from django_sitemaps_plus.notifications.url_changes import is_wanted
 from django_sitemaps_plus.publishing.sync import Pointer, show_when_committed
 
 from .guard import WAITING, eroding, why_held
@@ -225,7 +232,7 @@ def publish(flips: Iterable[Flip]) -> None:
     flips = list(flips)
     if not flips:
         return
-    if is_wanted():
+    if has_subscribers():
         Publication.objects.bulk_create(
             [
                 Publication(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.models import Page, Section, State
-from django_sitemaps_plus.notifications.url_changes import is_wanted
+from django_sitemaps_plus.models import Page, Section, State, has_subscribers
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.tracking.collecting import take_changes
@@ -34,7 +33,7 @@ def take_changes_again(section: Section, site: Site) -> None:
     Raises:
         SourceError: the source failed.
     """
-    if section.name not in registry or not is_wanted():
+    if section.name not in registry or not has_subscribers():
         return
     with reading(section.name, site) as source:
         take_changes(section, source)

@@ -46,10 +46,7 @@ class BuildReport:
         index_errors: why the index is not as the pages are.
         missing: sections with pages whose source is no longer registered.
         unfinished: sections for whose last pages no time was left.
-        untold: why nobody was told of something that is published, in words.
         seconds: from begin to end.
-        telling_seconds: of these, spent on working out what changed and on queueing
-            that for engines.
         is_dry_run: whether everything was rendered and nothing stored.
     """
 
@@ -58,9 +55,7 @@ class BuildReport:
     index_errors: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     unfinished: list[str] = field(default_factory=list)
-    untold: list[str] = field(default_factory=list)
     seconds: float = 0.0
-    telling_seconds: float = 0.0
     is_dry_run: bool = False
 
     @property
@@ -84,7 +79,7 @@ class BuildReport:
                     f"{section.section}: {section.dirty} pages are still to be built; "
                     "see sitemap_status"
                 )
-        return found + self.index_errors + self.untold
+        return found + self.index_errors
 
 
 def section_report(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from zlib import crc32
 
@@ -36,14 +36,11 @@ class Diff:
         added: those that were not listed before.
         updated: those of which a line has changed.
         removed: those that are not listed any more.
-        keys: texts of the keys of rows by the URLs that these have now, as far as they
-            must still be listed when somebody is told of them.
     """
 
     added: list[str] = field(default_factory=list)
     updated: list[str] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
-    keys: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __bool__(self) -> bool:
         return bool(self.added or self.updated or self.removed)

@@ -28,10 +28,10 @@ from django_sitemaps_plus.models import (
     Publication,
     Section,
     State,
+    has_subscribers,
     own_alias,
 )
 from django_sitemaps_plus.models.transactions import atomic, lock
-from django_sitemaps_plus.notifications.url_changes import is_wanted
 from django_sitemaps_plus.publishing.sync import page_name
 from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.registry import registry
@@ -165,7 +165,7 @@ class _Prune:
         self.report.changes = unread.count()
         if not self.is_dry_run:
             unread.delete()
-        if not self.is_dry_run and not is_wanted():
+        if not self.is_dry_run and not has_subscribers():
             # As engines were switched off, nobody will ever ask for these.
             Publication.objects.filter(at__lt=Now() - self.grace).delete()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import Row, RowQuerySet
-from .changes import Change, Leftover, Publication
+from .changes import Change, Leftover
 from .deliveries import Delivery, EngineHost
 from .pages import (
     INDEX,
@@ -15,6 +15,7 @@ from .pages import (
     State,
     own_alias,
 )
+from .publications import Publication, has_subscribers
 
 __all__ = [
     "INDEX",
@@ -31,5 +32,6 @@ __all__ = [
     "RowQuerySet",
     "Section",
     "State",
+    "has_subscribers",
     "own_alias",
 ]

@@ -37,25 +37,6 @@ class Change(Row):
         return f"{self.section}: {self.kind} {self.low}"
 
 
-class Publication(Row):
-    """A flip whose changes of URLs are still to be worked out and told."""
-
-    # Without a constraint: MySQL would lock the section's row at the end of a flip.
-    section = models.ForeignKey(Section, models.CASCADE, db_constraint=False)
-    old = models.JSONField(default=list)  # names of the objects before
-    new = models.JSONField(default=list)  # names of the objects that replaced them
-    #: Or keys of rows that were saved, whose URLs are told whatever became of them.
-    keys = models.JSONField(default=list)
-    announce = models.BooleanField(default=True)
-    claimed_at = models.DateTimeField(null=True)  # by who works out what changed
-    at = models.DateTimeField(db_default=Now())  # when what it tells was committed
-
-    objects = RowQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return f"publication {self.pk} of section {self.section_id}"
-
-
 class Leftover(Row):
     """An object that no row names; a prune removes it once it was one for long enough.
 

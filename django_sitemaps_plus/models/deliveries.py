@@ -53,10 +53,6 @@ class Delivery(Row):
     target = models.TextField()
     is_feed = models.BooleanField(default=False)  # kept, so that it is known
     target_hash = models.CharField(max_length=64)
-    #: Whether it is told only while one of its rows has that URL: section and key of
-    #: each, in the order in which they were saved, of sections without pages.
-    is_live = models.BooleanField(db_default=False)
-    rows = models.JSONField(null=True)
 
     #: Raised by each change of the target; 0 again for a feed that has gone.
     wanted = models.PositiveBigIntegerField(default=0)

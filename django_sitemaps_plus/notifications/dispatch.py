@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import Error
@@ -18,7 +18,6 @@ from django_sitemaps_plus.models import Delivery, EngineHost
 
 from . import backoff
 from .base import Batch, Engine
-from .live import keep_listed
 from .report import DeliveryReport
 from .rows import claim, named, reject, release, rows_of, update
 from .secrets import without_text
@@ -103,8 +102,6 @@ class _Telling:
     report: DeliveryReport
     until: datetime | None = None
     blamed: int = 0  # targets alone, since the last success
-    #: What could not be looked up, in words, by section.
-    unreadable: dict[str, str] = field(default_factory=dict)
 
     def run(self) -> None:
         recipient = backoff.take(self.site.name, self.engine.name, self.host)
@@ -116,7 +113,6 @@ class _Telling:
                 if not (self._may_tell(recipient) and self._tell_some(recipient)):
                     break
         finally:
-            self.report.failures += self.unreadable.values()
             with suppress(Error):  # the lease gives it up then
                 backoff.leave(recipient)
 
@@ -131,13 +127,8 @@ class _Telling:
     def _tell_some(self, recipient: EngineHost) -> bool:
         """Make one request, if there is any; return whether there may be another."""
         due = rows_of(self.site, self.engine).filter(host=self.host)
-        claimed = claim(due.due(timezone.now()), self._most(recipient))
-        rows = keep_listed(self.site, claimed, self.unreadable)
+        rows = claim(due.due(timezone.now()), self._most(recipient))
         if not rows:
-            return bool(claimed)
-        # To look rows up takes as long as the source takes.
-        if rows is not claimed and not self._may_tell(recipient):
-            update(rows, token="")
             return False
         batch = Batch(
             site=self.site, host=self.host, targets=[row.target for row in rows]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from itertools import islice
 from urllib.parse import urlsplit
@@ -30,37 +29,12 @@ logger = logging.getLogger(__name__)
 #: Rows of one transaction.
 BATCH_ROWS = 1_000
 
-#: Rows that are known to have one URL; of more the newest.
-MAX_ROWS = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Saved:
-    """Rows of a section without pages, whose URLs are told only while it lists them.
-
-    Attributes:
-        section: its name.
-        keys: texts of the keys of its rows, by their URLs; none where URLs are told in
-            any case.
-    """
-
-    section: str = ""
-    keys: Mapping[str, str] = field(default_factory=dict)
-
-    def row_of(self, url: str) -> list[str]:
-        """Return the section and the key of the row that has a URL."""
-        return [self.section, self.keys[url]]
-
-
-_IN_ANY_CASE = Saved()
-
 
 def want_urls(
     site: Site,
     urls: Iterable[str],
     at: datetime | None = None,
     engines: Iterable[Engine] | None = None,
-    saved: Saved = _IN_ANY_CASE,
 ) -> int:
     """Have every engine that takes URLs told of some.
 
@@ -69,7 +43,6 @@ def want_urls(
         urls: absolute, as in ``loc``; no two are the same.
         at: when what has changed was committed; None for now.
         engines: those to tell; by default all that are configured.
-        saved: the rows that must have them still when engines are told.
 
     Returns:
         How many URLs there were.
@@ -79,8 +52,14 @@ def want_urls(
     while batch := list(islice(remaining, BATCH_ROWS)):
         total += len(batch)
         for engine in takers:
-            want(site, engine, batch, at, saved)
+            want(site, engine, batch, at)
     return total
+
+
+def want_changed_feeds(site: Site, at: datetime) -> None:
+    """Have engines that follow the content of feeds told of them once more."""
+    if any([engine.follows_content for engine in _takers(Takes.FEEDS, None)]):
+        want_feeds(site, has_changed=True, at=at)
 
 
 def want_feeds(
@@ -187,17 +166,13 @@ def _rows(site: Site, engine: Engine, hashes: Iterable[str]) -> QuerySet[Deliver
 
 @retried
 def want(
-    site: Site,
-    engine: Engine,
-    targets: Iterable[str],
-    at: datetime | None = None,
-    saved: Saved = _IN_ANY_CASE,
+    site: Site, engine: Engine, targets: Iterable[str], at: datetime | None = None
 ) -> None:
     """Raise ``wanted`` of an engine's targets, at most 1,000, in one transaction.
 
     What waits already keeps its time, so that changes which come without end are told
     as well. What was rejected may be right by now; it is told again no sooner than what
-    was accepted. What waits to be told in any case will be.
+    was accepted.
     """
     now = timezone.now()
     at = min(at or now, now)
@@ -207,36 +182,20 @@ def want(
     # Asked for by what it is not, or SQLite looks through all that was ever told.
     answered = rows.exclude(state=Delivery.State.WAITING)
     later = Greatest("not_before", Value(not_before, models.DateTimeField()))
-    always = {} if saved.keys else {"is_live": False}
     with atomic():
-        answered.update(changed_at=at, not_before=later, is_live=bool(saved.keys))
-        if rows.update(wanted=F("wanted") + 1, dead_since=None, **always) < len(hashed):
+        answered.update(changed_at=at, not_before=later)
+        if rows.update(wanted=F("wanted") + 1, dead_since=None) < len(hashed):
             known = set(rows.values_list("target_hash", flat=True))
             new = [hashed[key] for key in sorted(hashed) if key not in known]
             # Where somebody else adds one meanwhile, that is told later than this.
             Delivery.objects.bulk_create(
-                [_new(site, engine, target, at, not_before, saved) for target in new],
+                [_new(site, engine, target, at, not_before) for target in new],
                 ignore_conflicts=True,
             )
-        if saved.keys:
-            _note_rows(rows.filter(is_live=True), saved)
-
-
-def _note_rows(live: QuerySet[Delivery], saved: Saved) -> None:
-    """Note whose URLs they are as well: two rows may have one, or one after another."""
-    for pk, target, known in live.values_list("pk", "target", "rows"):
-        if (row := saved.row_of(target)) not in (known or ()):
-            newest = [*(known or ()), row][-MAX_ROWS:]
-            Delivery.objects.filter(pk=pk).update(rows=newest)
 
 
 def _new(
-    site: Site,
-    engine: Engine,
-    target: str,
-    at: datetime,
-    not_before: datetime,
-    saved: Saved,
+    site: Site, engine: Engine, target: str, at: datetime, not_before: datetime
 ) -> Delivery:
     return Delivery(
         site=site.name,
@@ -244,8 +203,6 @@ def _new(
         host=urlsplit(target).netloc,
         target=target,
         target_hash=hash_target(target),
-        is_live=bool(saved.keys),
-        rows=[saved.row_of(target)] if saved.keys else None,
         is_feed=engine.takes is Takes.FEEDS,
         wanted=1,
         changed_at=at,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any, TypeGuard
 
@@ -24,12 +24,9 @@ from .dispatch import deliver
 from .outbox import told_feeds, want_feeds
 from .report import DeliveryReport
 from .secrets import without_text
+from .url_changes import relay_saves
 
 logger = logging.getLogger(__name__)
-
-#: What brings together more to be told, before deliveries are sent; each returns what
-#: it could not, in words. The time, by the monotonic clock, is when no more is begun.
-gatherers: list[Callable[[Site, float | None], list[str]]] = []
 
 #: Time between two questions to an engine about the same feed.
 ASK_AGAIN = timedelta(days=1)
@@ -60,7 +57,7 @@ def tell_engines(
     begin = timezone.now()
     until = None if seconds is None else begin + timedelta(seconds=seconds)
     end = None if seconds is None else time.monotonic() + seconds
-    failures = [words for gather in gatherers for words in gather(site, end)]
+    failures = relay_saves(site, end)
     want_feeds(site, has_changed=False, engines=engines)
     patience = timezone.now() + timedelta(seconds=wait)
     report = deliver(site, engines, until)

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import timedelta
-from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import get_settings, tells_engines
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Change, Section, own_alias
+from django_sitemaps_plus.models import Change, Publication, Section, own_alias
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.sources import Source
 from django_sitemaps_plus.sources.keyset import KeySpace
@@ -21,7 +20,6 @@ from django_sitemaps_plus.sources.keyset import KeySpace
 from . import related
 from .databases import attempt, databases
 from .locating import delete_changes, mark_all, mark_keys
-from .saves import note_saves
 
 #: Changes that are read, located and deleted together.
 BATCH_CHANGES = 1_000
@@ -133,13 +131,11 @@ class _Named(NamedTuple):
         keys: of rows.
         ranges: first and last key of ranges, both included.
         is_all: whether there are other rows, which nobody knows or which are too many.
-        others: keys of those that are too many to be held in memory.
     """
 
     keys: list[Any]
     ranges: list[tuple[Any, Any]]
     is_all: bool
-    others: Iterable[Any] = ()
 
 
 def _named(space: KeySpace, changes: Sequence[Change]) -> _Named:
@@ -154,16 +150,24 @@ def _named(space: KeySpace, changes: Sequence[Change]) -> _Named:
     by_path = related.by_path(by_kind.get(Change.Kind.RELATED, ()))
     found = related.some_keys(space, by_path)
     if found is None:
-        return _Named(keys, ranges, True, related.all_keys(space, by_path))
+        return _Named(keys, ranges, True)
     return _Named(keys + found, ranges, Change.Kind.AUDIT in by_kind)
 
 
 def _note(
     section: Section, space: KeySpace, named: _Named, changes: Sequence[Change]
 ) -> None:
-    keys = chain(named.keys, named.others)
-    taken = partial(_are_taken, changes)
-    note_saves(section, space, keys, named.ranges, changes[0].at, taken)
+    if tells_engines():
+        keys = chain(named.keys, _between(space, named.ranges))
+        Publication.objects.note_saves(section, map(str, keys), changes[0].at)
+
+
+def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
+    """Yield the keys of the rows in ranges; both ends of a range are included."""
+    rows = space.model._base_manager.using(space.alias)
+    for first, last in ranges:
+        between = rows.filter(**{f"{space.key}__gte": first, f"{space.key}__lte": last})
+        yield from between.values_list(space.key, flat=True).iterator(BATCH_CHANGES)
 
 
 def _are_taken(changes: Sequence[Change]) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any
@@ -21,9 +20,6 @@ from .relations import path_model
 #: Rows of related objects that are located one by one; more make all pages dirty. They
 #: are held in memory, and spread over a section they would reach most pages anyway.
 MAX_RELATED = 30_000
-
-#: Rows that are read at once where there are more.
-BATCH_RELATED = 10_000
 
 #: What is raised of a path by which no row of the source is reached.
 LEADS_NOWHERE = (
@@ -65,30 +61,8 @@ def _first_keys(space: KeySpace, path: str, pks: Collection[str]) -> Iterator[An
     yield from found[: MAX_RELATED + 1].iterator(2_000)
 
 
-def all_keys(space: KeySpace, paths: Paths) -> Iterator[Any]:
-    """Yield the keys of the rows, however many there are.
-
-    A part at a time, each by a query of its own that begins behind the part before.
-    """
-    for path, pks in paths.items():
-        # A deploy may have taken the relation, and then it concerns no row.
-        with suppress(*LEADS_NOWHERE):
-            keys = _next_keys(space, path, pks)
-            while keys:
-                yield from keys
-                keys = _next_keys(space, path, pks, after=keys[-1])
-
-
-def _next_keys(
-    space: KeySpace, path: str, pks: Collection[str], after: Any = None
-) -> list[Any]:
-    rows, key = _rows(space, path, pks, after)
-    found = rows.values_list(key, flat=True).order_by(key).distinct()
-    return list(found[:BATCH_RELATED])
-
-
 def _rows(
-    space: KeySpace, path: str, pks: Collection[str], after: Any = None
+    space: KeySpace, path: str, pks: Collection[str]
 ) -> tuple[QuerySet[Any], str]:
     """Return related rows, and how their key is reached.
 
@@ -104,6 +78,5 @@ def _rows(
     else:
         model, known, key = space.model, f"{path}__pk__in", space.attribute
     # All in one call, which is about the same row of a relation to many.
-    behind = {f"{key}__isnull": False} if after is None else {f"{key}__gt": after}
     rows = model._base_manager.using(space.alias)
-    return rows.filter(**{known: pks}, **behind), key
+    return rows.filter(**{known: pks, f"{key}__isnull": False}), key

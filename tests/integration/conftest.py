@@ -11,11 +11,10 @@ import pytest
 from django.db import connections
 from django.test import Client
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.tracking import recording
-from tests.support.builds import build
+from tests.support.builds import build, build_and_relay
 from tests.support.documents import locs, read_index
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -37,7 +36,7 @@ def publish(sections: SourceRegistry) -> Callable[..., Section]:
         if name in sections:
             sections.unregister(name)
         sections.register(name, source)
-        refresh([name])
+        build_and_relay([name])
         return Section.objects.get(name=name)
 
     return publish

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from django.db import connection
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import IndexNow
 from tests.integration.notifications.tellers import KEY
+from tests.support.builds import build_and_relay
 from tests.support.servers.engine import (
     EngineProgram,
     count_accepted,
@@ -107,7 +107,7 @@ def test_killed_while_telling(
     chance = random.Random(seed := some_seed(number))
     sections.register("products", FireSource)
     add_quietly(range(STEP, (changes() + 1) * STEP, STEP))
-    refresh()
+    build_and_relay()
     transactions = list(range(changes() // CHANGES))
     chance.shuffle(transactions)
     relays = Relays(tmp_path / "log")

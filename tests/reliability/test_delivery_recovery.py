@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import EngineHost
+from tests.support.builds import build_and_relay
 from tests.support.servers.engine import (
     EngineProgram,
     count_accepted,
@@ -84,7 +84,7 @@ def shop(sections, valkey: Valkey, settings: Any, tmp_path: Any) -> Iterator[Sho
     """Have two workers and a beat build, and tell an engine."""
     add_quietly(range(0, 30 * STEP, STEP))
     sections.register("products", PlainSource)
-    refresh()
+    build_and_relay()
     (tmp_path / "engine").mkdir()
     with ExitStack() as stack:
         engine = stack.enter_context(start_engine_program(tmp_path / "engine"))

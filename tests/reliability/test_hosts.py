@@ -15,13 +15,13 @@ from django.core.cache import cache
 from django.template import Context, Template
 from django.test import Client, RequestFactory
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Delivery, Page
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.serving import robots_txt
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.notifications.engines import path_of
+from tests.support.builds import build_and_relay
 from tests.support.key_files import ENGINES, PATH
 from tests.support.published import age, all_rows
 from tests.support.published import files as stored_files
@@ -154,9 +154,9 @@ def site(request: Any, sections: Any, settings: Any, engines: Any) -> Iterator[N
         _name_site(settings)
     add_quietly(range(0, 20 * STEP, STEP))
     sections.register("built", PlainSource)
-    refresh()
+    build_and_relay()
     rename([STEP], "told")
-    refresh()
+    build_and_relay()
     rename([0], "edit")
     age()
     # As while a build is at work, when the index is made on request and kept.
@@ -233,7 +233,7 @@ def waiting() -> set[str]:
 def told() -> str:
     """Publish another change and tell engines; return what they got, and all rows."""
     rename([2 * STEP], "later")
-    refresh()
+    build_and_relay()
     noted = all_rows()
     tell_engines()
     assert waiting() == set()

@@ -10,11 +10,11 @@ import pytest
 from django.db import connection
 
 from django_sitemaps_plus import receivers
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.builds import build_and_relay
 from tests.support.testapp.models import Product
 
 from .tools.shop import IS_SOAK, ORIGIN, STEP, PlainSource, add_quietly, some_seed
@@ -114,7 +114,7 @@ def test_edits_that_nobody_told(number, how, sections, settings, figures):
     options = Options(allow_shrink=True, full=how == "full", audits=how == "audit")
     sections.register("products", DatedSource)
     add_quietly(range(0, ROWS * STEP, STEP))
-    refresh()
+    build_and_relay()
     missed = spurious = told = 0
     for _ in range(EDITS // ROUND):
         RecordingEngine.clear()
@@ -122,7 +122,7 @@ def test_edits_that_nobody_told(number, how, sections, settings, figures):
         for _ in range(ROUND):
             editor.edit()
         Page.objects.update(checked_at=START)
-        refresh((), options)
+        build_and_relay((), options)
         tell_engines()
         differing = {url for url, _ in before.items() ^ listed().items()}
         found = set(RecordingEngine.told())

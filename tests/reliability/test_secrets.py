@@ -16,13 +16,13 @@ from django.db.models import F
 from django.utils import timezone
 from django.views.debug import SafeExceptionReporterFilter
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import http as our_http
 from django_sitemaps_plus.notifications.configuration import _all as made_engines
 from django_sitemaps_plus.notifications.configuration import get_engines
+from tests.support.builds import build_and_relay
 from tests.support.leaks import everything_in_redis
 from tests.support.servers import engine_rules
 from tests.support.servers.engine import LocalEngine
@@ -104,7 +104,7 @@ def workers(valkey, settings) -> Iterator[str]:
 def edit(number: int) -> None:
     """Change a URL, and build."""
     rename([1], f"turn{number}")
-    refresh()
+    build_and_relay()
 
 
 def tell_again() -> None:
@@ -136,7 +136,7 @@ def test_no_secret_gets_anywhere_but_to_its_engine(
     """Neither while all is well, nor in any of the ways in which it may go wrong."""
     add(range(1, 4))
     sections.register("products", PlainSource)
-    watch.call(refresh)
+    watch.call(build_and_relay)
     watch.call(call_command, "check", "--database", "default")
     watch.call(client.get, "/sitemap-products-1.xml")
     for number, fault in enumerate([None, *FAULTS]):
@@ -186,7 +186,7 @@ def test_an_engine_that_raises_is_not_quoted(kind, settings, sections, client, w
     }
     add(range(1, 4))
     sections.register("products", PlainSource)
-    watch.call(refresh)
+    watch.call(build_and_relay)
     watch.call(call_command, "notify_search_engines")
     Delivery.objects.update(sent=1)
     EngineHost.objects.all().delete()

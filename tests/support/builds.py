@@ -8,6 +8,7 @@ from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.dry_run import dry_run as render_only
 from django_sitemaps_plus.building.options import Options, Progress
 from django_sitemaps_plus.building.report import BuildReport
+from django_sitemaps_plus.notifications.url_changes import relay
 
 
 def build(
@@ -24,4 +25,13 @@ def build(
     options = Options(
         full=True, workers=workers, progress=progress, allow_shrink=allow_shrink
     )
-    return refresh(names, options)
+    return build_and_relay(names, options)
+
+
+def build_and_relay(
+    names: Iterable[str] = (), options: Options | None = None
+) -> BuildReport:
+    """Build what has changed and relay it, as ``build_sitemaps`` does."""
+    report = refresh(names, options)
+    relay()
+    return report

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import asdict
+import time
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -17,6 +18,7 @@ from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.management.progress import show_progress
 from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.notifications.url_changes import relay
 
 
 def workers(text: str) -> int:
@@ -24,6 +26,21 @@ def workers(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 64:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
     return int(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Relayed:
+    """How URL changes were relayed after a build."""
+
+    errors: list[str] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def timed_relay() -> Relayed:
+    """Queue for engines what has changed, and send ``urls_changed``."""
+    began = time.monotonic()
+    errors = relay()
+    return Relayed(errors, time.monotonic() - began)
 
 
 class Command(BaseCommand):
@@ -98,17 +115,18 @@ class Command(BaseCommand):
                 f"Nothing more was published: {str(error).rstrip('.')}. "
                 "What was published before stays."
             ) from error
+        relayed = Relayed() if dry_run else timed_relay()
         if json:
-            self.stdout.write(_as_json(report))
+            self.stdout.write(_as_json(report, relayed))
         elif not quiet:
-            self._print(report, verbosity)
-        if report.problems:
-            raise CommandError("\n".join(report.problems))
+            self._print(report, relayed, verbosity)
+        if problems := report.problems + relayed.errors:
+            raise CommandError("\n".join(problems))
 
-    def _print(self, report: BuildReport, verbosity: int) -> None:
+    def _print(self, report: BuildReport, relayed: Relayed, verbosity: int) -> None:
         self.stdout.write(table(_HEAD, _rows(report)))
         self._warn(report, verbosity)
-        self.stdout.write(_closing(report))
+        self.stdout.write(_closing(report, relayed))
 
     def _warn(self, report: BuildReport, verbosity: int) -> None:
         for name in report.missing:
@@ -161,21 +179,28 @@ def _rows(report: BuildReport) -> list[tuple[str, ...]]:
     ]
 
 
-def _closing(report: BuildReport) -> str:
+def _closing(report: BuildReport, relayed: Relayed) -> str:
+    seconds = f"{report.seconds + relayed.seconds:.2f} s"
     if report.is_dry_run:
-        return f"Nothing was stored (--dry-run). {report.seconds:.2f} s."
+        return f"Nothing was stored (--dry-run). {seconds}."
     if report.index_errors:
-        return f"The index was left as it was. {report.seconds:.2f} s."
+        return f"The index was left as it was. {seconds}."
     if report.index_pages is None:
         return (
             "The index was left as it is, since some section has never been built. "
-            f"{report.seconds:.2f} s."
+            f"{seconds}."
         )
-    closing = f"Index of {report.index_pages:,} pages published. {report.seconds:.2f} s"
-    if report.telling_seconds >= 1:
-        closing += f", {report.telling_seconds:.2f} s of them to queue what has changed"
+    closing = f"Index of {report.index_pages:,} pages published. {seconds}"
+    if relayed.seconds >= 1:
+        closing += f", {relayed.seconds:.2f} s of them to queue URL changes"
     return f"{closing}."
 
 
-def _as_json(report: BuildReport) -> str:
-    return json.dumps(asdict(report), indent=2)
+def _as_json(report: BuildReport, relayed: Relayed) -> str:
+    found = {
+        **asdict(report),
+        "seconds": report.seconds + relayed.seconds,
+        "relay_errors": relayed.errors,
+        "relay_seconds": relayed.seconds,
+    }
+    return json.dumps(found, indent=2)

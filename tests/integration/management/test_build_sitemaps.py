@@ -16,8 +16,8 @@ from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.building import build as refreshing
 from django_sitemaps_plus.management import progress
+from django_sitemaps_plus.management.commands import build_sitemaps
 from django_sitemaps_plus.models import INDEX, Change, Page, Section
 from tests.support.published import age, objects, rows, seen
 from tests.support.shop import limited, make_products
@@ -93,15 +93,10 @@ class TestOutput:
     def test_the_time_to_queue_what_has_changed_is_told_apart(self, monkeypatch):
         """Where it takes any: that of many URLs takes longer than their pages."""
 
-        def tell(until: float | None) -> list[str]:
-            clock.append(3.0)
-            return []
-
-        clock: list[float] = []
-        real = refreshing.time.monotonic
-        monkeypatch.setattr(refreshing.url_changes, "tell", tell)
-        monkeypatch.setattr(refreshing.time, "monotonic", lambda: real() + sum(clock))
-        assert re.search(r"s, 3\.0\d s of them to queue what has changed\.", run()[0])
+        monkeypatch.setattr(
+            build_sitemaps, "timed_relay", lambda: build_sitemaps.Relayed([], 3.0)
+        )
+        assert re.search(r"s, 3\.00 s of them to queue URL changes\.", run()[0])
 
     def test_no_escape_codes_where_there_is_no_terminal(self):
         """A log file gets plain lines."""

@@ -10,12 +10,12 @@ import pytest
 from django.core.management import CommandError
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.management.commands.notify_search_engines import (
     Command,
     moment,
 )
 from django_sitemaps_plus.models import Change, Delivery, EngineHost, Publication
+from tests.support.builds import build_and_relay
 from tests.support.shop import START, limited, product_urls
 from tests.support.testapp.models import Product
 
@@ -37,7 +37,7 @@ class TestChoice:
     def test_without_a_choice_what_waits_is_told(self):
         """A rename since the build: both URLs; nothing of what was built at first."""
         Product.objects.filter(slug="product-00003").first().delete()
-        refresh()
+        build_and_relay()
         assert report_of()["sent"] == 2  # the index as well
         assert told() == product_urls([3])
 
@@ -161,7 +161,7 @@ class TestDryRun:
     def test_it_writes_nothing_and_tells_nobody(self, arguments):
         """Whatever is asked for, and though something waits."""
         Product.objects.first().delete()
-        refresh()
+        build_and_relay()
         Delivery.objects.update(dead_since=timezone.now())
         before = rows()
         assert "Nobody was told" in run("--dry-run", *arguments)

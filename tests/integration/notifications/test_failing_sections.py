@@ -63,5 +63,5 @@ def test_a_source_that_breaks_when_it_is_told(products, recording, monkeypatch, 
     products[1].save()
     tell_engines()
     assert recording.told() == product_urls([1])
-    assert "is told by the next call" in caplog.text
+    assert "wait for the next run" in caplog.text
     assert Publication.objects.count() == 1

@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 
 from django_sitemaps_plus.building import index
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
@@ -15,6 +14,7 @@ from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
 
 from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine, OtherConsole
@@ -28,7 +28,7 @@ def rename(product, slug):
     """Change what the sitemap says, and build it."""
     product.slug = slug
     product.save()
-    refresh()
+    build_and_relay()
 
 
 class TestIndexes:
@@ -54,7 +54,7 @@ class TestIndexes:
         tell_engines()
         for product in make_products(2, first=len(made)):
             product.save()
-        refresh()
+        build_and_relay()
         tell_engines()
         assert ConsoleEngine.told() == [INDEX, "https://example.com/sitemaps-2.xml"]
 
@@ -79,10 +79,10 @@ class TestFeedsThatAreFollowed:
         for product in made:
             product.slug = f"{product.slug}-new"
             product.save()
-        refresh()
+        build_and_relay()
         tell_engines()
         assert HubEngine.told() == [FEED, FEED]
-        refresh()
+        build_and_relay()
         tell_engines()
         assert HubEngine.told() == [FEED, FEED]
 

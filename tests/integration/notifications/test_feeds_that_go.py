@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus.building import index
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications.outbox import want_feeds
 from django_sitemaps_plus.notifications.telling import tell_engines
+from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -35,14 +35,14 @@ def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
     assert sorted(ConsoleEngine.told()) == [INDEX, SECOND]
     for product in made[2:]:
         Product.objects.get(pk=product.pk).delete()
-    refresh()
+    build_and_relay()
     for days in (0, 2):
         clock.forward(days=days)
         tell_engines()
     assert len(ConsoleEngine.told()) == 2
     for product in made[2:]:
         product.save()
-    refresh()
+    build_and_relay()
     tell_engines()
     tell_engines()
     assert ConsoleEngine.told()[2:] == [SECOND]

@@ -8,12 +8,12 @@ import pytest
 from django.db import connection, transaction
 
 from django_sitemaps_plus.building import build as building
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.models import Delivery, Publication, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking.collecting import take_changes
+from tests.support.builds import build_and_relay
 from tests.support.faults import fail_open
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
@@ -61,7 +61,7 @@ class TestNothingIsTold:
         """The same URLs are on other pages; nor of a row that comes in with it."""
         publish(limited(7))
         Product.objects.bulk_create([Product(name="new", slug="new")])
-        refresh((), REPLAN)
+        build_and_relay((), REPLAN)
         assert told(recording) == []
 
     def test_of_a_deploy_that_changes_every_entry(self, recording, products, publish):
@@ -80,7 +80,7 @@ class TestNothingIsTold:
     def test_of_a_save_that_shows_nowhere(self, recording, products):
         """No byte has changed."""
         products[3].save()
-        refresh()
+        build_and_relay()
         assert told(recording) == []
 
     def test_of_what_is_rolled_back(self, recording, products):
@@ -89,17 +89,17 @@ class TestNothingIsTold:
             products[3].delete()
             rename(products[4], "renamed")
             raise ValueError
-        refresh()
+        build_and_relay()
         assert told(recording) == []
 
     def test_of_pages_that_are_split_and_merged(self, recording, products):
         """Only of what has come, and what has gone."""
         for product in make_products(10, first=25):
             product.save()
-        refresh()
+        build_and_relay()
         assert told(recording) == product_urls(range(25, 35))
         Product.objects.filter(pk__in=[p.pk for p in products[:18]]).delete()
-        refresh((), Options(full=True, allow_shrink=True))
+        build_and_relay((), Options(full=True, allow_shrink=True))
         assert told(recording) == product_urls(range(18))
 
 
@@ -107,14 +107,14 @@ class TestChanges:
     def test_of_a_slug_both_urls_are_told(self, recording, products):
         """The old one is gone, or leads to the new one."""
         rename(products[3], "renamed")
-        refresh()
+        build_and_relay()
         assert told(recording) == [*product_urls([3]), url("renamed")]
 
     def test_of_an_edit_its_url_is_told(self, recording, products):
         """Its entry has another date."""
         products[3].updated_at = products[9].updated_at
         products[3].save()
-        refresh()
+        build_and_relay()
         assert told(recording) == product_urls([3])
 
     def test_what_is_no_longer_listed_is_told(self, recording, publish):
@@ -129,13 +129,13 @@ class TestChanges:
         hidden = Product.objects.get(slug="product-00012")
         hidden.published = False
         hidden.save()
-        refresh()
+        build_and_relay()
         assert told(recording) == product_urls([7, 12])
 
     def test_what_is_added_is_told(self, recording, products):
         """Such as a page that has just been written."""
         Product.objects.create(name="new", slug="new")
-        refresh()
+        build_and_relay()
         assert told(recording) == [url("new")]
 
     def test_what_no_signal_told_is_told_once_it_is_found(self, recording, products):
@@ -145,7 +145,7 @@ class TestChanges:
         with connection.cursor() as cursor:
             gone = [products[5].pk]
             cursor.execute("DELETE FROM testapp_product WHERE id = %s", gone)
-        refresh((), FULL)
+        build_and_relay((), FULL)
         expected = [*product_urls([3, 5]), url("new"), url("renamed")]
         assert told(recording) == sorted(expected)
 
@@ -153,14 +153,14 @@ class TestChanges:
         """An engine may have fetched what was there in between."""
         for slug in ("renamed", "product-00003"):
             rename(products[3], slug)
-            refresh()
+            build_and_relay()
         assert told(recording) == [*product_urls([3]), url("renamed")]
 
     def test_one_before_a_new_plan_is_told(self, recording, products, publish):
         """A plan that tells nothing does not hide it."""
         rename(products[3], "renamed")
         publish(limited(7))
-        refresh((), REPLAN)
+        build_and_relay((), REPLAN)
         assert told(recording) == [*product_urls([3]), url("renamed")]
 
     @pytest.mark.parametrize("is_noticed", [False, True])
@@ -187,7 +187,7 @@ class TestChanges:
             return f"/products/{item.slug}/"
 
         publish(limited(10, location=location))
-        refresh()
+        build_and_relay()
         assert url("renamed") in told(recording)
 
 
@@ -216,21 +216,21 @@ class TestChangesDuringABuildOfWhichNobodyIsTold:
     def test_of_a_deploy(self, recording, renamed, publish):
         """Of the page that has the edit; of the others nothing."""
         publish(limited(10, priority=0.3))
-        refresh()
+        build_and_relay()
         assert told(recording) == [*product_urls(range(10)), url("renamed")]
 
     def test_of_a_deploy_after_which_pages_are_split(self, recording, renamed, publish):
         """Its pieces are published as one."""
         publish(limited(5, priority=0.3))
-        refresh()
+        build_and_relay()
         assert told(recording) == [*product_urls(range(10)), url("renamed")]
 
     def test_of_a_new_plan(self, recording, renamed):
         """Of the edit alone: it is in new pages, and the old ones go without it."""
         registry.unregister("products")
         registry.register("products", limited(7))
-        refresh((), REPLAN)
-        refresh()
+        build_and_relay((), REPLAN)
+        build_and_relay()
         assert told(recording) == renamed
 
 
@@ -243,7 +243,7 @@ def rename(product, slug):
 def test_nothing_is_kept_of_what_is_told(recording, products):
     """But when: so that it is not told again too soon."""
     rename(products[3], "renamed")
-    refresh()
+    build_and_relay()
     told(recording)
     assert not Delivery.objects.waiting().exists()
     assert Delivery.objects.count() == 2

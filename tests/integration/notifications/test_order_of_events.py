@@ -10,12 +10,12 @@ import pytest
 from django.db import transaction
 from django.test import Client
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Change, Delivery, Publication
 from django_sitemaps_plus.notifications import Batch, outbox, url_changes
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -82,7 +82,7 @@ def test_an_engine_hears_of_what_everybody_can_see(product):
         product.save()
         transaction.on_commit(lambda: events.append(("committed", is_served())))
         events.append(("saved", Delivery.objects.count()))
-    refresh()
+    build_and_relay()
     tell_engines()
     not_yet = dict.fromkeys(BOTH, False)
     assert events == [
@@ -103,7 +103,7 @@ def test_nothing_follows_what_was_rolled_back(product):
         product.save()
         assert Change.objects.exists()
         raise ZeroDivisionError
-    refresh()
+    build_and_relay()
     tell_engines()
     assert events == []
     assert not Delivery.objects.exists()

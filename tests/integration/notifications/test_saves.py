@@ -9,14 +9,13 @@ import pytest
 from django.db import transaction
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.models import Change, Publication, Section
+from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import RecordingEngine
-from django_sitemaps_plus.tracking import collecting, recording, related, saves
+from django_sitemaps_plus.tracking import collecting, recording
 from tests.integration.tracking.rows import BookSource, make_books
+from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Author, Book, Product
 
@@ -46,22 +45,22 @@ class TestAnnounceSaves:
     def test_a_save_that_changes_no_byte_is_told(self, products):
         """Its text has changed, say, which a sitemap does not hold."""
         products[3].save()
-        refresh()
+        build_and_relay()
         assert told() == product_urls([3])
-        refresh()
+        build_and_relay()
         assert told() == []
 
     def test_one_of_columns_that_no_sitemap_has_is_told(self, products):
         """They are what such a section tells."""
         products[3].save(update_fields=["popularity"])
-        refresh()
+        build_and_relay()
         assert told() == product_urls([3])
 
     def test_one_that_changes_the_url_tells_both(self, products):
         """The diff knows the old one."""
         products[3].slug = "renamed"
         products[3].save()
-        refresh()
+        build_and_relay()
         assert told() == [*product_urls([3]), "https://example.com/products/renamed/"]
 
     def test_one_that_is_rolled_back_is_not_told(self, products):
@@ -69,24 +68,24 @@ class TestAnnounceSaves:
         with suppress(ValueError), transaction.atomic():
             products[3].save()
             raise ValueError
-        refresh()
+        build_and_relay()
         assert told() == []
 
     def test_one_of_a_row_that_is_not_listed_is_not_told(self, products):
         """Nobody is to know its URL."""
         Product.objects.filter(pk=products[3].pk).update(published=False)
-        refresh((), Options(full=True))
+        build_and_relay((), Options(full=True))
         assert told() == product_urls([3])
         products[3].published = False
         products[3].save()
-        refresh()
+        build_and_relay()
         assert told() == []
 
     def test_ranges_are_told_row_by_row(self, products, monkeypatch):
         """As notify_changed() records them for many rows."""
         monkeypatch.setattr(recording, "SINGLE_KEYS", 4)
         notify_changed(Product.objects.filter(pk__lte=products[7].pk))
-        refresh()
+        build_and_relay()
         assert told() == product_urls(range(8))
 
 
@@ -105,75 +104,18 @@ class TestRelatedSaves:
         assert told() == []
         return books
 
-    @pytest.fixture(autouse=True)
-    def few(self, monkeypatch):
-        """Hold five keys in memory, and read four at once."""
-        monkeypatch.setattr(related, "MAX_RELATED", 5)
-        monkeypatch.setattr(related, "BATCH_RELATED", 4)
-
-    @pytest.fixture
-    def meanwhile(self, books, monkeypatch):
-        """Return what has something done while a related save is noted, by parts."""
-        all_keys = related.all_keys
-
-        def meanwhile(act):
-            def keys(*args):
-                monkeypatch.setattr(related, "all_keys", all_keys)
-                found = all_keys(*args)
-                yield next(found)
-                act()
-                yield from found
-
-            monkeypatch.setattr(saves, "BATCH_KEYS", 2)
-            monkeypatch.setattr(related, "all_keys", keys)
-            collecting.take_changes(
-                Section.objects.get(name="products"), registry.get("products")
-            )
-
-        return meanwhile
-
-    def test_what_another_process_has_taken_is_left_to_it(self, books, meanwhile):
-        """It has noted and marked all; the first need not end as it began."""
-        section, source = Section.objects.get(name="products"), registry.get("products")
-        books[0].author.save()
-        meanwhile(lambda: collecting.take_changes(section, source))
-        noted = [len(note.keys) for note in Publication.objects.order_by("pk")]
-        assert noted == [2, 2, 2, 1, 2]
-        assert {page.wanted - page.built for page in section.pages.all()} == {1}
-
-    def test_what_another_process_has_taken_in_part_is_noted(self, books, meanwhile):
-        """What is left may concern any of the rows."""
-        books[0].author.save()
-        books[0].author.save()
-        meanwhile(lambda: Change.objects.order_by("pk")[0].delete())
-        assert sum(len(note.keys) for note in Publication.objects.all()) == 7
-        assert not Change.objects.exists()
-
-    def test_what_ends_half_way_is_left_to_the_next(self, books, meanwhile):
-        """It notes all of it again."""
-
-        def killed():
-            raise SystemExit
-
-        books[0].author.save()
-        with pytest.raises(SystemExit):
-            meanwhile(killed)
-        refresh()
-        assert len(told()) == 7
-
-    @pytest.mark.parametrize("count", [5, 7])
-    def test_all_rows_are_told_however_many(self, books, count):
-        """Also where they are not held in memory; the saves beside them as well."""
+    def test_rows_of_related_objects_are_told(self, books):
+        """And the saves beside them."""
         [other] = Author.objects.bulk_create([Author(name="two")])
-        Book.objects.filter(pk__gte=books[count - 1].pk + 1).update(author=other)
+        Book.objects.filter(pk__gte=books[5].pk).update(author=other)
         books[0].author.save()
         Book.objects.get(pk=books[6].pk).save()
-        refresh()
-        expected = {*books[:count], books[6]}
+        build_and_relay()
+        expected = [*books[:5], books[6]]
         assert told() == sorted(
             [f"https://example.com/books/{b.slug}/" for b in expected]
         )
-        refresh()
+        build_and_relay()
         assert told() == []
 
 
@@ -182,7 +124,7 @@ def test_without_it_such_a_save_is_not_told(recording, publish):
     made = make_products(5)
     publish(limited(10, lastmod=None))
     made[3].save()
-    refresh()
+    build_and_relay()
     assert told() == []
 
 
@@ -221,13 +163,13 @@ class TestASiteThatIsNotBuilt:
         self, products, monkeypatch
     ):
         """Its pages may have been read before them."""
-        note_saves = collecting.note_saves
+        note = collecting._note
 
         def planned(section, *args):
             Section.objects.filter(pk=section.pk).update(next_number=2)
-            note_saves(section, *args)
+            note(section, *args)
 
-        monkeypatch.setattr(collecting, "note_saves", planned)
+        monkeypatch.setattr(collecting, "_note", planned)
         products[3].save()
         told()
         assert Change.objects.count() == 1

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
 
 from .engines import FEED
@@ -46,7 +46,7 @@ def test_an_edit_is_told_once(engine, publish):
     assert engine.told() == []
     products[3].slug = "renamed"
     products[3].save()
-    refresh()
+    build_and_relay()
     assert tell_engines().sent == 2
     assert sorted(engine.told()) == sorted(
         [*product_urls([3]), "https://example.com/products/renamed/"]
@@ -63,7 +63,7 @@ def test_an_engine_that_cannot_be_made_stops_no_build(engine, publish, settings,
     right = settings.SITEMAPS_PLUS
     wrong = {"recording": {"BACKEND": "django_sitemaps_plus.testing.Nothing"}}
     settings.SITEMAPS_PLUS = {**right, "ENGINES": wrong}
-    refresh()
+    build_and_relay()
     assert "https://example.com/products/renamed/" in chain(*crawl().values())
     settings.SITEMAPS_PLUS = right
     tell_engines()
@@ -112,7 +112,7 @@ def test_one_without_its_key_hears_later_what_others_hear_at_once(
     first = len(kind.told())
     give("")
     products[3].delete()
-    refresh()
+    build_and_relay()
     assert "no key" in str(tell_engines().failures)
     assert engine.told() == product_urls([3])
     assert len(kind.told()) == first

@@ -10,7 +10,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Change, Delivery
@@ -19,6 +18,7 @@ from django_sitemaps_plus.notifications.dispatch import deliver
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.report import DeliveryReport
 from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
 
 from .engines import HubEngine
@@ -67,7 +67,7 @@ class TestExecutor:
             products[1].slug = "renamed"
             products[1].save()
             at = Change.objects.get().at
-        refresh()
+        build_and_relay()
         assert changes == [at]
         # The URL before and after, and the feed of the hub.
         assert list(Delivery.objects.values_list("not_before", flat=True)) == [at] * 3
@@ -76,7 +76,7 @@ class TestExecutor:
         """Another build is no reason."""
         make_products(3)
         publish(limited(10))
-        refresh()
+        build_and_relay()
         assert changes == []
 
 

@@ -10,10 +10,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
+from tests.support.builds import build_and_relay
 from tests.support.documents import locs
 from tests.support.testapp.models import Event
 from tests.support.told import hearing
@@ -151,7 +151,7 @@ def test_a_refresh_renders_the_pages_of_its_news(clock, section, client, chosen)
         change, number = WAYS[way]
         change(number)
     clock.append(NOW + 2 * HOUR)
-    [report] = refresh().sections
+    [report] = build_and_relay().sections
     assert newly_marked(section, before) == [WAYS[way][1] for way in chosen]
     assert (report.rendered, report.stored) == (len(chosen), len(chosen))
     assert (dirty(section), recorded()) == ([], [])
@@ -163,12 +163,12 @@ def test_a_deploy_renders_all_pages(clock, section, client):
     for change, number in WAYS.values():
         change(number)
     clock.append(NOW + 2 * HOUR)
-    refresh()
+    build_and_relay()
     rename(UNTOLD)
     before = marks(section)
     registry.unregister("events")
     registry.register("events", Deployed)
-    [report] = refresh().sections
+    [report] = build_and_relay().sections
     assert newly_marked(section, before) == list(range(1, LAST + 1))
     assert (report.rendered, report.stored) == (LAST, LAST)
     assert b"renamed" in client.get(f"/sitemap-events-{UNTOLD}.xml").content
@@ -183,7 +183,7 @@ def test_a_deploy_and_all_other_news_in_one_refresh(clock, section, client):
     registry.register("events", Deployed)
     clock.append(NOW + 2 * HOUR)
     with hearing(urls_changed) as heard:
-        [report] = refresh().sections
+        [report] = build_and_relay().sections
     assert (report.rendered, report.stored) == (LAST, LAST)
     announced = [told for told in heard if told["announce"]]
     listed = {url for told in announced for url in (*told["added"], *told["updated"])}
@@ -195,7 +195,7 @@ def test_a_deploy_and_all_other_news_in_one_refresh(clock, section, client):
     assert (dirty(section), recorded()) == ([], [])
     assert b"saved-1" in client.get("/sitemap-events-1.xml").content
     assert b"renamed" in client.get(f"/sitemap-events-{UNTOLD}.xml").content
-    assert refresh().sections[0].rendered == 0
+    assert build_and_relay().sections[0].rendered == 0
 
 
 def urls_on(client, number):

@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.claims import BATCH_PAGES, claim, release
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.conf import Site, get_site
@@ -25,6 +24,7 @@ from django_sitemaps_plus.testing import temporary_source
 from django_sitemaps_plus.tracking import deploys as noting
 from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
 from django_sitemaps_plus.tracking.locating import mark_all
+from tests.support.builds import build_and_relay
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Label, Product
 
@@ -141,7 +141,7 @@ def test_a_filter_that_lists_nothing_has_a_fingerprint(publish):
     section = publish(
         limited(10, get_queryset=lambda self: Product.objects.filter(pk__in=[]))
     )
-    refresh()
+    build_and_relay()
     assert section.pages.count() == 1
     assert words({"get_queryset": lambda self: Product.objects.none()}) != words({})
 
@@ -217,10 +217,10 @@ class TestDeploys:
     def test_a_changed_declaration_is_published(self, section, client):
         """Every page is rendered anew by the next refresh."""
         self.deploy(changefreq="daily")
-        report = refresh().sections[0]
+        report = build_and_relay().sections[0]
         assert (report.rendered, report.stored) == (2, 2)
         assert b"daily" in client.get("/sitemap-products-2.xml").content
-        assert refresh().sections[0].rendered == 0
+        assert build_and_relay().sections[0].rendered == 0
 
     def test_it_is_not_announced(self, section):
         """No content has changed, so no search engine is told."""
@@ -232,7 +232,7 @@ class TestDeploys:
         urls_changed.connect(hear)
         try:
             self.deploy(changefreq="daily")
-            refresh()
+            build_and_relay()
         finally:
             urls_changed.disconnect(hear)
         assert heard == [(False, 3), (False, 3)]
@@ -250,7 +250,7 @@ class TestDeploys:
             product = Product.objects.order_by("pk")[5]
             product.slug = "renamed"
             product.save()
-            refresh()
+            build_and_relay()
         finally:
             urls_changed.disconnect(hear)
         assert heard == {False: 3, True: 3}
@@ -260,10 +260,10 @@ class TestDeploys:
         section.pages.filter(number=2).update(
             attempts=MAX_ATTEMPTS, error="it broke", wanted=F("wanted") + 1
         )
-        refresh()
+        build_and_relay()
         assert dirty(section) == [2]
         self.deploy(changefreq="daily")
-        refresh()
+        build_and_relay()
         assert dirty(section) == []
 
     def test_a_page_given_up_after_a_deploy_has_no_attempts(self, section):
@@ -280,7 +280,7 @@ class TestDeploys:
         """It is followed as pages are rendered, or at once by --replan."""
         registry.unregister("products")
         registry.register("products", limited(4))
-        assert refresh().sections[0].rendered == 0
+        assert build_and_relay().sections[0].rendered == 0
 
     def test_a_changed_origin_is_published(self, section, client, settings):
         """BASE_URL moves every location."""
@@ -289,7 +289,7 @@ class TestDeploys:
             "BASE_URL": "https://new.example",
         }
         assert get_site().origin == "https://new.example"
-        assert refresh().sections[0].stored == 2
+        assert build_and_relay().sections[0].stored == 2
         assert b"https://new.example/" in client.get("/sitemap-products-1.xml").content
 
     def test_a_changed_url_pattern_is_published_unannounced(
@@ -304,16 +304,16 @@ class TestDeploys:
         urls_changed.connect(hear)
         try:
             settings.ROOT_URLCONF = "tests.support.urls_other"
-            assert refresh().sections[0].stored == 2
+            assert build_and_relay().sections[0].stored == 2
         finally:
             urls_changed.disconnect(hear)
         assert heard == [(False, 3, 3), (False, 3, 3)]
         assert b"/other/" in client.get("/sitemap-products-1.xml").content
-        assert refresh().sections[0].rendered == 0
+        assert build_and_relay().sections[0].rendered == 0
 
     def test_a_refresh_without_a_deploy_marks_nothing(self, section):
         """The stored fingerprint is the present one."""
-        refresh()
+        build_and_relay()
         assert dirty(Section.objects.get(name="products")) == []
         assert Label.objects.count() == 0
 
@@ -357,7 +357,7 @@ class TestRollingDeploys:
     def build_with_the_new_code(self):
         """Build what is marked, as a worker that has nothing to notice."""
         self.become(self.NEW)
-        refresh((), Options(notices=False))
+        build_and_relay((), Options(notices=False))
 
     def test_an_old_builder_ends_where_a_deploy_has_marked(
         self, section, client, monkeypatch
@@ -372,7 +372,7 @@ class TestRollingDeploys:
             return real(page, *others)
 
         monkeypatch.setattr(worker, "build_page", build_page)
-        report = refresh((), Options(full=True))
+        report = build_and_relay((), Options(full=True))
         assert report.problems == [
             "products: 20 pages are still to be built; see sitemap_status"
         ]
@@ -387,11 +387,11 @@ class TestRollingDeploys:
     ):
         """It notices nothing by itself, so it must see what was noticed."""
         sections.register("others", limited(50))
-        refresh(["others"])
+        build_and_relay(["others"])
         others = Section.objects.get(name="others")
         others.pages.update(wanted=F("wanted") + 1)
         self.be_noticed()
-        report = refresh((), Options(notices=False, waits=waits))
+        report = build_and_relay((), Options(notices=False, waits=waits))
         rendered = {found.section: found.rendered for found in report.sections}
         assert rendered == {"products": 0, "others": 2}
         claimed = section.pages.exclude(token="", claimed_at=None, attempts=0)
@@ -423,16 +423,16 @@ class TestRollingDeploys:
 
         section.pages.filter(number=1).update(wanted=F("wanted") + 1)
         self.become(limited(3, get_queryset=broken))
-        report = refresh((), Options(notices=False)).sections[0]
+        report = build_and_relay((), Options(notices=False)).sections[0]
         assert "no such shop" in report.errors[0]
 
     def test_a_source_that_changes_while_it_is_read_is_built_to_the_end(self, section):
         """What it said when it was looked at counts for the whole refresh."""
         self.become(CountingSource)
-        refresh()
+        build_and_relay()
         few = [product.pk for product in Product.objects.order_by("pk")[:4]]
         Product.objects.filter(pk__in=few).delete()
-        refresh()
+        build_and_relay()
         assert section.pages.filter(state="retired").exists(), "two were merged"
         assert dirty(section) == []
 

@@ -148,25 +148,6 @@ class TestAuthors:
         assert reads
         assert all("LIMIT 16" in sql for sql in reads)
 
-    @pytest.mark.parametrize("path", ["author", "testapp.Author:book", "tags"])
-    def test_more_rows_than_memory_holds_are_read_in_parts(
-        self, publish, library, monkeypatch, path
-    ):
-        """Each row once, though several of its objects were saved."""
-        one, books, two, others = library
-        made = Tag.objects.bulk_create([Tag(name="a"), Tag(name="b")])
-        for book in (*books, *others[:1]):
-            book.tags.set(made)
-        concerned = books + (others[:1] if path == "tags" else [])
-        pks = [tag.pk for tag in made] if path == "tags" else [one.pk, one.pk + two.pk]
-        monkeypatch.setattr(related, "BATCH_RELATED", 4)
-        space = Watching().key_space()
-        with CaptureQueriesContext(connection) as queries:
-            found = list(related.all_keys(space, {path: {str(pk) for pk in pks}}))
-        assert found == [book.pk for book in concerned]
-        assert len(queries) == len(concerned) // 4 + 2
-        assert all("LIMIT 4" in query["sql"] for query in queries)
-
     def test_a_foreign_key_to_another_column(self, publish):
         """A change holds the primary key, which is not what the rows hold."""
         country = Country.objects.create(code="fr", name="weekly")

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from django.db import Error, close_old_connections, transaction
 
-from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.exceptions import BuildError
 from tests.reliability.test_kill_sweep import wrong_documents
 from tests.reliability.test_recovery import SlowSource
+from tests.support.builds import build_and_relay
 from tests.support.servers.postgresql import PostgreSQL
 from tests.support.servers.workers import Worker
 from tests.support.testapp.models import Product
@@ -148,7 +148,7 @@ class Loop:
 
     def _outcome(self) -> str:
         try:
-            report = refresh((), NO_AUDIT)
+            report = build_and_relay((), NO_AUDIT)
         except BuildError:
             return "failed"
         return "failed" if any(found.errors for found in report.sections) else "done"

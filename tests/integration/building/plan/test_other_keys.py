@@ -9,6 +9,7 @@ from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.signals import urls_changed
+from tests.support.builds import build_and_relay
 from tests.support.shop import START, limited
 from tests.support.testapp.models import Label, Product, Shop
 from tests.support.told import hearing
@@ -86,7 +87,7 @@ def test_a_save_beside_it_is_published_and_told(publish, crawl, limit):
     saved.save()
     replace(limited(limit, key="slug"))
     with hearing(urls_changed) as heard:
-        refresh()
+        build_and_relay()
     told = [url for news in heard if news["announce"] for url in news["updated"]]
     assert told == ["https://example.com/products/515/"]
     assert len(everything(crawl())) == 30

@@ -15,6 +15,7 @@ from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished, page_built, urls_changed
+from tests.support.builds import build_and_relay
 from tests.support.shop import limited
 from tests.support.testapp.models import Product
 from tests.support.told import hearing
@@ -80,7 +81,7 @@ class TestUrlsChanged:
             product.save()
             Product.objects.get(pk=250).delete()
             add(55)
-            refresh()
+            build_and_relay()
         assert total(heard) == {
             "added": sorted([*url(55), *url("renamed")]),
             "removed": sorted([*url(150), *url(250)]),
@@ -97,14 +98,14 @@ class TestUrlsChanged:
             product = Product.objects.get(pk=150)
             product.updated_at = START
             product.save()
-            refresh()
+            build_and_relay()
         assert total(heard) == {"updated": url(150)}
 
     def test_a_split_tells_only_what_is_new(self, section):
         """Entries that moved to another page have not changed."""
         with hearing(urls_changed) as heard:
             add(111, 112)
-            refresh()
+            build_and_relay()
         assert numbers(section) == [1, 2, 4, 3]
         assert total(heard) == {"added": url(111, 112)}
 
@@ -114,7 +115,7 @@ class TestUrlsChanged:
         with hearing(urls_changed) as heard:
             for product in Product.objects.filter(pk__in=gone):
                 product.delete()
-            refresh((), ALLOW)
+            build_and_relay((), ALLOW)
         assert len(numbers(section)) == 2 or numbers(section) == [1, 2, 3]
         assert total(heard) == {"removed": sorted(url(*gone))}
 
@@ -123,7 +124,7 @@ class TestUrlsChanged:
         gone = [*range(130, 210, 10), *range(230, 310, 10)]
         Product.objects.filter(pk__in=gone).delete()
         with hearing(urls_changed) as heard:
-            refresh((), ALLOW)
+            build_and_relay((), ALLOW)
         assert numbers(section) == [1, 2]
         assert total(heard) == {"removed": sorted(url(*gone))}
 
@@ -139,7 +140,7 @@ class TestUrlsChanged:
         """On each page, from then on."""
         with hearing(urls_changed) as heard:
             add(15, 115, 305)
-            refresh()
+            build_and_relay()
         assert [told["announce"] for told in heard] == [True, True, True]
 
     def test_a_new_plan_tells_nothing(self, section):
@@ -147,7 +148,7 @@ class TestUrlsChanged:
         registry.unregister("products")
         registry.register("products", limited(7))
         with hearing(urls_changed) as heard:
-            refresh((), Options(replan=True))
+            build_and_relay((), Options(replan=True))
         assert heard == []
         assert Publication.objects.count() == 0
 
@@ -157,7 +158,7 @@ class TestUrlsChanged:
         registry.register("products", limited(7))
         Product.objects.bulk_create([Product(pk=15, name="p", slug="p-15")])
         with hearing(urls_changed) as heard:
-            refresh((), Options(replan=True))
+            build_and_relay((), Options(replan=True))
         assert total(heard) == {"added": url(15)}
         assert [told["announce"] for told in heard] == [False]
 
@@ -167,7 +168,6 @@ class TestUrlsChanged:
         """That change is told by the build that follows, not all that moved."""
         registry.unregister("products")
         registry.register("products", limited(7))
-        monkeypatch.setattr(url_changes, "tell", lambda until: [])
         with hearing(urls_changed):
             with monkeypatch.context() as patch:
                 patch.setattr(_Refresh, "_settle", lambda self, section: False)
@@ -180,7 +180,7 @@ class TestUrlsChanged:
         """A save that shows nowhere is no news."""
         with hearing(urls_changed) as heard:
             Product.objects.get(pk=150).save()
-            refresh()
+            build_and_relay()
         assert heard == []
 
     def test_many_urls_come_in_several_calls(self, section, monkeypatch):
@@ -190,7 +190,7 @@ class TestUrlsChanged:
             for product in Product.objects.filter(pk__gt=200):
                 product.slug = f"q-{product.pk}"
                 product.save()
-            refresh()
+            build_and_relay()
         sizes = [
             len(told["added"]) + len(told["updated"]) + len(told["removed"])
             for told in heard
@@ -205,7 +205,7 @@ class TestUrlsChanged:
         monkeypatch.setattr(url_changes, "diff", lambda *args: made.append(args))
         add(55)
         monkeypatch.setattr(Publication.objects, "bulk_create", made.append)
-        refresh()
+        build_and_relay()
         assert made == []
         assert Publication.objects.count() == 0
 
@@ -213,7 +213,7 @@ class TestUrlsChanged:
         """The others hear, the page is published, the failure is logged."""
         with failing(urls_changed), hearing(urls_changed) as heard:
             add(55)
-            refresh()
+            build_and_relay()
         assert total(heard) == {"added": url(55)}
         assert "a receiver failed" in caplog.text
         assert Publication.objects.count() == 0
@@ -222,34 +222,32 @@ class TestUrlsChanged:
         """Its URLs are lost too, and who tells it says so, once."""
         with hearing(urls_changed) as heard:
             Publication.objects.create(section=section, old=["no/such.gz"], new=[])
-            [words] = url_changes.tell()
-            assert url_changes.tell() == []
-        assert "is lost" in words
+            [words] = url_changes.relay()
+            assert url_changes.relay() == []
+        assert "are lost" in words
         assert heard == []
         assert Publication.objects.count() == 0
-        assert "is lost" in caplog.text
+        assert "are lost" in caplog.text
 
-    def test_a_publication_is_told_after_a_crash(self, section, monkeypatch):
-        """It goes only once its receivers were called."""
+    def test_a_publication_is_relayed_after_a_crash(self, section):
+        """The build that follows finds it."""
         with hearing(urls_changed) as heard:
-            with monkeypatch.context() as patch:
-                patch.setattr(url_changes, "tell", lambda until: [])
-                add(55)
-                refresh()
-            assert heard == []
+            add(55)
             refresh()
+            assert heard == []
+            build_and_relay()
         assert total(heard) == {"added": url(55)}
 
     def test_a_teller_that_dies_leaves_it_to_the_next(self, section, monkeypatch):
         """Whoever comes once its lease is over."""
         with hearing(urls_changed) as heard:
             with monkeypatch.context() as patch:
-                patch.setattr(url_changes, "_hear", die)
+                patch.setattr(url_changes, "_notify", die)
                 add(55)
                 with pytest.raises(SystemExit):
-                    refresh()
+                    build_and_relay()
             Publication.objects.update(claimed_at=None)
-            refresh()
+            build_and_relay()
         assert total(heard) == {"added": url(55)}
 
     def test_a_storage_that_is_away_is_asked_once(self, section, monkeypatch, caplog):
@@ -263,9 +261,9 @@ class TestUrlsChanged:
         add_publications(section, ["a.gz"], ["b.gz"])
         monkeypatch.setattr(url_changes, "open_object", away)
         with hearing(urls_changed):
-            url_changes.tell()
+            url_changes.relay()
         assert asked == ["a.gz"]
-        assert "is told by the next call: no answer" in caplog.text
+        assert "wait for the next run: no answer" in caplog.text
         waiting = Publication.objects.order_by("id").values_list("old", flat=True)
         assert list(waiting) == [["a.gz"], ["b.gz"]]
 
@@ -281,17 +279,17 @@ class TestUrlsChanged:
         monkeypatch.setattr(url_changes, "open_object", away)
         with hearing(urls_changed):
             for _ in range(4):
-                url_changes.tell()
+                url_changes.relay()
         assert asked == ["a.gz", "b.gz", "c.gz", "a.gz"]
 
     def test_none_is_begun_when_the_time_is_over(self, section):
         """A task ends in time; the next one goes on."""
         add_publications(section, ["no/such.gz"])
         with hearing(urls_changed):
-            url_changes.tell(until=time.monotonic())
+            url_changes.relay(until=time.monotonic())
             refresh((), Options(seconds=0))
             assert Publication.objects.get().claimed_at is None
-            url_changes.tell()
+            url_changes.relay()
         assert not Publication.objects.exists()
 
     def test_the_diff_is_of_the_objects(self, section):
@@ -300,11 +298,7 @@ class TestUrlsChanged:
         with hearing(urls_changed):
             before = objects(section)[1]
             add(55)
-            tell, url_changes.tell = url_changes.tell, lambda until: []
-            try:
-                refresh()
-            finally:
-                url_changes.tell = tell
+            refresh()
             publication = Publication.objects.get()
             assert publication.old == [before]
             assert publication.new == [objects(section)[1]]
@@ -331,14 +325,14 @@ class TestPageBuilt:
     def test_an_unchanged_page_is_not_told(self, section):
         """It was compared, not published."""
         with hearing(page_built) as heard:
-            refresh((), Options(full=True))
+            build_and_relay((), Options(full=True))
         assert heard == []
 
     def test_the_pieces_of_a_split_are_told_by_their_own_numbers(self, section):
         """The new page too."""
         with hearing(page_built) as heard:
             add(111, 112)
-            refresh()
+            build_and_relay()
         assert sorted((told["number"], told["entries"]) for told in heard) == [
             (2, 6),
             (4, 6),
@@ -349,7 +343,7 @@ class TestPageBuilt:
         Product.objects.filter(pk__gt=120, pk__lte=200).delete()
         Product.objects.filter(pk__gt=220).delete()
         with hearing(page_built) as heard:
-            refresh((), ALLOW)
+            build_and_relay((), ALLOW)
         assert numbers(section) == [1, 2]
         found = [(told["number"], told["entries"]) for told in heard]
         assert (sorted(found[:2]), found[2:]) == ([(2, 2), (3, 2)], [(2, 4)])
@@ -364,7 +358,7 @@ class TestPageBuilt:
             answers[number] = client.get(url).status_code
 
         page_built.connect(fetch)
-        refresh((), Options(replan=True))
+        build_and_relay((), Options(replan=True))
         page_built.disconnect(fetch)
         assert answers == dict.fromkeys([4, 5, 6, 7, 8], 200)
 
@@ -372,7 +366,7 @@ class TestPageBuilt:
         """The page is published."""
         with failing(page_built), hearing(page_built) as heard:
             add(55)
-            report = refresh()
+            report = build_and_relay()
         assert (len(heard), report.sections[0].stored) == (1, 1)
 
 
@@ -380,11 +374,11 @@ class TestBuildFinished:
     def test_it_gives_the_report(self, section):
         """The one that the caller gets."""
         with hearing(build_finished) as heard:
-            report = refresh()
+            report = build_and_relay()
         assert heard == [{"report": report}]
 
     def test_a_receiver_that_fails_hurts_nobody(self, section):
         """The build has ended all the same."""
         with failing(build_finished), hearing(build_finished) as heard:
-            refresh()
+            build_and_relay()
         assert len(heard) == 1

@@ -1,0 +1,111 @@
+"""Publications: the seam between what changes pages and what notifies of that."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from itertools import islice
+
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import Now
+
+from django_sitemaps_plus.conf import get_settings, tells_engines
+from django_sitemaps_plus.signals import urls_changed
+
+from .base import Row, RowQuerySet
+from .pages import Section
+
+#: Keys of one publication.
+BATCH_KEYS = 1_000
+
+#: Publications that are read at once.
+BATCH_PUBLICATIONS = 50
+
+
+def has_subscribers() -> bool:
+    """Return whether an engine or a receiver of ``urls_changed`` wants URL changes."""
+    return urls_changed.has_listeners() or tells_engines()
+
+
+class PublicationQuerySet(RowQuerySet["Publication"]):
+    """Publications that wait to be relayed, each claimed by one process at a time."""
+
+    def note_saves(self, section: Section, keys: Iterable[str], at: datetime) -> None:
+        """Note saved rows, so that engines are notified of the URLs they have.
+
+        Args:
+            section: whose rows they are.
+            keys: texts of their keys, any number of them.
+            at: when the first of the saves was committed.
+        """
+        remaining = iter(keys)
+        while batch := list(islice(remaining, BATCH_KEYS)):
+            saved = list(dict.fromkeys(batch))
+            self.create(section=section, keys=saved, at=at)
+
+    def free(self) -> PublicationQuerySet:
+        """Return those that no process is at work on."""
+        given_up = Q(claimed_at__lte=Now() - get_settings().lease)
+        return self.filter(Q(claimed_at=None) | given_up)
+
+    def claim_each(self, until: float | None = None) -> Iterator[Publication]:
+        """Claim one after another, none twice; those that failed before come last.
+
+        Args:
+            until: by the monotonic clock, when no more are claimed.
+        """
+        seen: set[int] = set()
+        order = F("claimed_at").asc(nulls_first=True)
+        rows = self.select_related("section").defer("section__seen")
+        while True:
+            batch = rows.free().order_by(order, "id")[:BATCH_PUBLICATIONS]
+            new = [row for row in batch if row.pk not in seen]
+            for publication in new:
+                if until is not None and time.monotonic() >= until:
+                    return
+                seen.add(publication.pk)
+                if self.free().filter(pk=publication.pk).update(claimed_at=Now()):
+                    yield publication
+            # Whoever adds more from now on relays them.
+            if len(batch) < BATCH_PUBLICATIONS or not new:
+                return
+
+
+class Publication(Row):
+    """A flip, or saved rows, of which subscribers are still to be notified."""
+
+    # Without a constraint: MySQL would lock the section's row at the end of a flip.
+    section = models.ForeignKey(Section, models.CASCADE, db_constraint=False)
+    old = models.JSONField(default=list)  # names of the objects before
+    new = models.JSONField(default=list)  # names of the objects that replaced them
+    #: Or keys of saved rows, whose URLs are sent whatever became of their pages.
+    keys = models.JSONField(default=list)
+    announce = models.BooleanField(default=True)
+    claimed_at = models.DateTimeField(null=True)  # by who works out what changed
+    at = models.DateTimeField(db_default=Now())  # when what changed was committed
+
+    objects = PublicationQuerySet.as_manager()
+
+    def __str__(self) -> str:
+        return f"publication {self.pk} of section {self.section_id}"
+
+    def renew(self) -> None:
+        """Begin the lease of the claim anew."""
+        self._rows().update(claimed_at=Now())
+
+    def release(self) -> None:
+        """Let others claim it, after all that wait longer or were never tried.
+
+        Its claim is one whose lease has just ended: without any it would come first.
+        """
+        self._rows().update(claimed_at=Now() - get_settings().lease)
+
+    def settle(self) -> None:
+        """Delete it: all subscribers are notified, and nothing refers to it."""
+        rows = self._rows()
+        rows._raw_delete(rows.db)
+
+    def _rows(self) -> PublicationQuerySet:
+        return Publication.objects.filter(pk=self.pk)
