@@ -82,9 +82,6 @@ def refresh(sections: Iterable[str] = ()) -> None:
         BuildError: a source, the storage or the database failed. The next call of the
             schedule goes on.
     """
-    for name in sections:
-        # From here on a change is not sure to be seen: it must wake somebody again.
-        forget(_wake_key(name))
     _build(sections, audits=False)
 
 
@@ -172,8 +169,8 @@ class CeleryExecutor(Executor):
 
     @cached_property
     def wakeups(self) -> Wakeups:
-        """What tells the workers."""
-        return Wakeups(_ask)
+        """What sends messages to the workers."""
+        return Wakeups(lambda name, seconds: _send(refresh, [[name]], seconds))
 
     def notify(self, at: datetime) -> None:
         """Ask for deliveries, NOTIFY_DELAY_SECONDS seconds after a commit."""
@@ -181,11 +178,8 @@ class CeleryExecutor(Executor):
         _ask_to_notify(_NEWS, max((due - timezone.now()).total_seconds(), 0.0))
 
     def wake(self, section: str) -> None:
-        """Ask for a refresh of a section after WAKE_SECONDS seconds, once for all.
-
-        Changes meanwhile are part of the same refresh.
-        """
-        self.wakeups.wake(section)
+        """Ask for a build of a section in WAKE_SECONDS."""
+        self.wakeups.wake(section, get_settings().wake_seconds)
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that messages go nowhere, and that time limits are too short."""
@@ -216,28 +210,12 @@ def _goes_nowhere() -> bool:
     return is_made and not current_app.conf.broker_write_url
 
 
-def _ask(section: str) -> None:
-    seconds = get_settings().wake_seconds
-    key = _wake_key(section)
-    if not first_to(key, _seconds_held(seconds)):
-        return
-    try:
-        _send(refresh, [[section]], seconds)
-    except Exception:
-        forget(key)
-        raise
-
-
 def _seconds_held(wait: int) -> int:
     """Return how long nobody asks again for what begins after a wait.
 
     Whoever begins it cannot tell a process that has a cache of its own.
     """
     return wait + _EXPECTED_SECONDS if is_shared() else max(wait, 1)
-
-
-def _wake_key(section: str) -> str:
-    return f"wake:{section}"
 
 
 def _send(task: Any, arguments: list[Any], seconds: float = 0) -> None:

@@ -17,7 +17,6 @@ from django.utils import timezone
 from django.views.debug import SafeExceptionReporterFilter
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import http as our_http
 from django_sitemaps_plus.notifications.configuration import _all as made_engines
@@ -97,8 +96,6 @@ def workers(valkey, settings) -> Iterator[str]:
     }
     with messages_to(Broker(valkey.url)):
         yield valkey.url
-        wakeups: Any = get_executor()
-        wakeups.wakeups.wait(5)
 
 
 def edit(number: int) -> None:

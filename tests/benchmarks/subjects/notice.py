@@ -15,7 +15,6 @@ from django.test import override_settings
 
 from django_sitemaps_plus import receivers
 from django_sitemaps_plus.conf import AppSettings
-from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import build_all, unbuild
@@ -48,7 +47,6 @@ def setting(rows: int) -> Iterator[list[Subject]]:
         build_all(rows)
         receivers.connect()
         yield [_subject(engine, rows)]
-        get_executor().wakeups.wait(5)  # type: ignore[attr-defined]
         Delivery.objects.all().delete()
         EngineHost.objects.all().delete()
         unbuild()

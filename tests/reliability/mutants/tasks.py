@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 
 from .planting import mutant
 
@@ -23,38 +23,31 @@ def sweep_builds_nothing(build, sections, **changes):
 
 @mutant(
     "executors.wakeups:Wakeups.wake",
-    "tests/reliability/test_save_safety.py::"
-    "test_a_lost_broker_and_cache[black_hole-no limits]",
-    is_slow=True,
+    "tests/unit/executors/test_wakeups.py::"
+    "test_a_change_once_the_build_may_have_begun_sends_another",
 )
-def wake_up_in_the_saving_thread(wake, wakeups, section):
-    """A wake-up has no time limit, and the save waits for it."""
-    with suppress(Exception):
-        wakeups._tell(section)
+def wake_once(wake, wakeups, section, seconds):
+    """A section that was woken is never woken again."""
+    if section not in wakeups._due:
+        wake(wakeups, section, seconds)
 
 
 @mutant(
-    "serving.cache:forget",
-    f"{_MESSAGES}::test_a_save_while_a_refresh_is_at_work_sends_another",
-    is_slow=True,
+    "executors.wakeups:Wakeups.wake",
+    f"{_MESSAGES}::test_each_section_has_a_message_of_its_own",
 )
-def wake_key_kept(forget, key):
-    """The wake key stays while a build reads changes."""
-
-
-@mutant("tasks:_wake_key", f"{_MESSAGES}::test_each_section_has_a_message_of_its_own")
-def one_wake_key(wake_key, section):
-    """All sections share one wake key."""
-    return "wake"
+def one_message_for_all(wake, wakeups, section, seconds):
+    """All sections share one message."""
+    if not wakeups._due:
+        wake(wakeups, section, seconds)
 
 
 @mutant(
-    "tasks:_ask", f"{_MESSAGES}::test_a_broker_that_fails_is_left_alone_for_a_while"
+    "executors.wakeups:Wakeups._pause",
+    f"{_MESSAGES}::test_a_broker_that_fails_is_left_alone_for_a_while",
 )
-def no_breaker(ask, section):
-    """Nobody notices that a wake-up was not sent, so each save tries again."""
-    with suppress(Exception):
-        ask(section)
+def no_breaker(pause, wakeups, error):
+    """Each save tries a broker that is away."""
 
 
 @mutant(

@@ -7,7 +7,6 @@ a disk that others keep busy makes a thousand commits some seconds slower.
 
 from __future__ import annotations
 
-import atexit
 import json
 import sys
 import time
@@ -58,10 +57,7 @@ def forget_failures() -> None:
     """
     cached._paused_until.clear()
     with suppress(ConfigurationError):
-        before = vars(get_executor()).pop("wakeups", None)
-        if before is not None:
-            before.wait(0)
-            atexit.unregister(before.wait)  # a process has but one to wait for
+        vars(get_executor()).pop("wakeups", None)
 
 
 def in_autocommit(work: Callable[[], None]) -> None:

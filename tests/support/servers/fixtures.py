@@ -86,7 +86,6 @@ def seaweedfs() -> Iterator[S3]:
 @contextmanager
 def celery_on(broker: Broker, cache_url: str, settings: Any) -> Iterator[Broker]:
     """Let changes wake workers, and all processes of the test have one cache."""
-    from django_sitemaps_plus.executors.base import get_executor
 
     settings.CACHES = {
         "default": {
@@ -105,8 +104,6 @@ def celery_on(broker: Broker, cache_url: str, settings: Any) -> Iterator[Broker]
     }
     with messages_to(broker):
         yield broker
-        executor: Any = get_executor()
-        executor.wakeups.wait(5)
 
 
 @pytest.fixture
