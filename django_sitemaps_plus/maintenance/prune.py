@@ -270,7 +270,7 @@ def _forget_past(section: Section) -> None:
     Section.objects.filter(pk=section.pk).update(
         fingerprint="",
         watermark=None,
-        seen="",
+        window_count=0,
         schedule_checked_at=None,
         peak=0,
         earlier_peak=0,

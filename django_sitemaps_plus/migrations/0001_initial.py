@@ -190,7 +190,7 @@ class Migration(migrations.Migration):
                 ("next_number", models.PositiveIntegerField(default=1)),
                 ("fingerprint", models.CharField(blank=True, max_length=64)),
                 ("watermark", models.DateTimeField(null=True)),
-                ("seen", models.TextField(blank=True)),
+                ("window_count", models.PositiveIntegerField(default=0)),
                 ("schedule_checked_at", models.DateTimeField(null=True)),
                 ("peak", models.PositiveBigIntegerField(default=0)),
                 ("earlier_peak", models.PositiveBigIntegerField(default=0)),

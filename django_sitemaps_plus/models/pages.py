@@ -35,9 +35,10 @@ class Section(Row):
     #: What the pages were rendered from: declarations, query, languages, origin; and
     #: the type of the keys that the plan is of.
     fingerprint = models.CharField(max_length=64, blank=True)
-    #: The newest lastmod that the look-back has seen, and the rows around it.
+    #: The newest lastmod that the look-back has met.
     watermark = models.DateTimeField(null=True)
-    seen = models.TextField(blank=True)
+    #: How many rows had one in the window before it.
+    window_count = models.PositiveIntegerField(default=0)
     #: Until when `starts` and `ends` were looked at.
     schedule_checked_at = models.DateTimeField(null=True)
     #: The most entries of the last 24 hours, for the shrink guard.
@@ -107,8 +108,8 @@ class PageQuerySet(RowQuerySet["Page"]):
         return next(iter(self.raw(_SERVED, values)), None)
 
     def with_section(self) -> PageQuerySet:
-        """Read the section with each page, but for what only a look-back reads."""
-        return self.select_related("section").defer("section__seen")
+        """Read the section with each page."""
+        return self.select_related("section")
 
     def planned(self) -> PageQuerySet:
         """Return the pages of plans that are kept up to date."""

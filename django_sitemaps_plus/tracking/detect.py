@@ -10,12 +10,13 @@ from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import Source
 
 from .collecting import take_changes
-from .lookback import look_at_age, look_at_times, look_back
+from .lookback import look_back
+from .schedule import mark_old, mark_scheduled
 
 
 def notice(section: Section, source: Source, site: Site) -> None:
     """Make dirty what has changed since the last time, cheapest way first."""
     with reading(section.name, site):
         look_back(section, source, partial(take_changes, section, source))
-        look_at_times(section, source)
-        look_at_age(section, source)
+        mark_scheduled(section, source)
+        mark_old(section, source)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import lookback
+from django_sitemaps_plus.tracking import schedule
 from tests.support.documents import locs
 from tests.support.testapp.models import Event
 
@@ -87,7 +87,7 @@ def test_only_the_page_of_the_row_is_marked(clock, publish):
     for hours in (0.5, 1, 1.5, 2):
         clock.append(NOW + hours * HOUR)
         section = Section.objects.get(pk=section.pk)
-        lookback.look_at_times(section, registry.get("events"))
+        schedule.mark_scheduled(section, registry.get("events"))
         marked.append(dirty(section))
         section.pages.update(wanted=100, built=100)
     assert marked == [[], [2], [2], []]
@@ -98,14 +98,14 @@ def test_more_rows_than_are_located_mark_the_section(
     clock, publish, monkeypatch, most, pages
 ):
     """They are not even read: at midnight there may be millions."""
-    monkeypatch.setattr(lookback, "MAX_ROWS", most)
+    monkeypatch.setattr(schedule, "MAX_ROWS", most)
     events = make_events(6, starts_at=NOW - 5 * HOUR)
     section = publish(Current, "events")
     for event in events[:2]:
         set_times(event, ends_at=NOW + HOUR)
     clock.append(NOW + 2 * HOUR)
     section = Section.objects.get(pk=section.pk)
-    lookback.look_at_times(section, registry.get("events"))
+    schedule.mark_scheduled(section, registry.get("events"))
     assert dirty(section) == pages
 
 
@@ -165,11 +165,12 @@ def test_a_look_that_fails_is_taken_again(clock, publish, monkeypatch):
 
     clock.append(NOW + 2 * HOUR)
     with monkeypatch.context() as patch:
-        patch.setattr(lookback, "mark_keys", fail)
+        patch.setattr(schedule, "mark_keys", fail)
         with pytest.raises(RuntimeError):
-            lookback.look_at_times(section, registry.get("events"))
+            schedule.mark_scheduled(section, registry.get("events"))
     section = Section.objects.get(pk=section.pk)
-    assert lookback.look_at_times(section, registry.get("events")) == 1
+    schedule.mark_scheduled(section, registry.get("events"))
+    assert dirty(section) == [1]
 
 
 def test_a_source_without_times_is_not_asked(publish, django_assert_num_queries):
@@ -179,7 +180,7 @@ def test_a_source_without_times_is_not_asked(publish, django_assert_num_queries)
         type("Plain", (Current,), {"starts": None, "ends": None}), "events"
     )
     with django_assert_num_queries(0):
-        assert lookback.look_at_times(section, registry.get("events")) == 0
+        schedule.mark_scheduled(section, registry.get("events"))
 
 
 def test_without_time_zones(clock, publish, client, settings, monkeypatch):
