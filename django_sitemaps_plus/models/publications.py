@@ -58,7 +58,7 @@ class PublicationQuerySet(RowQuerySet["Publication"]):
         """
         seen: set[int] = set()
         order = F("claimed_at").asc(nulls_first=True)
-        rows = self.select_related("section").defer("section__seen")
+        rows = self.select_related("section")
         while True:
             batch = rows.free().order_by(order, "id")[:BATCH_PUBLICATIONS]
             new = [row for row in batch if row.pk not in seen]

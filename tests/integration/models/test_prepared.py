@@ -78,7 +78,7 @@ def test_values_are_given_when_it_is_run(pages):
 
 def with_sections(before: Any) -> QuerySet[Page]:
     pages = Page.objects.filter(number__lt=before).order_by("-number")
-    rows = pages.select_related("section").defer("section__seen", "error")
+    rows = pages.select_related("section").defer("section__hold_reason", "error")
     return rows.annotate(double=F("entries") * 2)
 
 
