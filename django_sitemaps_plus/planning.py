@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import islice
 
 from django_sitemaps_plus.conf import Site
@@ -19,13 +19,11 @@ class Plan:
         ranges: in order; they part the whole key space.
         step: rows that each was given when the plan was made.
         is_empty: whether there were no rows; the one range then awaits the first.
-        is_fresh: whether it was made just now, rather than taken from a cache.
     """
 
     ranges: list[KeyRange]
     step: int
     is_empty: bool
-    is_fresh: bool = field(default=True, compare=False)
 
 
 def first_plan(section: str, site: Site, step: int | None = None) -> Plan:

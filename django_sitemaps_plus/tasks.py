@@ -21,6 +21,7 @@ from django.utils import timezone
 from .building import build as building
 from .building.claims import BATCH_PAGES, count_builders
 from .building.options import Options
+from .cache import first_to, forget, is_shared
 from .conf import get_settings, get_site
 from .executors.base import Executor
 from .executors.limits import ended_by, short_limits
@@ -29,7 +30,6 @@ from .maintenance import prune as pruning
 from .notifications import telling
 from .notifications.url_changes import relay
 from .registry import registry
-from .serving.cache import first_to, forget, is_shared
 
 logger = logging.getLogger(__name__)
 

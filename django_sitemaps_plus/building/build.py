@@ -33,9 +33,8 @@ from django_sitemaps_plus.tracking.detect import notice
 from .audit import mark_old, mark_unchecked
 from .claims import BATCH_PAGES, is_anybody_busy
 from .guard import has_held_pages, judge, look_again
-from .index import may_publish_index
+from .index import forget_missing, may_publish_index, note_missing
 from .lost import mark_lost
-from .missing import forget_missing, note_missing
 from .options import Options, Told
 from .plan.merge import merge_small
 from .plan.replan import (

@@ -10,6 +10,7 @@ from django.db.models import Case, F, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c, w3c
 from django_sitemaps_plus.models import (
     INDEX,
@@ -23,6 +24,8 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.publishing.sync import Pointer, show_when_committed
+from django_sitemaps_plus.signals import page_built
+from django_sitemaps_plus.site_urls import page_url
 
 from .guard import WAITING, eroding, why_held
 from .store import BuiltPage
@@ -309,3 +312,21 @@ def _lastmod(row: Page, newest: str, now: datetime) -> str:
         return moment
     next_second = parse_w3c(row.lastmod) + timedelta(seconds=1) if row.lastmod else now
     return max(present, w3c(next_second))
+
+
+def send_page_built(page: Page, entries: int, site: Site) -> None:
+    """Send the signal that a page of a section is served with new bytes.
+
+    Args:
+        page: its row.
+        entries: how many it has now.
+        site: the site.
+    """
+    if page.section.name != INDEX and page_built.has_listeners():
+        page_built.send_robust(
+            sender=Page,
+            section=page.section.name,
+            number=page.number,
+            entries=entries,
+            url=page_url(page.section.name, page.number, site),
+        )

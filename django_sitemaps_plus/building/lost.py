@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from contextlib import suppress
 
@@ -10,24 +9,11 @@ from django.db.models import F
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models.damage import damaged_pages, forget_damaged
 from django_sitemaps_plus.models.transactions import update_pages
-from django_sitemaps_plus.serving.cache import forget, recall, remember
 from django_sitemaps_plus.storage import delete_object, is_intact, open_object
 
 logger = logging.getLogger(__name__)
-
-_KEY = "lost"
-_SECONDS = 7 * 86_400
-
-#: Pages that are noted at once; the audit finds the others.
-MAX_NOTED = 500
-
-
-def note_lost(page: Page) -> None:
-    """Note that the object of a page cannot be served."""
-    noted = _noted()
-    if page.pk not in noted and len(noted) < MAX_NOTED:
-        remember(_KEY, json.dumps([*noted, page.pk]).encode(), _SECONDS)
 
 
 def mark_lost() -> int:
@@ -36,14 +22,14 @@ def mark_lost() -> int:
     Returns:
         How many of them really have no good object.
     """
-    noted = _noted()
+    noted = damaged_pages()
     if not noted:
         return 0
     lost = [page for page in Page.objects.filter(pk__in=noted) if _is_lost(page)]
     rows = Page.objects.filter(pk__in=[page.pk for page in lost])
     sections = [page.section_id for page in lost]
     update_pages(rows, sections, wanted=F("wanted") + 1)
-    forget(_KEY)
+    forget_damaged()
     return len(lost)
 
 
@@ -61,8 +47,3 @@ def _is_lost(page: Page) -> bool:
     with suppress(StoreError):
         delete_object(page.object)  # else its name would pass for a good one
     return True
-
-
-def _noted() -> list[int]:
-    data = recall(_KEY)
-    return [] if data is None else [int(pk) for pk in json.loads(data)]

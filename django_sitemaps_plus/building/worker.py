@@ -35,11 +35,10 @@ from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
 from .claims import claim, is_anybody_busy, keep_claims, release
-from .flip import Result, flip
+from .flip import Result, flip, send_page_built
 from .index import build_index_page
 from .late import take_late_changes
 from .plan.split import split
-from .sending import send_page_built
 from .store import BuiltPage, build_page
 
 logger = logging.getLogger(__name__)

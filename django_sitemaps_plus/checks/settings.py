@@ -11,9 +11,9 @@ from django.apps import apps
 from django.conf import settings
 from django.core.checks import CheckMessage
 
+from django_sitemaps_plus.cache import is_shared
 from django_sitemaps_plus.conf import SETTING, AppSettings, get_settings, parse_base_url
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.serving.cache import is_shared
 
 from .messages import error, warning
 

@@ -14,7 +14,6 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.building.index import MISSING_GRACE
 from django_sitemaps_plus.building.unnamed import unnamed_objects
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.exceptions import StoreError
@@ -31,6 +30,7 @@ from django_sitemaps_plus.models import (
     has_subscribers,
     own_alias,
 )
+from django_sitemaps_plus.models.listing import MISSING_GRACE
 from django_sitemaps_plus.models.transactions import atomic, lock
 from django_sitemaps_plus.publishing.sync import page_name
 from django_sitemaps_plus.publishing.tree import public_tree

@@ -16,7 +16,7 @@ from django_sitemaps_plus.exceptions import BuildError, LostObjectError
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.serving.plans import live_plan
+from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import open_object
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import F, QuerySet
 
+from django_sitemaps_plus.cache import first_to
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import LostObjectError
 from django_sitemaps_plus.models import INDEX, Page, State, own_alias
 from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.models.transactions import retried, update_pages
-from django_sitemaps_plus.serving.cache import first_to
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 
 from .tree import PublicTree, Shown, public_tree

@@ -1,63 +1,202 @@
-"""Pages that are not built: rendered on request, once for all who ask at a time."""
+"""Live answers: the index and pages that are not built, rendered on request."""
 
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Callable
+import logging
+from dataclasses import replace
+from functools import partial
 
+from django.db import Error
+
+from django_sitemaps_plus.cache import remember
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.core.gzip import Document
-from django_sitemaps_plus.models import INDEX
+from django_sitemaps_plus.core.gzip import Document, write_document
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.renderers import render_index
+from django_sitemaps_plus.exceptions import BuildError, SourceError, StalePlanError
+from django_sitemaps_plus.models import INDEX, Page
+from django_sitemaps_plus.models.listing import Listed, listed_pages
+from django_sitemaps_plus.outages import is_outage
+from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import render_page
+from django_sitemaps_plus.site_urls import index_lines
 
-from .single_flight import Kept, once
+from .single_flight import SingleFlight, patience
+
+logger = logging.getLogger(__name__)
 
 #: Gzipped bytes of a page above which it is not kept.
 MAX_BYTES = 1_000_000
 
+# To be raised when Plan or Document changes: while a release is rolled out, the old
+# one and the new one share a cache.
+_FORMAT = 1
 
-def shared(
-    section: str,
-    number: int,
-    site: Site,
-    render: Callable[[], Document | None],
-    version: int = 0,
+
+def live_index(number: int, site: Site, row: Page | None) -> Document | None:
+    """Return an index as its pages are now; None where it would list none.
+
+    Args:
+        number: 0 for the first index, 2 and on for the others.
+        site: the site.
+        row: of the index, where it has one. The answer is then kept until a page is
+            published.
+
+    Raises:
+        SourceError: a section without a plan could not be read.
+        DatabaseError: the page rows could not be read.
+    """
+    render = partial(_render_index, number, site, has_rows=row is not None)
+    if row is None:
+        return render()
+    key = _key("page", INDEX, number, site, list(registry), row.wanted)
+    return _shared(key, render)
+
+
+def live_page(
+    section: str, number: int, site: Site, row: Page | None
 ) -> Document | None:
-    """Return a page that is kept, or render and keep it.
-
-    Of many requests for a page at once, one renders it, and the others wait for what
-    it keeps.
+    """Return a page as its source is now; None where it would have no entries.
 
     Args:
         section: its name.
         number: of the page.
         site: the site.
-        render: what renders it; None is not kept.
-        version: what it is rendered from; what was kept of another is not taken.
+        row: of the page; None for a section that has no plan yet.
+
+    Raises:
+        NotRegistered: there is no such section.
+        SourceError: the source could not be read.
+        BuildError: only a build can split the page.
     """
-    key = _key(section, number, site, version)
-    kept = Kept(key, get_settings().live_cache_seconds, _format, _parse)
-    return once(kept, render)
+    if row is None:
+        render = partial(_render_unplanned, section, number, site)
+    else:
+        render = partial(_render_planned, section, KeyRange(row.low, row.high), site)
+    return _shared(_key("page", section, number, site, registry.get(section)), render)
 
 
-def _key(section: str, number: int, site: Site, version: int) -> str:
-    made_of = list(registry) if section == INDEX else registry.get(section)
-    parts = (site, made_of, version)
-    digest = hashlib.sha256(repr(parts).encode()).hexdigest()[:24]
-    return f"page:{section}:{number}:{digest}"
+def live_plan(section: str, site: Site) -> Plan | None:
+    """Return the plan by which a section is served while it is not built.
 
+    None for a section of more than LIVE_MAX_ROWS rows: it is absent until it is built.
 
-def _format(document: Document | None) -> bytes | None:
-    if document is None or len(document.gzip) >= MAX_BYTES:
-        return None
-    head = [document.gzip_hash, document.plain_hash, document.plain_size]
-    return json.dumps(head).encode() + b"\n" + document.gzip
-
-
-def _parse(data: bytes) -> Document | None:
-    head, _, gzip = data.partition(b"\n")
-    gzip_hash, plain_hash, plain_size = json.loads(head)
-    return Document(
-        gzip=gzip, gzip_hash=gzip_hash, plain_hash=plain_hash, plain_size=plain_size
+    Raises:
+        SourceError: the source could not be read.
+    """
+    flight = SingleFlight(
+        _plan_key(section, site),
+        Plan,
+        get_settings().plan_seconds,
+        partial(_make_plan, section, site),
+        # Without entries it is not kept, so that the first one shows at once.
+        lambda plan: not plan.is_empty or not plan.ranges,
     )
+    plan = flight.value()
+    return plan if plan and plan.ranges else None
+
+
+def _shared(key: str, render: partial[Document | None]) -> Document | None:
+    seconds = get_settings().live_cache_seconds
+    return SingleFlight(key, Document, seconds, render, _is_small).value()
+
+
+def _is_small(document: Document) -> bool:
+    return len(document.gzip) < MAX_BYTES
+
+
+def _key(kind: str, section: str, *parts: object) -> str:
+    digest = hashlib.sha256(repr((_FORMAT, *parts)).encode()).hexdigest()[:24]
+    return f"{kind}:{section}:{digest}"
+
+
+def _plan_key(section: str, site: Site) -> str:
+    source = registry.get(section)
+    limits = (source.limit, get_settings().live_max_rows)
+    return _key("plan", section, site, source, limits)
+
+
+def _render_index(number: int, site: Site, *, has_rows: bool) -> Document | None:
+    try:
+        listed, planned = listed_pages(site.name, registry, number)
+    except Error as error:
+        if has_rows or is_outage(error):
+            raise
+        listed, planned = {}, set()  # our tables may not exist yet
+    if not number:
+        _list_unplanned(listed, planned, site)
+    lines = index_lines(site, listed)
+    return write_document(render_index(lines)) if lines else None
+
+
+def _list_unplanned(listed: Listed, planned: set[str], site: Site) -> None:
+    """List the sections that have no plan yet by the plans they are served by."""
+    with patience():  # one for all sections together
+        for name in registry:
+            if name not in listed and name not in planned:
+                plan = live_plan(name, site)
+                total = 0 if plan is None or plan.is_empty else len(plan.ranges)
+                listed[name] = [(name, number, "") for number in range(1, total + 1)]
+
+
+def _render_planned(section: str, bounds: KeyRange, site: Site) -> Document | None:
+    """Render a planned page that is not built, or whose object is damaged."""
+    try:
+        # Rows may have come in since it was planned, and only a build splits it.
+        return render_page(section, bounds, site, is_roomy=True).document
+    except (LimitExceededError, StalePlanError) as error:
+        raise BuildError(f"section {section!r} awaits a build: {error}") from error
+
+
+def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
+    """Render a page of a live plan; where one does not fit, the section is replanned.
+
+    First with as many rows a page, since rows have come in; then with half as many.
+    """
+    plan = live_plan(section, site)
+    step = plan.step if plan else 0
+    while plan is not None and not plan.is_empty and number <= len(plan.ranges):
+        try:
+            return render_page(section, plan.ranges[number - 1], site).document
+        except (LimitExceededError, StalePlanError):
+            plan = _smaller_plan(section, site, step)
+            step //= 2
+    return None
+
+
+def _smaller_plan(section: str, site: Site, step: int) -> Plan:
+    if step < 1:
+        raise SourceError(f"section {section!r}: one row alone fills more than a page")
+    plan = first_plan(section, site, step)
+    remember(_plan_key(section, site), plan, get_settings().plan_seconds)
+    return plan
+
+
+def _make_plan(section: str, site: Site) -> Plan:
+    """Make a plan; one without ranges for a section that is too large."""
+    limit = get_settings().live_max_rows
+    plan = bounded_plan(section, site, limit)
+    if plan is not None:
+        return replace(plan, is_empty=_lists_nothing(section, site, plan))
+    logger.error(
+        "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it is "
+        "left out. Run: manage.py build_sitemaps %s",
+        section,
+        limit,
+        section,
+        extra={"action": "section_too_large", "section": section},
+    )
+    return Plan([], 0, is_empty=True)
+
+
+def _lists_nothing(section: str, site: Site, plan: Plan) -> bool:
+    """Return whether there are no rows, or one page of rows none of which is listed."""
+    if plan.is_empty or len(plan.ranges) > 1:
+        return plan.is_empty
+    try:
+        return render_page(section, plan.ranges[0], site).document is None
+    except LimitExceededError:
+        return False

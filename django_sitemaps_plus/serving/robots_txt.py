@@ -15,7 +15,7 @@ from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_site
 from django_sitemaps_plus.core.robots import render_robots
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models.transactions import contained
-from django_sitemaps_plus.site_urls import first_index_url, index_urls
+from django_sitemaps_plus.site_urls import index_url, index_urls
 
 from .rules import robots_records
 
@@ -68,6 +68,6 @@ def _told_last(site: Site | None) -> list[str]:
     if site is None or known == site:
         return urls
     try:
-        return [first_index_url(site)]
+        return [index_url(site)]
     except NoReverseMatch:
         return []

@@ -13,11 +13,10 @@ from django.core.cache import cache
 from django.db import OperationalError
 from django.test import Client
 
-from django_sitemaps_plus.building import index
+from django_sitemaps_plus import cache as cached
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.plan import numbering
-from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.serving import cache as cached
+from django_sitemaps_plus.models import Page, listing
 from django_sitemaps_plus.serving import robots_txt
 from tests.support import key_files
 from tests.support.faults import fail_queries
@@ -167,7 +166,7 @@ def test_a_second_index_is_answered(
 ):
     """While it is built, and while it is rendered on request."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-    for module in (numbering, index):
+    for module in (numbering, listing):
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     add_quietly(range(0, 30 * STEP, STEP))
     sections.register("built", PlainSource)

@@ -15,6 +15,7 @@ from django.core.cache import cache
 from django.template import Context, Template
 from django.test import Client, RequestFactory
 
+from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.models import Delivery, Page
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.telling import tell_engines
@@ -212,17 +213,13 @@ def kept() -> str:
     stored = {name: gzip.decompress(data) for name, (_, data) in stored_files().items()}
     cached = {key: cache.get(key.partition(":1:")[2]) for key in list(cache._cache)}
     assert any(cached.values())
-    plain = [gzip.decompress(found.partition(b"\n")[2]) for found in _pages(cached)]
+    plain = [
+        gzip.decompress(document.gzip)
+        for document in cached.values()
+        if isinstance(document, Document)
+    ]
     assert plain
     return repr([stored, cached, plain, all_rows(), robots_txt._last])
-
-
-def _pages(cached: dict[str, Any]) -> list[bytes]:
-    return [
-        value
-        for key, value in cached.items()
-        if ":page:" in key and value and b"\n" in value
-    ]
 
 
 def waiting() -> set[str]:

@@ -9,8 +9,11 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.building.claims import claim_page, keep_claims, release
-from django_sitemaps_plus.building.flip import pointer, publish
-from django_sitemaps_plus.building.sending import send_page_built
+from django_sitemaps_plus.building.flip import (
+    pointer,
+    publish,
+    send_page_built,
+)
 from django_sitemaps_plus.building.store import BuiltPage, build_page
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import may_merge

@@ -13,10 +13,9 @@ from django.db.models import CharField, Exists, F, OuterRef, Q, TextField, UUIDF
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.building.flip import publish
+from django_sitemaps_plus.building.flip import publish, send_page_built
 from django_sitemaps_plus.building.guard import forget_peak, held_pages, plan_reason
 from django_sitemaps_plus.building.late import take_changes_again
-from django_sitemaps_plus.building.sending import send_page_built
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError

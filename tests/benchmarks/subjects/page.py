@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.serving.plans import live_plan
+from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import Tally, surroundings
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.harness import Subject, timed

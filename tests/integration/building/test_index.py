@@ -10,10 +10,11 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building import flip, index
+from django_sitemaps_plus.building import flip
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.plan import numbering
+from django_sitemaps_plus.models import listing
 from tests.support.builds import build
 from tests.support.documents import read_index
 from tests.support.shop import START, limited, make_products
@@ -152,7 +153,7 @@ class TestIndex:
         self, sections, client, monkeypatch
     ):
         """In the order in which they were made, and there they stay."""
-        for module in (numbering, index):
+        for module in (numbering, listing):
             monkeypatch.setattr(module, "MAX_ENTRIES", 2)
         make_products(3)
         sections.register("products", limited(1))
@@ -168,7 +169,7 @@ class TestIndex:
         self, sections, client, monkeypatch
     ):
         """It then lists the pages of the next index: a crawler may know no other."""
-        for module in (numbering, index):
+        for module in (numbering, listing):
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         make_products(30)
         for limit in (10, 11, 10, 11, 10):

@@ -5,26 +5,19 @@ from __future__ import annotations
 import json
 from datetime import datetime, timedelta
 from io import StringIO
-from types import SimpleNamespace
 
 import pytest
-from django.core.cache import cache
-from django.core.cache.backends import base, locmem
 from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import status
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Hold, Page, Section, lease
-from django_sitemaps_plus.serving import cache as cached
-from django_sitemaps_plus.serving import live, single_flight
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Hold, Page, Section
 from tests.support.builds import build
 from tests.support.published import page_row, path_of
 from tests.support.shop import limited, make_products
-from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db
 
@@ -217,79 +210,3 @@ class TestLostObjects:
         Page.objects.filter(pk=index.pk).update(checked_at=Now() - timedelta(days=2))
         refresh()
         assert path_of(page_row("", 0)).exists()
-
-
-class TestSharedLivePages:
-    def test_a_page_is_kept_for_a_while(self, sections, settings, client):
-        """A second request renders nothing."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-        make_products(3)
-        sections.register("products", limited(10))
-        first = client.get("/sitemap-products-1.xml")
-        source = sections.get("products")
-        source.chunks = None  # whoever renders now fails
-        second = client.get("/sitemap-products-1.xml")
-        assert (second.status_code, second.content) == (200, first.content)
-        cache.clear()
-        assert client.get("/sitemap-products-1.xml").status_code == 503
-
-    def test_who_finds_another_at_work_waits_for_it_then_renders(
-        self, sections, settings, client, monkeypatch
-    ):
-        """At most two seconds; here nearly none."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-        monkeypatch.setattr(single_flight, "MAX_WAIT", 0.1)
-        make_products(3)
-        sections.register("products", limited(10))
-        key = live._key("products", 1, get_site(), 0)
-        cache.set(f"sitemaps_plus:{key}:busy", b"", 30)
-        response = client.get("/sitemap-products-1.xml")
-        assert response.status_code == 200
-        assert cache.get(f"sitemaps_plus:{key}:busy") == b""
-
-    def test_who_begins_as_another_ends_takes_what_that_one_kept(
-        self, sections, settings, client, monkeypatch
-    ):
-        """It found nothing, and was slow to say that it would render."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-        make_products(3)
-        sections.register("products", limited(10))
-        first = client.get("/sitemap-products-1.xml")
-        sections.get("products").chunks = None  # whoever renders now fails
-        missed: list[str] = []
-
-        def recall_late(key: str) -> bytes | None:
-            missed.append(key)
-            return cached.recall(key) if len(missed) > 1 else None
-
-        monkeypatch.setattr(single_flight, "recall", recall_late)
-        second = client.get("/sitemap-products-1.xml")
-        assert (second.status_code, second.content) == (200, first.content)
-        assert cached.first_to(f"{missed[0]}:busy", 1)  # it lets others try
-
-    def test_who_takes_long_stays_at_work(
-        self, sections, settings, client, monkeypatch
-    ):
-        """Each chunk of rows is a sign of life, so nobody else begins."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-        clock = SimpleNamespace(now=1_000.0)
-        for module in (base, locmem, lease):
-            ticking = SimpleNamespace(
-                time=lambda: clock.now, monotonic=lambda: clock.now
-            )
-            monkeypatch.setattr(module, "time", ticking)
-        others: list[bool] = []
-
-        def location(self: ModelSource, product: Product) -> str:
-            clock.now += single_flight.BUSY_SECONDS / 800  # so a chunk takes 0.6 of it
-            if product.slug.endswith("00"):
-                others.append(
-                    cached.first_to(f"{key}:busy", single_flight.BUSY_SECONDS)
-                )
-            return f"/{product.slug}/"
-
-        make_products(1_500)
-        sections.register("products", limited(2_000, location=location))
-        key = live._key("products", 1, get_site(), 0)
-        assert client.get("/sitemap-products-1.xml").status_code == 200
-        assert set(others) == {False}

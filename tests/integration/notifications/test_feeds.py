@@ -6,11 +6,10 @@ from datetime import timedelta
 
 import pytest
 
-from django_sitemaps_plus.building import index
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.models import Delivery, listing
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
@@ -46,7 +45,7 @@ class TestIndexes:
 
     def test_a_new_one_is_told(self, tell, publish, monkeypatch):
         """The set of indexes has changed."""
-        for module in (index, numbering):
+        for module in (listing, numbering):
             monkeypatch.setattr(module, "MAX_ENTRIES", 2)
         tell(console=ConsoleEngine)
         made = make_products(2)

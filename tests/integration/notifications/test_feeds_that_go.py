@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.building import index
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
-from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.models import Delivery, listing
 from django_sitemaps_plus.notifications.outbox import want_feeds
 from django_sitemaps_plus.notifications.telling import tell_engines
 from tests.support.builds import build_and_relay
@@ -26,7 +25,7 @@ ELSEWHERE = "https://shop.example"
 
 def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
     """The set of indexes has changed twice."""
-    for module in (index, numbering):
+    for module in (listing, numbering):
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     tell(console=ConsoleEngine)
     made = make_products(4)

@@ -11,11 +11,12 @@ from django.core.cache import cache
 from django.core.cache.backends import base, locmem
 
 from django_sitemaps_plus import Entry, Source
+from django_sitemaps_plus import cache as cached
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.models import lease
-from django_sitemaps_plus.serving import cache as cached
-from django_sitemaps_plus.serving import live, plans, single_flight
-from django_sitemaps_plus.serving.plans import live_plan
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving import live, single_flight
+from django_sitemaps_plus.serving.live import live_plan
 from tests.support.shop import ProductSource, limited, make_products
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +27,12 @@ THREADS = 8
 
 
 def plan_key(section):
-    return plans._kept(section, get_site()).key
+    return live._plan_key(section, get_site())
+
+
+def page_key():
+    source = registry.get("products")
+    return live._key("page", "products", 1, get_site(), source)
 
 
 def be_busy(key):
@@ -63,7 +69,7 @@ def test_a_page_waits_once_for_itself_and_its_plan(
     make_products(20)
     sections.register("products", limited(10))
     be_busy(plan_key("products"))
-    be_busy(live._key("products", 1, get_site(), 0))
+    be_busy(page_key())
     assert client.get(PAGE).status_code == 200
     assert sum(waited) == pytest.approx(single_flight.MAX_WAIT, abs=0.1)
 
@@ -75,7 +81,7 @@ def test_who_waits_for_a_plan_stays_at_work_on_its_page(
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
     monkeypatch.setattr(single_flight, "MAX_WAIT", 0.5)
     signs, signs_of_waiting = [], []
-    monkeypatch.setattr(single_flight, "still", lambda key, seconds: signs.append(key))
+    monkeypatch.setattr(single_flight, "extend", lambda key, seconds: signs.append(key))
 
     class NotedSource(ProductSource):
         limit = 10
@@ -88,7 +94,7 @@ def test_who_waits_for_a_plan_stays_at_work_on_its_page(
     sections.register("products", NotedSource)
     be_busy(plan_key("products"))
     assert client.get(PAGE).status_code == 200
-    busy = f"{live._key('products', 1, get_site(), 0)}:busy"
+    busy = f"{page_key()}:busy"
     assert set(signs_of_waiting) == {busy}
 
 

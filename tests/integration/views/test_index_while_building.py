@@ -8,10 +8,9 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building import index
 from django_sitemaps_plus.building.build import _Refresh, refresh
 from django_sitemaps_plus.building.plan import numbering
-from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models import INDEX, Page, Section, listing
 from tests.support.documents import read_index
 from tests.support.faults import fail_queries
 from tests.support.published import page_row, path_of
@@ -100,7 +99,7 @@ class TestPlans:
         self, client, sections, monkeypatch
     ):
         """Its pages would be listed twice."""
-        for module in (numbering, index):
+        for module in (numbering, listing):
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         sections.register("more", limited(15))
         refresh()
@@ -126,7 +125,7 @@ class TestPlans:
     def test_a_section_that_came_back_is_listed_as_it_was(self, client):
         """A name that is registered is not missing, even before the next refresh."""
         Section.objects.filter(name="products").update(
-            missing_since=timezone.now() - 2 * index.MISSING_GRACE
+            missing_since=timezone.now() - 2 * listing.MISSING_GRACE
         )
         make_products(25, first=25)
         assert listed(client) == THREE

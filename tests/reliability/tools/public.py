@@ -7,10 +7,10 @@ import hashlib
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from django_sitemaps_plus.cache import first_to
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.publishing.sync import _COLUMNS, LOOK_SECONDS, Pointer
-from django_sitemaps_plus.serving.cache import first_to
 from django_sitemaps_plus.storage import read_object
 
 from .published import urls_in

@@ -23,9 +23,9 @@ from django.http import HttpRequest, HttpResponse
 from django.test import Client, TestCase, override_settings
 from django.urls import path
 
+from django_sitemaps_plus import cache as cached
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.serving import cache as cached
 from tests.support import celery_app  # noqa: F401 - whose messages ours are
 
 #: Seconds that no save may take because of us.

@@ -1,11 +1,10 @@
-"""What Django's cache keeps for us: checked bytes, and never anything that matters."""
+"""Django's cache, where nothing is kept that matters: one that fails costs work."""
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import time
-from typing import Any
+from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.cache import caches
@@ -16,6 +15,8 @@ from django_sitemaps_plus.conf import get_settings
 
 logger = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 #: Seconds for which a cache that failed is not asked again.
 PAUSE_SECONDS = 5.0
 
@@ -25,7 +26,6 @@ _PER_PROCESS = (
 )
 
 _PREFIX = "sitemaps_plus:"
-_CHECKSUM = 16  # characters
 
 _paused_until: dict[str, float] = {}  # by alias, and the monotonic clock
 
@@ -36,43 +36,40 @@ def is_shared() -> bool:
     return found.get("BACKEND") not in _PER_PROCESS
 
 
-def remember(key: str, data: bytes, seconds: int) -> None:
-    """Keep bytes for a while; a cache that fails only costs work."""
-    _ask("set", key, _checksum(data) + data, seconds)
+def remember(key: str, value: object, seconds: int) -> None:
+    """Keep a value for a while."""
+    _ask("set", key, value, seconds)
 
 
-def recall(key: str) -> bytes | None:
-    """Return what was kept; None where it is gone, or is not what we put there."""
+def recall(key: str, kind: type[T]) -> T | None:
+    """Return the value that was kept; None where it is gone, or of another type."""
     found = _ask("get", key)
-    if not isinstance(found, bytes) or len(found) < _CHECKSUM:
-        return None
-    data = found[_CHECKSUM:]
-    return data if found[:_CHECKSUM] == _checksum(data) else None
+    return found if isinstance(found, kind) else None
 
 
 def forget(key: str) -> None:
-    """Let go of what was kept."""
+    """Delete the value that was kept."""
     _ask("delete", key)
 
 
 def first_to(key: str, seconds: int) -> bool:
-    """Return whether nobody else has asked for this key in the last seconds.
+    """Return whether no other caller has asked for this key in the last seconds.
 
-    True where the cache cannot tell, or answers nonsense: then everybody does the work.
+    True where the cache cannot tell, or answers nonsense: then every caller works.
     """
     return _ask("add", key, b"", seconds) is not False
 
 
-def still(key: str, seconds: int) -> None:
-    """Let what was kept, or what :func:`first_to` has said, last so long from now."""
+def extend(key: str, seconds: int) -> None:
+    """Let a value, or the turn that :func:`first_to` gave, last so long from now."""
     _ask("touch", key, seconds)
 
 
 def _ask(verb: str, key: str, *args: Any) -> Any:
     """Return what the cache answers; None if it failed, now or a moment ago.
 
-    One that does not answer costs its client's time limit each time it is asked, and
-    a request asks it several times.
+    A cache that does not answer costs its client's time limit each time it is asked,
+    and a request asks it several times.
     """
     alias = get_settings().cache
     if time.monotonic() < _paused_until.get(alias, 0.0):
@@ -82,16 +79,12 @@ def _ask(verb: str, key: str, *args: Any) -> Any:
     except Exception as error:  # noqa: BLE001 - whatever its client raises
         _paused_until[alias] = time.monotonic() + PAUSE_SECONDS
         logger.warning(
-            "The cache failed, so work is done that it would spare: %s: %s",
+            "The cache failed, so work is done that it would save: %s: %s",
             type(error).__name__,
             error,
             extra={"action": "cache_failed"},
         )
         return None
-
-
-def _checksum(data: bytes) -> bytes:
-    return hashlib.sha256(data).hexdigest()[:_CHECKSUM].encode()
 
 
 @receiver(setting_changed)
