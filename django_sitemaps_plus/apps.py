@@ -19,10 +19,8 @@ class SimpleSitemapsPlusConfig(AppConfig):
         """Register the checks and the sections, then connect their models."""
         from . import receivers
         from .checks import CHECKS, DATABASE_CHECKS
-        from .notifications.configuration import hide_credentials
         from .registry import registry
 
-        hide_credentials()  # first, for the rest may fail
         for check in CHECKS:
             register_check(check, "sitemaps_plus")
         for check in DATABASE_CHECKS:

@@ -1,4 +1,4 @@
-"""Engines: who is told of changes, and what their answers mean."""
+"""What an engine is: the base class to subclass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django_sitemaps_plus.conf import Site
 
 
 class Takes(enum.Enum):
-    """What an engine is told."""
+    """What is submitted to an engine."""
 
     URLS = "urls"  # each URL that was added, updated or removed
     FEEDS = "feeds"  # where lists of URLs are: indexes, or feeds of its own options
@@ -21,12 +21,12 @@ class Takes(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """What one request tells.
+    """The targets of one request.
 
     Attributes:
-        site: whose URLs they are; its origin is that of settings, never of a request.
-        host: of all targets, as in a URL: with its port where it has one.
-        targets: absolute URLs as they stand in ``loc``; no two are the same.
+        site: the site they belong to; its origin comes from the settings.
+        host: the host of all targets, with its port where the URLs have one.
+        targets: absolute URLs, exactly as in ``loc``, each once.
     """
 
     site: Site
@@ -35,36 +35,36 @@ class Batch:
 
 
 class Engine(ABC):
-    """Somebody who is told of changes.
+    """A service that is notified of changes.
 
-    A subclass is named by ``BACKEND`` in ``SITEMAPS_PLUS["ENGINES"]`` and made once
-    with ``OPTIONS`` as keyword arguments. It says how one request is made; when, how
-    often and what to tell is decided by who calls it.
+    ``BACKEND`` in ``SITEMAPS_PLUS["ENGINES"]`` names a subclass, which is made once in
+    each process, with ``OPTIONS`` as keyword arguments. It makes one request; when, how
+    often and for which targets is decided elsewhere.
 
     Attributes:
-        name: the key in ENGINES, under which its deliveries are kept.
+        name: its key in ENGINES, under which its deliveries are stored.
     """
 
-    #: What its targets are.
+    #: What is submitted to it.
     takes: ClassVar[Takes] = Takes.URLS
-    #: Targets in one request.
+    #: The most targets of one request.
     max_batch: ClassVar[int] = 1
-    #: Of feeds: is one told again when its content has changed, or only once?
+    #: For feeds: whether one is submitted again when its content has changed.
     follows_content: ClassVar[bool] = False
-    #: The least time between two tellings of the same target; None for the setting.
+    #: The least time between two notifications of one target; None for the setting.
     again_after: ClassVar[timedelta | None] = None
 
     name: str = ""
 
     @abstractmethod
     def send(self, batch: Batch) -> None:
-        """Tell the targets of a batch in one request, at most ``max_batch`` of them.
+        """Submit the targets of a batch, at most ``max_batch``, in one request.
 
-        It returns when the engine has accepted them.
+        Return when the engine has accepted them.
 
         Raises:
             RetryLater: the engine cannot take them now.
-            EngineRefused: it will not take any until somebody has set something right.
+            EngineRefused: it takes nothing until somebody corrects something.
             BatchRejected: something in this batch is wrong.
         """
 
@@ -78,20 +78,20 @@ class Engine(ABC):
         return indexes
 
     def read_back(self, site: Site, target: str) -> dict[str, Any] | None:
-        """Return what the engine itself says of a target that it was told of.
+        """Return what the engine reports about a target that was submitted to it.
 
         Returns:
-            Values that JSON can hold, for people to read; None where it says nothing.
+            Values that JSON can hold, for people to read; None for no report.
 
         Raises:
-            RetryLater, EngineRefused, BatchRejected: as :meth:`send` does.
+            RetryLater, EngineRefused, BatchRejected: as :meth:`send`.
         """
         return None
 
     def files(self, site: Site) -> dict[str, str]:
-        """Return text files that the engine looks for at the root of the site.
+        """Return the names and contents of text files that the engine looks for.
 
-        Their names, without a slash, and their content. Only names of 1 to 128 of
+        They are served at the root of the site. Only names of 1 to 128 of
         ``A-Z a-z 0-9 _ -`` before ``.txt`` are served.
         """
         return {}

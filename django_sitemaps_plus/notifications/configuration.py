@@ -1,183 +1,237 @@
-"""The engines that the settings name."""
+"""The engines that the settings name, and the checks of their options."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, MutableMapping
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
-from inspect import BoundArguments, signature
+from inspect import signature
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.core.signals import setting_changed
 from django.dispatch import receiver
 from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.conf import SETTING, get_settings
-from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.core.locations import encode_url
+from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
 
-from .base import Engine
+from .base import Engine, Takes
+from .http.addresses import parse_endpoint
 from .secrets import Secret
 
 logger = logging.getLogger(__name__)
 
-
-def get_engines() -> Mapping[str, Engine]:
-    """Return the engines by their names, in the order of the settings.
-
-    Raises:
-        ConfigurationError: one cannot be made of what the settings say. It leads to
-            none of their values.
-    """
-    engines, faults = _all()
-    if faults:
-        raise ConfigurationError(faults[0])
-    return engines
-
-
-def working_engines() -> Mapping[str, Engine]:
-    """Return the engines that can be made: one that cannot keeps back no other."""
-    return _all()[0]
-
-
-def engine_faults() -> list[str]:
-    """Return why engines cannot be made, a sentence each."""
-    return _all()[1]
-
-
-@cache
-def _all() -> tuple[dict[str, Engine], list[str]]:
-    engines: dict[str, Engine] = {}
-    faults: list[str] = []
-    try:
-        names = engine_names()
-    except ConfigurationError as error:
-        return engines, [str(error)]
-    for name in names:
-        try:
-            engines[name] = make_engine(name)
-        except ConfigurationError as error:
-            faults.append(str(error))
-    for fault in faults:
-        logger.error("%s", fault, extra={"action": "engine_unusable"})
-    return engines, faults
-
-
-def engine_names() -> list[str]:
-    """Return the names of all engines, in the order of the settings.
-
-    Raises:
-        ConfigurationError: the settings have no dict of them.
-    """
-    if not isinstance(get_settings().engines, Mapping):
-        raise ConfigurationError(f"{SETTING}['ENGINES'] is no dict.")
-    return list(get_settings().engines)
-
-
-def make_engine(name: str) -> Engine:
-    """Return an engine as it is configured.
-
-    Raises:
-        ConfigurationError: it cannot be made; the message names it and what to do.
-    """
-    made = _made(name)
-    if isinstance(made, Engine):
-        made.name = name
-        return made
-    # Raised here, so that no traceback leads to options, which may be secrets.
-    where = f"{SETTING}['ENGINES'][{name!r}]"
-    raise ConfigurationError(f"{where}{made}")
-
-
-def engine_class(name: str) -> type[Engine] | None:
-    """Return the class of an engine, which need not be able to be made.
-
-    None where it cannot be imported, or where a name has no class.
-    """
-    configured: Any = get_settings().engines[name]
-    if not _is_name(name) or not isinstance(configured, Mapping):
-        return None
-    kind, _ = _imported(str(configured.get("BACKEND", "")))
-    is_engine = isinstance(kind, type) and issubclass(kind, Engine)
-    return kind if is_engine else None
-
-
-def _is_name(name: Any) -> bool:
-    return isinstance(name, str) and 0 < len(name) <= MAX_NAME
-
-
-def _made(name: Any) -> Engine | str:
-    """Return an engine, or why there is none, to follow where it is configured."""
-    if not _is_name(name):
-        return f": a name is a string of 1 to {MAX_NAME} characters."
-    configured: Any = get_settings().engines[name]
-    if not isinstance(configured, Mapping) or not configured.keys() <= _KEYS:
-        return " must be a dict with BACKEND and, perhaps, OPTIONS."
-    backend = str(configured.get("BACKEND", ""))
-    factory, reason = _imported(backend)
-    if reason:
-        return f": {reason}."
-    try:
-        options = signature(factory).bind(**configured.get("OPTIONS", {}))
-    except (TypeError, ValueError) as error:  # it names options, and no values
-        return f": OPTIONS: {error}."
-    engine = _called(factory, options)
-    return f": {backend!r} {engine}" if isinstance(engine, str) else engine
-
-
-def _imported(backend: str) -> tuple[Any, str]:
-    """Return what a path leads to, or why it leads to nothing.
-
-    Nothing is raised: the callers hold options, which debug pages would show.
-    """
-    try:
-        return import_string(backend), ""
-    except ImportError as error:
-        return None, str(error)
-    except Exception as error:  # noqa: BLE001 - a module of the project's own
-        kind = type(error).__name__
-        return None, f"{backend!r} cannot be imported: it raised {kind}: {error}"
-
-
-def hide_credentials() -> None:
-    """Replace credentials in the settings by secrets, which debug pages do not show.
-
-    Django takes nothing for a secret that is called by this name. Who gives a path may
-    have given the key itself by mistake. Those of an engine of the project's own stay:
-    it may need the string.
-    """
-    configured: Any = get_settings().engines
-    entries = configured.values() if isinstance(configured, Mapping) else ()
-    for entry in entries:
-        options = entry.get("OPTIONS") if isinstance(entry, Mapping) else None
-        if isinstance(options, MutableMapping) and _is_ours(entry):
-            given = options.get("credentials")
-            if isinstance(given, str):
-                options["credentials"] = Secret(given)
-
-
-def _is_ours(entry: Mapping[str, Any]) -> bool:
-    return str(entry.get("BACKEND")).startswith("django_sitemaps_plus.")
-
-
-def _called(factory: Any, options: BoundArguments) -> Engine | str:
-    try:
-        engine = factory(*options.args, **options.kwargs)
-    except ConfigurationError as error:
-        return f"cannot be made: {error}"
-    except Exception as error:  # noqa: BLE001 - an engine may be the user's code
-        # Without its text, which may quote the options.
-        kind = type(error).__name__
-        return f"cannot be made with these options: {kind}. See the reference."
-    return engine if isinstance(engine, Engine) else "is no Engine."
-
-
-#: Characters of a name, as many as its rows have room for.
+#: Characters of an engine's name: as many as its rows hold.
 MAX_NAME = 64
 
 _KEYS = {"BACKEND", "OPTIONS"}
+
+# ASCII without spaces and control characters.
+_TOKEN = re.compile("[!-~]+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenEngine:
+    """An engine that cannot be made; its deliveries wait until it can.
+
+    Attributes:
+        name: its key in ENGINES.
+        fault: what is wrong, as a sentence.
+        takes: as of its class; None where that is unknown.
+        follows_content: as of its class.
+    """
+
+    name: str
+    fault: str
+    takes: Takes | None = None
+    follows_content: bool = False
+
+
+ConfiguredEngine = Engine | BrokenEngine
+
+
+def get_engines() -> Mapping[str, Engine]:
+    """Return the engines that work, by name, in the order of the settings."""
+    return {e.name: e for e in _configured() if isinstance(e, Engine)}
+
+
+def broken_engines() -> Sequence[BrokenEngine]:
+    """Return the engines that cannot be made, in the order of the settings."""
+    return [engine for engine in _configured() if isinstance(engine, BrokenEngine)]
+
+
+def get_engine(name: str) -> Engine:
+    """Return an engine by its name.
+
+    Raises:
+        ConfigurationError: it cannot be made, or ENGINES does not name it.
+    """
+    for engine in _configured():
+        if engine.name == name:
+            if isinstance(engine, BrokenEngine):
+                raise ConfigurationError(engine.fault)
+            return engine
+    known = ", ".join([engine.name for engine in _configured()])
+    raise ConfigurationError(
+        f"There is no engine {name!r}. ENGINES has: {known or 'none'}."
+    )
+
+
+def engines_to_notify() -> Sequence[ConfiguredEngine]:
+    """Return all engines, broken ones too, since their deliveries are queued as well.
+
+    Raises:
+        ConfigurationError: the class of one is unknown, so what it takes is too.
+    """
+    for engine in broken_engines():
+        if engine.takes is None:
+            raise ConfigurationError(engine.fault)
+    return _configured()
+
+
+@cache
+def _configured() -> Sequence[ConfiguredEngine]:
+    engines: list[ConfiguredEngine] = []
+    configured: Any = get_settings().engines
+    if not isinstance(configured, Mapping):
+        configured = {}
+        fault = f"{SETTING}['ENGINES'] is not a dict."
+        engines.append(BrokenEngine(name="", fault=fault))
+    engines += [_made(name, given) for name, given in configured.items()]
+    for engine in engines:
+        if isinstance(engine, BrokenEngine):
+            logger.error("%s", engine.fault, extra={"action": "engine_broken"})
+    return engines
 
 
 @receiver(setting_changed)
 def _clear_engines(*, setting: str, **kwargs: object) -> None:
     if setting == SETTING:
-        _all.cache_clear()
+        _configured.cache_clear()
+
+
+def _made(name: Any, configured: Any) -> ConfiguredEngine:
+    """Return an engine, or why there is none.
+
+    Neither this nor what it calls raises: their frames hold options, which may be
+    secrets, and a debug page would show them.
+    """
+    if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
+        return _broken(
+            name, f": a name must be a string of 1 to {MAX_NAME} characters."
+        )
+    if not isinstance(configured, Mapping) or not configured.keys() <= _KEYS:
+        return _broken(name, " must be a dict with BACKEND and, optionally, OPTIONS.")
+    backend = str(configured.get("BACKEND", ""))
+    found = _imported(backend)
+    if isinstance(found, str):
+        return _broken(name, f": {found}.")
+    engine = _instance(found, configured.get("OPTIONS", {}))
+    if isinstance(engine, str):
+        return _broken(name, f": {backend!r} {engine}", found)
+    engine.name = name
+    return engine
+
+
+def _broken(name: str, fault: str, kind: type[Engine] | None = None) -> BrokenEngine:
+    return BrokenEngine(
+        name=name,
+        fault=f"{SETTING}['ENGINES'][{name!r}]{fault}",
+        takes=kind.takes if kind else None,
+        follows_content=kind.follows_content if kind else False,
+    )
+
+
+def _imported(backend: str) -> type[Engine] | str:
+    try:
+        kind = import_string(backend)
+    except ImportError as error:
+        return str(error)
+    except Exception as error:  # noqa: BLE001 - a module of the project's own
+        return f"importing {backend!r} raised {type(error).__name__}: {error}"
+    if isinstance(kind, type) and issubclass(kind, Engine):
+        return kind
+    return f"{backend!r} is not a subclass of Engine"
+
+
+def _instance(kind: type[Engine], options: Any) -> Engine | str:
+    try:
+        signature(kind).bind(**options)
+    except (TypeError, ValueError) as error:  # it names options, and no values
+        return f"cannot be made: OPTIONS: {error}."
+    try:
+        return kind(**options)
+    except ConfigurationError as error:
+        return f"cannot be made: {error}"
+    except Exception as error:  # noqa: BLE001 - an engine may be the user's code
+        # Without its text, which may quote the options.
+        error_kind = type(error).__name__
+        return f"cannot be made with these options: {error_kind}. See the reference."
+
+
+def bad_option(engine: Engine, option: str, remedy: str) -> ConfigurationError:
+    """Return the error of an option that is missing or cannot work.
+
+    It does not repeat the value, since any option may hold a secret.
+
+    Args:
+        engine: the engine with the option.
+        option: its name.
+        remedy: what it must be, to follow the word "be".
+    """
+    return ConfigurationError(
+        f"The option {option!r} of {type(engine).__name__} must be {remedy}. "
+        f"Set it in {SETTING}['ENGINES']."
+    )
+
+
+def secret_option(engine: Engine, option: str, value: object, what: str) -> Secret:
+    """Return a key or a token that fits into a header or a query.
+
+    Raises:
+        ConfigurationError: it is empty, or contains spaces or control characters, such
+            as the line end of the file from which it was read.
+    """
+    text = value.reveal() if isinstance(value, Secret) else value
+    if not isinstance(text, str) or not _TOKEN.fullmatch(text):
+        raise bad_option(engine, option, f"{what}, without spaces and line ends")
+    return Secret(text)
+
+
+def endpoint_option(
+    engine: Engine, option: str, value: object, *, may_have_query: bool = False
+) -> str:
+    """Return a URL that requests may go to, as far as the URL itself shows.
+
+    Raises:
+        ConfigurationError: it is not an absolute https URL, or it has credentials, a
+            fragment, or a query where the engine adds its own.
+    """
+    url = encoded_url(value)
+    if url is None or not _may_be_asked(url, may_have_query):
+        without = "a fragment" if may_have_query else "a query"
+        raise bad_option(engine, option, f"an absolute https URL without {without}")
+    return url
+
+
+def encoded_url(value: object) -> str | None:
+    """Return a URL as a sitemap would list it; None for anything else."""
+    try:
+        return encode_url(value)  # type: ignore[arg-type] # which it checks
+    except (TypeError, ValueError):
+        return None
+
+
+def _may_be_asked(url: str, may_have_query: bool) -> bool:
+    parts = urlsplit(url)
+    if parts.fragment or (parts.query and not may_have_query):
+        return False
+    try:
+        parse_endpoint(url)
+    except EngineRefused:
+        return False
+    return True

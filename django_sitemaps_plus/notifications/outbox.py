@@ -20,8 +20,8 @@ from django_sitemaps_plus.models.deliveries import hash_target
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.site_urls import index_urls
 
-from .base import Engine, Takes
-from .listening import listening_engines
+from .base import Takes
+from .configuration import BrokenEngine, ConfiguredEngine, engines_to_notify
 from .secrets import without_text
 
 logger = logging.getLogger(__name__)
@@ -34,7 +34,7 @@ def want_urls(
     site: Site,
     urls: Iterable[str],
     at: datetime | None = None,
-    engines: Iterable[Engine] | None = None,
+    engines: Iterable[ConfiguredEngine] | None = None,
 ) -> int:
     """Have every engine that takes URLs told of some.
 
@@ -67,7 +67,7 @@ def want_feeds(
     *,
     has_changed: bool,
     at: datetime | None = None,
-    engines: Iterable[Engine] | None = None,
+    engines: Iterable[ConfiguredEngine] | None = None,
 ) -> None:
     """Have every engine that takes feeds told of those that it does not know yet.
 
@@ -94,9 +94,11 @@ def want_feeds(
             want(site, engine, targets[start : start + BATCH_ROWS], at)
 
 
-def _takers(takes: Takes, engines: Iterable[Engine] | None) -> list[Engine]:
+def _takers(
+    takes: Takes, engines: Iterable[ConfiguredEngine] | None
+) -> list[ConfiguredEngine]:
     if engines is None:
-        engines = listening_engines().values() if tells_engines() else ()
+        engines = engines_to_notify() if tells_engines() else ()
     return [engine for engine in engines if engine.takes is takes]
 
 
@@ -109,8 +111,13 @@ def _indexes(site: Site) -> list[str] | None:
         return None
 
 
-def _feeds(engine: Engine, site: Site, indexes: list[str]) -> list[str] | None:
+def _feeds(
+    engine: ConfiguredEngine, site: Site, indexes: list[str]
+) -> list[str] | None:
     """Return what an engine is to be told of; None where it cannot say."""
+    if isinstance(engine, BrokenEngine):
+        # Only those that are known already; others follow once it works.
+        return list(_feed_rows(site, engine).values_list("target", flat=True))
     try:
         return list(engine.feeds(site, indexes))
     except Exception as error:  # noqa: BLE001 - the user's code keeps back no other
@@ -119,14 +126,14 @@ def _feeds(engine: Engine, site: Site, indexes: list[str]) -> list[str] | None:
         return None
 
 
-def _unknown(site: Site, engine: Engine, targets: list[str]) -> list[str]:
+def _unknown(site: Site, engine: ConfiguredEngine, targets: list[str]) -> list[str]:
     hashed = {hash_target(target): target for target in targets}
     rows = _rows(site, engine, hashed).filter(wanted__gt=0)
     known = set(rows.values_list("target_hash", flat=True))
     return [target for key, target in hashed.items() if key not in known]
 
 
-def _forget_others(site: Site, engine: Engine, targets: list[str]) -> None:
+def _forget_others(site: Site, engine: ConfiguredEngine, targets: list[str]) -> None:
     """Take back whatever an engine was told, or was to be told, of other feeds.
 
     Their rows stay: they say when such a feed may be told, should it return.
@@ -139,7 +146,7 @@ def _forget_others(site: Site, engine: Engine, targets: list[str]) -> None:
 
 
 @retried
-def _forget(site: Site, engine: Engine, hashes: list[str]) -> None:
+def _forget(site: Site, engine: ConfiguredEngine, hashes: list[str]) -> None:
     rows = _feed_rows(site, engine).filter(target_hash__in=hashes)
     # Of one that is being told nobody knows yet; the next call forgets it.
     rows.filter(token="").update(
@@ -147,18 +154,20 @@ def _forget(site: Site, engine: Engine, hashes: list[str]) -> None:
     )
 
 
-def _feed_rows(site: Site, engine: Engine) -> QuerySet[Delivery]:
+def _feed_rows(site: Site, engine: ConfiguredEngine) -> QuerySet[Delivery]:
     rows = Delivery.objects.filter(site=site.name, engine=engine.name)
     return rows.filter(is_feed=True, wanted__gt=0)
 
 
-def told_feeds(site: Site, engine: Engine) -> QuerySet[Delivery]:
+def told_feeds(site: Site, engine: ConfiguredEngine) -> QuerySet[Delivery]:
     """Return the rows of an engine's present feeds that it has been told of."""
     targets = _feeds(engine, site, _indexes(site) or []) or []
     return _rows(site, engine, map(hash_target, targets)).filter(sent__gt=0)
 
 
-def _rows(site: Site, engine: Engine, hashes: Iterable[str]) -> QuerySet[Delivery]:
+def _rows(
+    site: Site, engine: ConfiguredEngine, hashes: Iterable[str]
+) -> QuerySet[Delivery]:
     return Delivery.objects.filter(
         site=site.name, engine=engine.name, target_hash__in=list(hashes)
     )
@@ -166,7 +175,10 @@ def _rows(site: Site, engine: Engine, hashes: Iterable[str]) -> QuerySet[Deliver
 
 @retried
 def want(
-    site: Site, engine: Engine, targets: Iterable[str], at: datetime | None = None
+    site: Site,
+    engine: ConfiguredEngine,
+    targets: Iterable[str],
+    at: datetime | None = None,
 ) -> None:
     """Raise ``wanted`` of an engine's targets, at most 1,000, in one transaction.
 
@@ -195,7 +207,11 @@ def want(
 
 
 def _new(
-    site: Site, engine: Engine, target: str, at: datetime, not_before: datetime
+    site: Site,
+    engine: ConfiguredEngine,
+    target: str,
+    at: datetime,
+    not_before: datetime,
 ) -> Delivery:
     return Delivery(
         site=site.name,

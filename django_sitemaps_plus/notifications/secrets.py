@@ -1,67 +1,45 @@
-"""Keys and tokens, which never show what they are unless asked to."""
+"""Keys and tokens that do not show unless revealed."""
 
 from __future__ import annotations
 
-import hmac
 import html
 import json
 import traceback
 from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
-from django_sitemaps_plus.exceptions import ConfigurationError
-
-#: What stands in the place of a secret.
+#: What replaces a secret.
 HIDDEN = "***"
 
 
 class Secret:
-    """A string that shows itself as ``***``, and can be neither pickled nor dumped.
+    """A string that shows as ``***`` and cannot be pickled or dumped as JSON.
 
-    A copy of one is the secret itself, so that settings which hold it can be copied.
+    Keep it wrapped in attributes, arguments and variables:
+    :func:`django_sitemaps_plus.notifications.http.request` takes it as it is, and
+    reveals it only in the thread that sends the request.
 
-    Keep it as it is in attributes, arguments and variables: the requests of
-    :mod:`django_sitemaps_plus.notifications.http` take it, and reveal it themselves.
+    Raises:
+        TypeError: the value is not a string.
     """
 
     __slots__ = ("_value",)
 
     def __init__(self, value: str) -> None:
+        if not isinstance(value, str):
+            raise TypeError(f"A secret must be a string, not {type(value).__name__}")
         self._value = value
 
-    @classmethod
-    def of(cls, value: object, option: str = "A key or token") -> Secret:
-        """Return the secret that an option of an engine holds.
-
-        Args:
-            value: a string, or a secret already.
-            option: what people call it, for the error.
-
-        Raises:
-            ConfigurationError: it is no string, or an empty one.
-        """
-        if isinstance(value, Secret):
-            return value
-        if not isinstance(value, str):
-            kind = type(value).__name__
-            raise ConfigurationError(f"{option} is {kind}; give it as a string.")
-        if not value.strip():
-            raise ConfigurationError(
-                f"{option} is empty. Is the environment variable set that it comes "
-                "from?"
-            )
-        return cls(value)
-
     def reveal(self) -> str:
-        """Return the string itself; use it at once, and keep it nowhere."""
+        """Return the string itself; use it at once, and store it nowhere."""
         return self._value
 
     def hide_in(self, text: bytes) -> bytes:
-        """Return a text that a stranger wrote, with ``***`` wherever this stands in it.
+        """Return a text with ``***`` in place of this secret, raw or encoded.
 
-        Servers quote in their answers what they were sent, as it is or encoded.
+        Servers quote in their answers what they were sent.
         """
-        # Of an authorization header what follows the scheme is secret as well.
+        # In an Authorization header the part after the scheme is secret as well.
         credentials = self._value.partition(" ")[2]
         for value in filter(None, (self._value, credentials)):
             for form in sorted(_forms(value), key=len, reverse=True):
@@ -71,42 +49,28 @@ class Secret:
     def __repr__(self) -> str:
         return HIDDEN
 
-    def __format__(self, specification: str) -> str:
-        return HIDDEN
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Secret):
-            return NotImplemented
-        # As long as it takes whatever they have in common.
-        return hmac.compare_digest(_encode(self._value), _encode(other._value))
-
-    def __copy__(self) -> Secret:
+    def __deepcopy__(self, memo: object = None) -> Secret:
+        # So that settings which hold one can be copied.
         return self
 
-    def __deepcopy__(self, memo: dict[int, object]) -> Secret:
-        return self
+    __copy__ = __deepcopy__
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("A secret cannot be pickled")
 
 
 def _forms(value: str) -> set[bytes]:
-    data = _encode(value)
-    quoted = {quote(data, safe="").encode(), quote(data).encode()}
-    escaped = {json.dumps(value)[1:-1].encode(), _encode(html.escape(value))}
-    return {data, quote_plus(data).encode(), *quoted, *escaped}
-
-
-def _encode(value: str) -> bytes:
-    # An environment variable that is no UTF-8 gives surrogates.
-    return value.encode("utf-8", "surrogatepass")
+    # An environment variable that is not UTF-8 has surrogates.
+    data = value.encode("utf-8", "surrogatepass")
+    escaped = html.escape(value).encode("utf-8", "surrogatepass")
+    quoted = {quote(data, safe=""), quote(data), quote_plus(data)}
+    return {data, escaped, json.dumps(value)[1:-1].encode(), *map(str.encode, quoted)}
 
 
 def without_text(error: BaseException) -> str:
-    """Return for a log what an error is, and where it was raised.
+    """Return the class of an error and where it was raised, for a log.
 
-    Its text may quote what is secret, and so may the values that its traceback leads
-    to, which tools that collect errors show.
+    Its text may quote a secret, and so may the values that its traceback leads to.
     """
     lines = traceback.format_tb(error.__traceback__)
     return f"{type(error).__name__}\n{''.join(lines)}"

@@ -14,7 +14,7 @@ from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import Delivery, EngineHost
 
 from .base import Takes
-from .configuration import working_engines
+from .configuration import get_engines
 
 
 @dataclass(slots=True, kw_only=True)
@@ -79,7 +79,7 @@ def status(site: Site) -> list[EngineStatus]:
 
 def _feedback(site: Site) -> Iterable[tuple[str, str, Any]]:
     # Asked for by engine, or the database looks through all URLs that were ever told.
-    takers = [e.name for e in working_engines().values() if e.takes is Takes.FEEDS]
+    takers = [e.name for e in get_engines().values() if e.takes is Takes.FEEDS]
     rows = Delivery.objects.filter(site=site.name, engine__in=takers, wanted__gt=0)
     rows = rows.filter(feedback__isnull=False).order_by("engine", "target")
     return rows.values_list("target", "engine", "feedback")

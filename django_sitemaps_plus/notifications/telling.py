@@ -13,13 +13,13 @@ from django.db.models import Q
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_site, tells_engines
-from django_sitemaps_plus.exceptions import ConfigurationError, EngineError
+from django_sitemaps_plus.exceptions import EngineError
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.models.transactions import atomic
 
 from .backoff import words_of
 from .base import Engine, Takes
-from .configuration import engine_faults, engine_names, make_engine, working_engines
+from .configuration import broken_engines, get_engine, get_engines
 from .dispatch import deliver
 from .outbox import told_feeds, want_feeds
 from .report import DeliveryReport
@@ -61,7 +61,7 @@ def tell_engines(
     want_feeds(site, has_changed=False, engines=engines)
     patience = timezone.now() + timedelta(seconds=wait)
     report = deliver(site, engines, until)
-    report.failures += failures + ([] if names else engine_faults())
+    report.failures += failures + ([] if names else [e.fault for e in broken_engines()])
     while _is_soon(report.next_at, patience, until):
         left = (report.next_at - timezone.now()).total_seconds()
         time.sleep(max(left, 0.01))
@@ -88,8 +88,7 @@ def chosen(names: Iterable[str]) -> list[Engine]:
     Raises:
         ConfigurationError: one cannot be made, or is not configured.
     """
-    engines = working_engines()
-    return [engines.get(name) or _not_working(name) for name in names or engines]
+    return [get_engine(name) for name in names] or list(get_engines().values())
 
 
 def is_told_by_another(
@@ -114,15 +113,6 @@ def is_told_by_another(
     # Why an engine rests or is parked is said elsewhere; nobody chooses feeds.
     due = due.filter(is_feed=False, host__in=refused)
     return due.exclude(host__in=hosts.values("host")).exists()
-
-
-def _not_working(name: str) -> Engine:
-    """Raise why an engine does not work."""
-    if name in (known := engine_names()):
-        return make_engine(name)
-    raise ConfigurationError(
-        f"There is no engine {name!r}. ENGINES has: {', '.join(known) or 'none'}."
-    )
 
 
 def read_back(

@@ -10,7 +10,7 @@ from django.utils.cache import get_conditional_response
 
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.notifications.configuration import working_engines
+from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.secrets import without_text
 from django_sitemaps_plus.serving.robots_txt import render_site_robots
 
@@ -42,7 +42,7 @@ def key_files() -> dict[str, str]:
     """
     files: dict[str, str] = {}
     try:
-        engines = working_engines()
+        engines = get_engines()
         site = get_site() if engines else None
         for engine in engines.values():
             files.update(engine.files(site) if site else {})

@@ -23,7 +23,7 @@ from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.notifications import Engine, Takes, telling
 from django_sitemaps_plus.notifications import status as engine_status
 from django_sitemaps_plus.notifications.backfill import listed_urls
-from django_sitemaps_plus.notifications.configuration import engine_faults
+from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.report import DeliveryReport
 from django_sitemaps_plus.notifications.status import EngineStatus
@@ -164,8 +164,9 @@ def _engines(site: Site, names: list[str]) -> list[Engine]:
     """Return the engines that are to be told, or raise why none is."""
     engines = telling.chosen(names)
     if not engines:
+        faults = [engine.fault for engine in broken_engines()]
         none = "No engines: SITEMAPS_PLUS['ENGINES'] names none."
-        raise CommandError(next(iter(engine_faults()), none))
+        raise CommandError(next(iter(faults), none))
     if not tells_engines(site):
         raise CommandError(_WHY_NOT.format(site.origin))
     return engines

@@ -1,4 +1,4 @@
-"""Baidu: URLs are pushed in lists of plain text."""
+"""Baidu: URLs are pushed as plain text, one a line."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from django.utils.timezone import now
 
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
-from django_sitemaps_plus.notifications.http import Answer, accepted, request
-from django_sitemaps_plus.notifications.options import (
+from django_sitemaps_plus.notifications.configuration import (
     bad_option,
     endpoint_option,
     secret_option,
 )
+from django_sitemaps_plus.notifications.http import Answer, accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
 
-#: Over https, which Baidu's own examples do not use: the token goes with the query.
+#: With https, unlike Baidu's own examples, since the token is part of the query.
 ENDPOINT = "https://data.zz.baidu.com/urls"
 
-# By whose midnight its days begin.
+# The quota's day begins at midnight there.
 _CHINA = timezone(timedelta(hours=8))
 
 
@@ -28,10 +28,10 @@ class Baidu(Engine):
     """Pushes URLs to the search resource platform of Baidu.
 
     Args:
-        token: that the platform shows for the site.
+        token: the push token that the platform shows for the site.
         site: the site as it was added there, as ``www.shop.example``; None for the
             host of the URLs.
-        endpoint: where the interface is.
+        endpoint: the URL of the interface.
 
     Raises:
         ConfigurationError: an option is missing or cannot work.
@@ -54,9 +54,9 @@ class Baidu(Engine):
         self._endpoint = endpoint_option(self, "endpoint", endpoint)
 
     def send(self, batch: Batch) -> None:
-        """Push up to 2,000 URLs; they count towards the quota of the day.
+        """Push up to 2,000 URLs, which count towards the quota of the day.
 
-        Of a batch with bad ones it takes all others, and says which are bad.
+        Baidu accepts the good URLs of a batch, and lists the bad ones.
         """
         answer = request(
             "POST",
@@ -78,31 +78,23 @@ def _judge(answer: Answer, batch: Batch) -> None:
             "the option 'site' to its name there."
         )
     accepted(answer)
-    _look_for_bad_urls(said, batch)
-
-
-def _look_for_bad_urls(said: dict[str, Any], batch: Batch) -> None:
-    bad = {name: _listed(said, name) for name in ("not_valid", "not_same_site")}
-    if any(bad.values()):
-        words = ", ".join(f"{name}: {len(urls)}" for name, urls in bad.items())
-        named = _known([*bad["not_valid"], *bad["not_same_site"]], said, batch)
-        raise BatchRejected(f"It did not take all URLs: {words}.", named)
+    if said.get("not_valid") or said.get("not_same_site"):
+        raise _rejected(said, batch)
     if "success" not in said:
-        raise RetryLater("It did not say how many URLs it has taken.")
+        raise RetryLater("It did not say how many URLs it has accepted.")
 
 
-def _listed(said: dict[str, Any], name: str) -> list[Any]:
-    urls = said.get(name)
-    return urls if isinstance(urls, list) else []
-
-
-def _known(bad: list[Any], said: dict[str, Any], batch: Batch) -> set[str]:
-    """Return the bad URLs, where it has taken all others for sure; else none."""
-    told = set(batch.targets)
-    if not all(isinstance(url, str) and url in told for url in bad):
-        return set()
-    named = set(bad)
-    return named if said.get("success") == len(told - named) else set()
+def _rejected(said: dict[str, Any], batch: Batch) -> BatchRejected:
+    """Return the error, with the bad URLs if it is certain that all others count."""
+    not_valid, not_same_site = map(said.get, ("not_valid", "not_same_site"))
+    listed = [u for u in (not_valid, not_same_site) if isinstance(u, list)]
+    bad = {url for urls in listed for url in urls if isinstance(url, str)}
+    others = set(batch.targets) - bad
+    is_certain = bad <= set(batch.targets) and said.get("success") == len(others)
+    reason = f"not_valid: {not_valid}, not_same_site: {not_same_site}"
+    return BatchRejected(
+        f"It did not accept all URLs: {reason:.300}", bad if is_certain else ()
+    )
 
 
 def _until_tomorrow() -> float:

@@ -6,17 +6,18 @@ from typing import ClassVar
 
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
-from django_sitemaps_plus.notifications.http import Answer, accepted, request
-from django_sitemaps_plus.notifications.options import (
+from django_sitemaps_plus.notifications.configuration import (
+    bad_option,
+    encoded_url,
     endpoint_option,
     secret_option,
-    url_option,
 )
+from django_sitemaps_plus.notifications.http import Answer, accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
 
 ENDPOINT = "https://ssl.bing.com/webmaster/api.svc/json/SubmitFeed"
 
-# Of its ApiErrorCode, which it gives with status 400.
+# Values of its ApiErrorCode, which come with status 400.
 _BUSY = (1, 2, 4, 5)  # internal, unknown, too much for the user or the host
 _NOT_ALLOWED = (3, 6, 10, 13, 14)  # key, blocked, no user, not allowed, no rights
 _KNOWN_ALREADY = 12
@@ -28,7 +29,7 @@ class BingWebmaster(Engine):
     Args:
         api_key: of the account, from its settings, "API access".
         site_url: the site as it was added there; None for the origin.
-        endpoint: where the method is.
+        endpoint: the URL of the method.
 
     Raises:
         ConfigurationError: an option is missing or cannot work.
@@ -47,7 +48,9 @@ class BingWebmaster(Engine):
         self._api_key = secret_option(
             self, "api_key", api_key, "an API key of Bing Webmaster Tools"
         )
-        self._site_url = site_url and url_option(self, "site_url", site_url)
+        if site_url is not None and encoded_url(site_url) is None:
+            raise bad_option(self, "site_url", "an absolute URL")
+        self._site_url = site_url
         self._endpoint = endpoint_option(self, "endpoint", endpoint)
 
     def send(self, batch: Batch) -> None:
@@ -67,12 +70,12 @@ def _judge(answer: Answer) -> None:
     if code == _KNOWN_ALREADY:
         return
     if code in _BUSY:
-        words = f"It answered {answer.status}, too busy: {answer.text}"
-        raise RetryLater(words, answer.retry_after)
+        reason = f"It answered {answer.status}, too busy: {answer.text}"
+        raise RetryLater(reason, answer.retry_after)
     if code in _NOT_ALLOWED:
         raise EngineRefused(
-            f"It answered {answer.status}: the API key is not for this site. See that "
-            f"the site is verified in the account of the key. {answer.text}"
+            f"It answered {answer.status}: the API key is not for this site. Check "
+            f"that the site is verified in the key's account. {answer.text}"
         )
     accepted(answer)
 

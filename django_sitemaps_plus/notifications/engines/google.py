@@ -1,27 +1,31 @@
-"""Google Search Console: indexes are submitted, and what Google says is read back."""
+"""Google Search Console: submits indexes, and reads back what Google says of them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from datetime import timedelta
 from os import PathLike
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
-from urllib.parse import quote
-
-from django.views.decorators.debug import sensitive_variables
+from urllib.parse import parse_qsl, quote
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.exceptions import RetryLater
+from django_sitemaps_plus.exceptions import (
+    BatchRejected,
+    ConfigurationError,
+    EngineRefused,
+    RetryLater,
+)
 from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
-from django_sitemaps_plus.notifications.http import Answer, accepted, request
-from django_sitemaps_plus.notifications.options import (
+from django_sitemaps_plus.notifications.configuration import (
     bad_option,
     encoded_url,
     endpoint_option,
 )
+from django_sitemaps_plus.notifications.http import Answer, accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
-
-from .service_account import ServiceAccount, read_credentials
 
 ENDPOINT = "https://www.googleapis.com/webmasters/v3"
 SCOPE = "https://www.googleapis.com/auth/webmasters"
@@ -29,21 +33,19 @@ SCOPE = "https://www.googleapis.com/auth/webmasters"
 #: Of a property that covers all hosts of a domain.
 DOMAIN_PREFIX = "sc-domain:"
 
-# More of a text than any date has is not kept.
+# Characters that are kept of each text of Google's: more than any date has.
 _MAX_TEXT = 64
-
-Credentials = str | PathLike[str] | Mapping[str, Any] | Secret
 
 
 class SearchConsole(Engine):
     """Submits indexes to Google Search Console, each at most once a day.
 
     Args:
-        credentials: of a service account that is an owner of the property: the path
-            of its JSON key file, the text of that file, or a dict of it.
+        service_account_key: the path of a service account's JSON key file, or a Secret
+            of its text. The account must be an owner of the property.
         site_url: the property, as ``https://shop.example/`` or
             ``sc-domain:shop.example``; None for the origin with a slash.
-        endpoint: where the API is, with its version.
+        endpoint: the API's URL, with its version.
 
     Raises:
         ConfigurationError: an option is missing or cannot work, or google-auth is
@@ -54,11 +56,10 @@ class SearchConsole(Engine):
     max_batch: ClassVar[int] = 1
     again_after: ClassVar[timedelta | None] = timedelta(days=1)
 
-    @sensitive_variables("credentials")
     def __init__(
         self,
         *,
-        credentials: Credentials | None = None,
+        service_account_key: str | PathLike[str] | Secret | None = None,
         site_url: str | None = None,
         endpoint: str = ENDPOINT,
     ) -> None:
@@ -67,11 +68,14 @@ class SearchConsole(Engine):
             raise bad_option(
                 self,
                 "site_url",
-                "a property, as 'https://shop.example/' with its slash at the end, or "
-                "'sc-domain:shop.example'",
+                "a property, such as 'https://shop.example/' with the slash at its "
+                "end, or 'sc-domain:shop.example'",
             )
         self._endpoint = endpoint_option(self, "endpoint", endpoint).rstrip("/")
-        self._account = self._read_account(credentials)
+        self._credentials, reason = _read_key(service_account_key)
+        if self._credentials is None:
+            what = "the path of a service account's JSON key file, or a Secret of its"
+            raise bad_option(self, "service_account_key", f"{what} text{reason}")
 
     def send(self, batch: Batch) -> None:
         """Submit one index."""
@@ -82,7 +86,7 @@ class SearchConsole(Engine):
         """Return Google's own numbers, under its own names.
 
         ``errors``, ``warnings``, ``isPending``, ``lastSubmitted``, ``lastDownloaded``,
-        and ``submitted``: kinds of content with how many URLs of each were found.
+        and ``submitted``: the number of URLs found, by kind of content.
         """
         answer = self._ask("GET", site, target)
         if answer.status == 404:
@@ -90,73 +94,97 @@ class SearchConsole(Engine):
         said = accepted(answer).json()
         return _report(said) if isinstance(said, dict) else None
 
-    @sensitive_variables("credentials")
-    def _read_account(self, credentials: object) -> ServiceAccount:
-        reason = ""
-        try:
-            info = read_credentials(credentials)
-        except OSError as error:
-            info, reason = None, f" (it cannot be read: {error.strerror})"
-        account = _account(info) if info is not None else None
-        if account is None:
-            raise bad_option(
-                self,
-                "credentials",
-                "the path of a service account's JSON key file, or its text" + reason,
-            )
-        return account
-
     def _ask(self, method: str, site: Site, target: str) -> Answer:
-        was_kept = self._account.has_token
-        token = self._account.token()
-        answer = request(
-            method,
-            self._url(site, target),
-            headers={"Authorization": Secret.of(f"Bearer {token.reveal()}")},
-        )
+        was_valid = self._credentials.valid
+        error = None if was_valid else _refresh(self._credentials)
+        if error is not None:
+            raise error
+        authorization = Secret(f"Bearer {self._credentials.token}")
+        url, headers = self._url(site, target), {"Authorization": authorization}
+        answer = request(method, url, headers=headers)
         if answer.status == 401:
-            self._account.forget_token()
-            if was_kept:
+            self._credentials.token = None
+            if was_valid:
                 raise RetryLater("It answered 401: the access token ended early.")
         if _is_over_quota(answer):
-            words = f"It answered {answer.status}, over quota: {answer.text}"
-            raise RetryLater(words, answer.retry_after)
+            reason = f"It answered {answer.status}, over quota: {answer.text}"
+            raise RetryLater(reason, answer.retry_after)
         return answer
 
     def _url(self, site: Site, target: str) -> str:
         # Each is one segment of the path, slashes and all.
         site_url = quote(self._site_url or f"{site.origin}/", safe="")
-        feed = quote(target, safe="")
-        return f"{self._endpoint}/sites/{site_url}/sitemaps/{feed}"
+        return f"{self._endpoint}/sites/{site_url}/sitemaps/{quote(target, safe='')}"
 
 
 def _is_property(site_url: object) -> bool:
     if not isinstance(site_url, str):
         return False
     if site_url.startswith(DOMAIN_PREFIX):
-        return (
-            encoded_url(f"https://{site_url.removeprefix(DOMAIN_PREFIX)}") is not None
-        )
+        return encoded_url(site_url.replace(DOMAIN_PREFIX, "https://", 1)) is not None
     return site_url.endswith("/") and encoded_url(site_url) is not None
 
 
-@sensitive_variables("info")
-def _account(info: Mapping[str, Any]) -> ServiceAccount | None:
+def _read_key(key: object) -> tuple[Any, str]:
+    """Return google-auth's credentials, or None and the reason.
+
+    An error of the key itself is not raised: its traceback would hold the key.
+    """
     try:
-        return ServiceAccount(info, SCOPE)
-    except ValueError:
-        return None
+        from google.oauth2.service_account import Credentials
+    except ImportError as error:
+        raise ConfigurationError(
+            "Search Console needs google-auth, which is not installed. Install "
+            "django-sitemaps-plus[google]."
+        ) from error
+    try:
+        path: Any = key
+        text = (
+            key.reveal() if isinstance(key, Secret) else Path(path).read_text("utf-8")
+        )
+        create: Any = Credentials.from_service_account_info
+        return create(json.loads(text), scopes=[SCOPE]), ""
+    except OSError as error:
+        return None, f" (the file cannot be read: {error.strerror})"
+    except (AttributeError, TypeError, ValueError):
+        return None, ""
+
+
+def _refresh(credentials: Any) -> RetryLater | EngineRefused | None:
+    """Fetch an access token; return the error to raise, if there is one.
+
+    An error of google-auth itself is not raised: its traceback would hold secrets.
+    """
+    try:
+        credentials.refresh(_post)
+    except RetryLater as error:
+        return RetryLater(str(error), error.after)
+    except (BatchRejected, EngineRefused) as error:
+        return EngineRefused(
+            f"Google gives {credentials.service_account_email} no access token. Check "
+            f"that its key still exists, and that this server's clock is right. {error}"
+        )
+    except Exception:  # noqa: BLE001 - whatever google-auth makes of an odd answer
+        return RetryLater("Google answered without an access token.")
+    return None
+
+
+def _post(url: str, body: bytes, **others: Any) -> SimpleNamespace:
+    """Send a form of google-auth's by our client, as its own transports do."""
+    form = [(name, Secret(value)) for name, value in parse_qsl(body.decode())]
+    answer = accepted(request("POST", url, form=form))
+    return SimpleNamespace(status=answer.status, headers={}, data=answer.body)
 
 
 def _is_over_quota(answer: Answer) -> bool:
     """Return whether a 403 is about too many requests, and not about rights."""
-    said = answer.json() if answer.status == 403 else None
-    error = said.get("error") if isinstance(said, dict) else None
-    errors = error.get("errors") if isinstance(error, dict) else None
-    reasons = [e.get("reason") for e in errors or () if isinstance(e, dict)]
-    return any(
-        r == "quotaExceeded" or str(r).endswith("LimitExceeded") for r in reasons
-    )
+    if answer.status != 403:
+        return False
+    try:
+        reasons = [str(error["reason"]) for error in answer.json()["error"]["errors"]]
+    except (LookupError, TypeError):
+        return False
+    return any(r == "quotaExceeded" or r.endswith("LimitExceeded") for r in reasons)
 
 
 def _report(said: Mapping[str, Any]) -> dict[str, Any]:
@@ -169,9 +197,9 @@ def _report(said: Mapping[str, Any]) -> dict[str, Any]:
             report[name] = str(said[name])[:_MAX_TEXT]
     contents = said.get("contents")
     report["submitted"] = {
-        item["type"][:_MAX_TEXT]: _number(item.get("submitted"))
+        str(item.get("type"))[:_MAX_TEXT]: _number(item.get("submitted"))
         for item in (contents if isinstance(contents, list) else ())
-        if isinstance(item, dict) and isinstance(item.get("type"), str)
+        if isinstance(item, dict) and item.get("type")
     }
     return report
 

@@ -1,4 +1,4 @@
-"""IndexNow: Bing, Yandex, Naver, Seznam, Yep and Amazon hear of URLs by one request."""
+"""IndexNow: one request notifies Bing, Yandex, Naver, Seznam, Yep and Amazon."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from urllib.parse import quote
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
+from django_sitemaps_plus.notifications.configuration import bad_option, endpoint_option
 from django_sitemaps_plus.notifications.http import Answer, accepted, request
-from django_sitemaps_plus.notifications.options import bad_option, endpoint_option
 from django_sitemaps_plus.notifications.secrets import Secret
 
-#: Hands on to all engines that take part.
+#: Passes URLs on to all participating engines.
 ENDPOINT = "https://api.indexnow.org/indexnow"
 
-#: Seconds of patience where a 429 names none: the FAQ asks for some minutes.
-PATIENCE = 600
+#: Seconds to wait after a 429 without Retry-After: the FAQ asks for some minutes.
+RETRY_SECONDS = 600
 
 _KEY = re.compile(r"[A-Za-z0-9-]{8,128}")
 
 
 class IndexNow(Engine):
-    """Tells URLs by the protocol of indexnow.org; Google takes no part in it.
+    """Submits URLs by the protocol of indexnow.org, in which Google takes no part.
 
     Args:
         key: 8 to 128 of ``A-Z a-z 0-9 -``. The site serves it at ``/<key>.txt``, so it
-            is public, yet no message shows it.
-        endpoint: of one engine; it tells the others.
+            is public; still, no message shows it.
+        endpoint: the URL of one engine, which notifies the others.
 
     Raises:
-        ConfigurationError: the key or the endpoint is none.
+        ConfigurationError: an option is missing or cannot work.
     """
 
     takes: ClassVar[Takes] = Takes.URLS
@@ -48,11 +48,11 @@ class IndexNow(Engine):
                 "8 to 128 of A-Z, a-z, 0-9 and '-', such as manage.py "
                 "notify_search_engines --new-key prints",
             )
-        self._key = Secret.of(text)
+        self._key = Secret(text)
         self._endpoint = endpoint_option(self, "endpoint", endpoint)
 
     def send(self, batch: Batch) -> None:
-        """Tell up to 10,000 URLs of one host: added, updated and removed ones alike."""
+        """Submit up to 10,000 URLs of one host, removed ones too."""
         answer = request(
             "POST",
             self._endpoint,
@@ -71,23 +71,22 @@ class IndexNow(Engine):
         return {f"{key}.txt": key}
 
     def _key_location(self, site: Site) -> Secret:
-        # Of a project below a path, the key file is there too, and vouches for it.
+        # A project below a path serves the key file there too, for URLs below it.
         path = f"{quote(site.script_prefix)}{self._key.reveal()}.txt"
-        return Secret.of(f"{site.origin}{path}")
+        return Secret(f"{site.origin}{path}")
 
 
 def _judge(answer: Answer, batch: Batch) -> None:
     if answer.status == 403:
         raise EngineRefused(
-            f"It answered 403: no key file on {batch.host}, or another key in it. See "
-            f"that /<key>.txt there answers with the key alone. {answer.text}"
+            f"It answered 403: {batch.host} has no key file, or one with another key. "
+            f"Check that /<key>.txt there contains the key alone. {answer.text}"
         )
     if answer.status == 422:
         raise EngineRefused(
-            f"It answered 422: these are no URLs of {batch.host}, or not with this "
-            "key. See that BASE_URL is the address under which the site is known. "
-            f"{answer.text}"
+            f"It answered 422: the URLs are not on {batch.host}, or the key is not for "
+            f"it. Check that BASE_URL is the site's public address. {answer.text}"
         )
     if answer.status == 429 and answer.retry_after is None:
-        raise RetryLater(f"It answered 429, too many: {answer.text}", PATIENCE)
+        raise RetryLater(f"It answered 429, too many: {answer.text}", RETRY_SECONDS)
     accepted(answer)

@@ -1,24 +1,24 @@
-"""Ping: the classic ``GET <endpoint>?sitemap=<url>``, for who still answers it."""
+"""Ping: the classic ``GET <endpoint>?sitemap=<url>``, where it is still answered."""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
 from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
+from django_sitemaps_plus.notifications.configuration import endpoint_option
 from django_sitemaps_plus.notifications.http import accepted, request
-from django_sitemaps_plus.notifications.options import endpoint_option
 
 
 class Ping(Engine):
-    """Tells an endpoint of your choice where an index is that has changed.
+    """Notifies an endpoint of your choice that an index has changed.
 
-    There is no default: the endpoints of Google, Bing and Baidu are gone.
+    It has no default: the endpoints of Google, Bing and Baidu no longer exist.
 
     Args:
-        endpoint: the URL that comes before ``?sitemap=``.
+        endpoint: the URL before ``?sitemap=``.
 
     Raises:
-        ConfigurationError: it is missing, no absolute URL, or has a query.
+        ConfigurationError: it is missing, not an absolute https URL, or has a query.
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS
@@ -29,6 +29,6 @@ class Ping(Engine):
         self._endpoint = endpoint_option(self, "endpoint", endpoint)
 
     def send(self, batch: Batch) -> None:
-        """Tell where one index is."""
+        """Submit one index."""
         [target] = batch.targets
         accepted(request("GET", self._endpoint, query={"sitemap": target}))

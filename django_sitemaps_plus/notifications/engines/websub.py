@@ -1,4 +1,4 @@
-"""WebSub: a hub is told that feeds have new content, and tells who subscribed."""
+"""WebSub: a hub is notified of new content in feeds, and notifies subscribers."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import ClassVar
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
-from django_sitemaps_plus.notifications.http import accepted, request
-from django_sitemaps_plus.notifications.options import (
+from django_sitemaps_plus.notifications.configuration import (
     bad_option,
     encoded_url,
     endpoint_option,
 )
+from django_sitemaps_plus.notifications.http import accepted, request
 
 
 class WebSub(Engine):
-    """Tells one hub of topics: feeds that name it as theirs.
+    """Notifies one hub of topics: feeds that name it as their hub.
 
     Args:
         hub: its URL.
@@ -45,16 +45,16 @@ class WebSub(Engine):
         self._topics = list(dict.fromkeys(given))
 
     def send(self, batch: Batch) -> None:
-        """Tell the hub of up to 100 topics, which it then fetches."""
+        """Submit up to 100 topics, which the hub then fetches."""
         topics = [("hub.url", target) for target in batch.targets]
         form = [("hub.mode", "publish"), *topics]
         accepted(request("POST", self._hub, form=form))
 
     def feeds(self, site: Site, indexes: Collection[str]) -> Collection[str]:
-        """Return the topics: a hub takes no sitemaps."""
+        """Return the topics: a hub does not take sitemaps."""
         return self._topics
 
 
 def _is_topic(topic: object) -> bool:
-    # A hub compares them by character, so they must be encoded already.
+    # A hub compares them character by character, so they must be encoded already.
     return isinstance(topic, str) and encoded_url(topic) == topic

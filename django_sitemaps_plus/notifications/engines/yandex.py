@@ -1,4 +1,4 @@
-"""Yandex Webmaster: indexes are added as a user's sitemaps."""
+"""Yandex Webmaster: indexes are added to a user's sitemaps."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
-from django_sitemaps_plus.notifications.http import accepted, request
-from django_sitemaps_plus.notifications.options import (
+from django_sitemaps_plus.notifications.configuration import (
     bad_option,
     endpoint_option,
     secret_option,
 )
+from django_sitemaps_plus.notifications.http import accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
 
 ENDPOINT = "https://api.webmaster.yandex.net/v4"
@@ -21,10 +21,10 @@ class YandexWebmaster(Engine):
     """Adds indexes to a site of Yandex Webmaster.
 
     Args:
-        user_id: the number that ``GET <endpoint>/user`` gives.
+        user_id: the number that ``GET <endpoint>/user`` returns.
         host_id: the site, as ``https:shop.example:443``.
-        token: of OAuth, with the right to work with Webmaster.
-        endpoint: where the API is, with its version.
+        token: an OAuth token with access to Webmaster.
+        endpoint: the API's URL, with its version.
 
     Raises:
         ConfigurationError: an option is missing or cannot work.
@@ -52,9 +52,9 @@ class YandexWebmaster(Engine):
         self._url = f"{base}/user/{number}/hosts/{host}/user-added-sitemaps"
 
     def send(self, batch: Batch) -> None:
-        """Add one index; that it is there already is as good."""
+        """Add one index; 409 means that it was added before."""
         [target] = batch.targets
-        authorization = Secret.of(f"OAuth {self._token.reveal()}")
+        authorization = Secret(f"OAuth {self._token.reveal()}")
         answer = request(
             "POST",
             self._url,

@@ -13,36 +13,31 @@ from django.utils.http import parse_http_date_safe
 
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 
-#: Bytes of a body that are kept.
+#: Bytes of a body that are read.
 MAX_BODY = 65_536
 
-#: Bytes of an answer that are read, with interim ones before it, its headers, and what
-#: is between chunks of its body.
-MAX_ANSWER = 2 * MAX_BODY
-
-#: Seconds that an engine can make us wait: a day.
+#: The longest wait that an engine can ask for, in seconds: a day.
 MAX_RETRY_AFTER = 86_400
 
-# Characters that people are shown of what an engine says.
+# Characters of an engine's text that are kept for people to read.
 _MAX_TEXT = 300
 
-# What may be otherwise in a while; the rest of 4xx will not (RFC 9110 section 15.5).
+# Worth another try later; the rest of 4xx is not (RFC 9110 section 15.5).
 _LATER = {408, 425, 429}
 
-# Not a matter of the URLs told: key, account, address or method are wrong.
+# Not about the submitted URLs: the key, account, address or method is wrong.
 _REFUSED = {401, 403, 404, 405, 410, 422}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What came back.
+    """The answer to one request.
 
     Attributes:
-        status: of HTTP.
-        body: its first 64 KiB as they came: a content coding is not undone.
-        retry_after: seconds that it asks to wait, at most a day; None where it says
-            nothing, or nothing that can be understood.
-        redirect_host: to which host it points, where it does.
+        status: the HTTP status.
+        body: its first 64 KiB as received: a content coding is not undone.
+        retry_after: seconds to wait, at most a day; None where the answer does not say.
+        redirect_host: the host that a redirect points to, if it names one.
     """
 
     status: int
@@ -51,7 +46,7 @@ class Answer:
     redirect_host: str = ""
 
     def json(self) -> Any:
-        """Return the body's value; None where it is no JSON."""
+        """Return the body's value; None where it is not JSON."""
         try:
             return json.loads(self.body, parse_constant=_refuse)
         except (ValueError, RecursionError):
@@ -59,42 +54,38 @@ class Answer:
 
     @property
     def text(self) -> str:
-        """The body's first 300 characters on one line, for people to read."""
+        """The beginning of the body as one printable line of at most 300 characters."""
         return readable(self.body)
 
 
 def readable(data: bytes) -> str:
-    """Return what a stranger wrote as a line of at most 300 printable characters."""
+    """Return untrusted bytes as one line of at most 300 printable characters."""
     text = data[: _MAX_TEXT * 8].decode("utf-8", "replace")
     printable = "".join([c if c.isprintable() else " " for c in text])
     return " ".join(printable.split())[:_MAX_TEXT]
 
 
 def accepted(answer: Answer) -> Answer:
-    """Return an answer that says yes.
+    """Return an answer with a 2xx status.
 
     Raises:
-        RetryLater: of 408, 425, 429 and 5xx.
-        EngineRefused: of redirects, 401, 403, 404, 405, 410 and 422.
-        BatchRejected: of any other 4xx.
+        RetryLater: for 408, 425, 429 and 5xx.
+        EngineRefused: for redirects, 401, 403, 404, 405, 410 and 422.
+        BatchRejected: for any other 4xx.
     """
     status = answer.status
     if 200 <= status < 300:
         return answer
-    words = _describe(answer)
+    reason = _describe(answer)
     if status in _LATER or not 300 <= status < 500:
-        raise RetryLater(words, answer.retry_after)
+        raise RetryLater(reason, answer.retry_after)
     if status in _REFUSED or status < 400:
-        raise EngineRefused(words)
-    raise BatchRejected(words)
+        raise EngineRefused(reason)
+    raise BatchRejected(reason)
 
 
 def parse_retry_after(value: str | None) -> float | None:
-    """Return the seconds that a Retry-After says (RFC 9110 section 10.2.3).
-
-    Returns:
-        From 0 to a day; None where it is neither seconds nor a date.
-    """
+    """Return the seconds of a Retry-After header, from 0 to a day; None if invalid."""
     value = (value or "").strip()
     if value.isascii() and value.isdecimal():
         return min(float(value), MAX_RETRY_AFTER)
@@ -104,10 +95,10 @@ def parse_retry_after(value: str | None) -> float | None:
     return min(max(date - time.time(), 0.0), MAX_RETRY_AFTER)
 
 
-def redirect_host(location: str | None) -> str:
-    """Return the host to which a Location points; empty where it names none."""
+def redirect_host(location: str) -> str:
+    """Return the host of a Location header; empty where it names none."""
     try:
-        host = urlsplit(location or "").hostname or ""
+        host = urlsplit(location).hostname or ""
     except ValueError:
         return ""
     return readable(host.encode("utf-8", "replace"))
@@ -115,16 +106,15 @@ def redirect_host(location: str | None) -> str:
 
 def _describe(answer: Answer) -> str:
     try:
-        phrase = f"{answer.status} {HTTPStatus(answer.status).phrase}"
+        status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
     except ValueError:
-        phrase = str(answer.status)
+        status = str(answer.status)
     if 300 <= answer.status < 400:
         where = answer.redirect_host or "another path"
-        return f"It answered {phrase} and points to {where}; give the address itself."
-    said = f": {answer.text}" if answer.text else " and said no more."
-    return f"It answered {phrase}{said}"
+        return f"It answered {status} and redirects to {where}. Set that as the URL."
+    return f"It answered {status}: {answer.text or '(no text)'}"
 
 
 def _refuse(constant: str) -> None:
-    # NaN and Infinity, which databases do not take as JSON.
+    # NaN and Infinity, which databases do not accept as JSON.
     raise ValueError(constant)

@@ -16,7 +16,6 @@ from django_sitemaps_plus.notifications.engines import (
     google,
     indexnow,
     ping,
-    service_account,
     websub,
     yandex,
 )
@@ -25,7 +24,7 @@ from django_sitemaps_plus.notifications.secrets import Secret
 from tests.support.servers.engine_requests import State
 from tests.support.servers.service_account import make_service_account
 
-MODULES = [baidu, bing, google, indexnow, ping, service_account, websub, yandex]
+MODULES = [baidu, bing, google, indexnow, ping, websub, yandex]
 
 
 def make_answer(
@@ -108,4 +107,4 @@ def account() -> dict[str, Any]:
 def console(account, wire) -> SearchConsole:
     """Give an engine whose first request is for a token, which it gets."""
     wire.will_answer(200, {"access_token": "canary-of-google", "expires_in": 3_599})
-    return SearchConsole(credentials=account)
+    return SearchConsole(service_account_key=Secret(json_module.dumps(account)))

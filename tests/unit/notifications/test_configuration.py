@@ -1,62 +1,66 @@
-"""Engines that the settings name: what becomes of their options."""
+"""Engines of the settings: which work, and what is known of those that do not."""
 
 from __future__ import annotations
 
-import copy
-
 import pytest
 
-from django_sitemaps_plus.notifications import Secret
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import (
+    broken_engines,
+    engines_to_notify,
+    get_engine,
     get_engines,
-    hide_credentials,
 )
-from django_sitemaps_plus.testing import RecordingEngine
 
-OURS = "django_sitemaps_plus.notifications.SearchConsole"
-TEXT = "name:c4nary"
-
-
-class PasswordEngine(RecordingEngine):
-    """One of a project, which takes a name and a password as one string."""
-
-    def __init__(self, *, credentials: str) -> None:
-        self.user, self.password = credentials.split(":")
+RECORDING = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+PING = {"BACKEND": "django_sitemaps_plus.notifications.Ping"}
+UNKNOWN = {"BACKEND": "no.such.Engine"}
 
 
 @pytest.fixture
 def configure(settings):
-    """Give what starts the app with one engine, and returns its options."""
+    """Give what sets ENGINES."""
 
-    def configured(backend):
-        options = {"credentials": TEXT}
-        engine = {"BACKEND": backend, "OPTIONS": options}
-        settings.SITEMAPS_PLUS = {"ENGINES": {"one": engine}}
-        hide_credentials()
-        return options
+    def configured(**engines):
+        settings.SITEMAPS_PLUS = {"ENGINES": engines}
 
     return configured
 
 
-class TestCredentials:
-    """What Django would show on its debug page."""
+def test_an_engine_that_cannot_be_made_keeps_back_no_other(configure):
+    """What its class takes is known all the same."""
+    configure(one=RECORDING, ping=PING)
+    assert list(get_engines()) == ["one"]
+    (broken,) = broken_engines()
+    assert (broken.name, broken.takes, broken.follows_content) == (
+        "ping",
+        Takes.FEEDS,
+        True,
+    )
+    assert [engine.name for engine in engines_to_notify()] == ["one", "ping"]
+    with pytest.raises(ConfigurationError, match="'endpoint' of Ping"):
+        get_engine("ping")
 
-    def test_those_of_an_engine_of_ours_are_hidden(self, configure):
-        """It can make something of a secret."""
-        assert configure(OURS) == {"credentials": Secret(TEXT)}
 
-    @pytest.mark.parametrize("backend", ["shop.engines.Ours", "", None, 7])
-    def test_those_of_any_other_engine_stay_as_they_are(self, configure, backend):
-        """It may use them as the string that they are."""
-        assert configure(backend) == {"credentials": TEXT}
+def test_an_unknown_class_keeps_back_all(configure):
+    """It may take URLs or feeds, so what has changed waits."""
+    configure(one=RECORDING, other=UNKNOWN)
+    with pytest.raises(ConfigurationError, match=r"\['other'\]: No module named 'no'"):
+        engines_to_notify()
 
-    def test_an_engine_of_a_project_is_given_its_own(self, configure):
-        """Under the name that ours has too."""
-        configure(f"{__name__}.{PasswordEngine.__qualname__}")
-        engine = get_engines()["one"]
-        assert (engine.user, engine.password) == ("name", "c4nary")
 
-    def test_settings_with_hidden_ones_can_be_copied(self, configure, settings):
-        """As tests do, to change them."""
-        configure(OURS)
-        assert copy.deepcopy(settings.SITEMAPS_PLUS) == settings.SITEMAPS_PLUS
+def test_a_name_that_is_not_configured_lists_those_that_are(configure):
+    """It may be misspelt."""
+    configure(one=RECORDING, ping=PING)
+    with pytest.raises(ConfigurationError, match=r"'two'\. ENGINES has: one, ping"):
+        get_engine("two")
+
+
+def test_engines_are_made_once_for_each_setting(configure):
+    """A changed setting makes new ones."""
+    configure(one=RECORDING)
+    engine = get_engine("one")
+    assert get_engine("one") is engine
+    configure(one=RECORDING)
+    assert get_engine("one") is not engine

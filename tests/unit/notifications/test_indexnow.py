@@ -20,13 +20,13 @@ URLS = ("https://shop.example/a", "https://shop.example/b?c=1&d=2")
 
 
 class TestOptions:
-    @pytest.mark.parametrize("key", ["a" * 8, "A-z-0-9-", "f" * 128, Secret.of(KEY)])
+    @pytest.mark.parametrize("key", ["a" * 8, "A-z-0-9-", "f" * 128, Secret(KEY)])
     def test_a_key_of_the_protocol_is_taken(self, key):
         """8 to 128 characters, as a string or a secret."""
         IndexNow(key=key)
 
     @pytest.mark.parametrize(
-        "key", [None, "", "a" * 7, "a" * 129, "key_with_", "a b c d e f", KEY + "\n", 5]
+        "key", [None, "", "a" * 7, "a" * 129, "key_with_", KEY + "\n", 5]
     )
     def test_another_key_is_refused_without_being_shown(self, key):
         """With the class, the option and what to do."""
@@ -67,11 +67,6 @@ class TestSend:
             }
         ]
 
-    def test_another_endpoint_is_asked_where_one_is_given(self, wire):
-        """Any one of those that take part will do."""
-        IndexNow(key=KEY, endpoint="https://yandex.com/indexnow").send(make_batch())
-        assert wire.asked[0]["url"] == "https://yandex.com/indexnow"
-
     def test_the_key_file_lies_where_the_project_does(self, wire):
         """Below its path, and on its port."""
         site = Site("default", "https://shop.example:8443", "/caf\u00e9/")
@@ -85,22 +80,14 @@ class TestSend:
         assert IndexNow.takes is Takes.URLS
         assert IndexNow.max_batch == 10_000
 
-    @pytest.mark.parametrize("status", [200, 202, 204])
-    def test_a_2xx_is_fine(self, wire, status):
-        """202 says that the key will be looked at later."""
-        wire.will_answer(status)
-        IndexNow(key=KEY).send(make_batch())
-
     @pytest.mark.parametrize(
         ("status", "error"),
         [
             (400, BatchRejected),
             (403, EngineRefused),
             (422, EngineRefused),
-            (405, EngineRefused),
             (429, RetryLater),
             (500, RetryLater),
-            (503, RetryLater),
         ],
     )
     def test_another_status_is_an_error_that_names_it(self, wire, status, error):
@@ -112,7 +99,7 @@ class TestSend:
     def test_a_403_says_that_the_key_file_is_at_fault(self, wire):
         """And on which host."""
         wire.will_answer(403)
-        with pytest.raises(EngineRefused, match=r"key file on shop\.example"):
+        with pytest.raises(EngineRefused, match=r"shop\.example has no key file"):
             IndexNow(key=KEY).send(make_batch())
 
     @pytest.mark.parametrize(("given", "after"), [(None, 600), (7.0, 7.0)])

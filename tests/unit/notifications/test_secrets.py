@@ -1,4 +1,4 @@
-"""Secrets show themselves to nobody by chance."""
+"""Secrets do not show by accident."""
 
 from __future__ import annotations
 
@@ -9,25 +9,21 @@ import pprint
 
 import pytest
 
-from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications.secrets import Secret, without_text
 
 VALUE = 'c4nary/of a "key" & <more>'
 
 
 class TestShowing:
-    """What becomes of a secret that is written somewhere."""
+    """What a secret becomes where it is written."""
 
     @pytest.mark.parametrize(
         "show",
         [
             repr,
             str,
-            ascii,
             pprint.pformat,
             "{}".format,
-            "{:>40}".format,
-            "{!r}".format,
             lambda secret: "%s %r" % (secret, secret),  # noqa: UP031
             lambda secret: repr({"key": [secret]}),
         ],
@@ -40,57 +36,30 @@ class TestShowing:
 
     @pytest.mark.parametrize("dump", [pickle.dumps, json.dumps])
     def test_it_cannot_be_dumped(self, dump):
-        """Nothing that writes objects down takes it, and the error does not tell."""
+        """The error does not show it either."""
         with pytest.raises(TypeError) as caught:
             dump(Secret(VALUE))
         assert "c4nary" not in str(caught.value)
 
     @pytest.mark.parametrize("duplicate", [copy.copy, copy.deepcopy])
     def test_a_copy_is_the_secret_itself(self, duplicate):
-        """Settings that hold one can be copied, as tests and tools do."""
+        """Settings that hold one can be copied."""
         secret = Secret(VALUE)
         assert duplicate(secret) is secret
         assert duplicate({"key": secret})["key"] is secret
 
     def test_it_is_revealed_when_asked(self):
-        """Who asks for the value gets it."""
+        """It is the string that was given."""
         assert Secret(VALUE).reveal() == VALUE
 
-
-class TestComparing:
-    """Secrets as values."""
-
-    def test_two_of_one_value_are_equal(self):
-        """They are compared by what they hide."""
-        assert Secret(VALUE) == Secret(VALUE)
-        assert Secret(VALUE) != Secret(VALUE + "x")
-
-    def test_it_is_no_string(self):
-        """Comparing with a guess does not tell whether it was right."""
-        assert Secret(VALUE) != VALUE
-
-
-class TestOf:
-    """Secrets of options."""
-
-    def test_a_secret_stays_what_it_is(self):
-        """One is not wrapped again."""
-        secret = Secret(VALUE)
-        assert Secret.of(secret) is secret
-
-    def test_a_string_is_wrapped(self):
-        """A string becomes a secret."""
-        assert Secret.of(VALUE).reveal() == VALUE
-
-    @pytest.mark.parametrize("value", ["", "  \n", None, 7, b"key"])
-    def test_anything_else_is_refused(self, value: object):
-        """The error names the option."""
-        with pytest.raises(ConfigurationError, match=r"^KEY is "):
-            Secret.of(value, "KEY")
+    def test_only_a_string_can_be_one(self):
+        """An environment variable may be missing."""
+        with pytest.raises(TypeError, match="not NoneType"):
+            Secret(None)
 
 
 class TestHiding:
-    """Texts of others in which a secret stands."""
+    """Texts of others that quote a secret."""
 
     @pytest.mark.parametrize(
         "text",
@@ -109,19 +78,17 @@ class TestHiding:
         assert hidden == b"no: ***!"
 
     def test_credentials_are_hidden_without_their_scheme(self):
-        """A server that quotes the token of a header alone does not give it away."""
+        """A server may quote the token of a header alone."""
         hidden = Secret("OAuth c4nary").hide_in(b"unknown token c4nary")
         assert hidden == b"unknown token ***"
 
-    def test_a_secret_that_is_no_utf_8_is_hidden_too(self):
+    def test_a_secret_that_is_not_utf_8_is_hidden_too(self):
         """As an environment variable may be."""
-        secret = Secret("c4nary\udcff")
-        assert secret.hide_in(b"c4nary\xed\xb3\xbf") == b"***"
-        assert secret == Secret("c4nary\udcff")
+        assert Secret("c4nary\udcff").hide_in(b"c4nary\xed\xb3\xbf") == b"***"
 
 
 def test_an_error_is_described_without_its_text():
-    """Its kind, and the lines that lead to it."""
+    """By its class, and the lines that lead to it."""
     try:
         raise ValueError(VALUE[:6])
     except ValueError as error:

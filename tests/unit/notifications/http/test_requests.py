@@ -12,18 +12,14 @@ from collections.abc import Iterator
 import pytest
 
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.notifications import http
-from django_sitemaps_plus.notifications.http import MAX_BODY, request
-from django_sitemaps_plus.notifications.http.answers import MAX_ANSWER
-from django_sitemaps_plus.notifications.http.attempts import Attempt
+from django_sitemaps_plus.notifications.http import Answer, client, request
+from django_sitemaps_plus.notifications.http.answers import MAX_BODY
 from django_sitemaps_plus.notifications.secrets import Secret
 from tests.support.servers.odd_http import (
     OddServer,
     Reply,
-    Taken,
     answer,
     drips,
-    floods,
     resets,
     says,
     start_odd,
@@ -39,15 +35,15 @@ def server() -> Iterator[OddServer]:
         yield server
 
 
-def ask(reply: Reply) -> http.Answer:
+def ask(reply: Reply) -> Answer:
     """Ask a server with this reply."""
     with start_odd(reply) as server:
         return request("GET", server.url)
 
 
-def attempts() -> list[Attempt]:
-    """Return the threads that ask somebody."""
-    return [thread for thread in threading.enumerate() if isinstance(thread, Attempt)]
+def is_busy() -> bool:
+    """Return whether a request is still in its thread."""
+    return "sitemaps-plus-http" in [thread.name for thread in threading.enumerate()]
 
 
 def heard(server: OddServer) -> tuple[str, dict[str, str], bytes]:
@@ -65,10 +61,10 @@ class TestSending:
         """It says who asks, and that it takes nothing compressed."""
         answered = request("GET", f"http://localhost:{server.port}/ping?a=1#part")
         first, headers, body = heard(server)
-        assert answered == http.Answer(status=200, body=b"fine")
+        assert answered == Answer(status=200, body=b"fine")
         assert first == "GET /ping?a=1 HTTP/1.1"
-        assert headers.pop("User-Agent").startswith("django-sitemaps-plus/")
         assert headers == {
+            "User-Agent": "django-sitemaps-plus",
             "Host": f"localhost:{server.port}",
             "Accept-Encoding": "identity",
             "Connection": "close",
@@ -125,7 +121,7 @@ class TestSending:
     @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "key\n", "schlüssel"])
     def test_a_header_cannot_begin_another(self, server, value: str):
         """A key with a line break is refused, as one read from a file may be."""
-        with pytest.raises(EngineRefused, match="Authorization has a line break"):
+        with pytest.raises(EngineRefused, match="header Authorization"):
             request("GET", server.url, headers={"Authorization": Secret(value)})
         assert server.requests == []
 
@@ -195,40 +191,14 @@ class TestAnswers:
             resets,
             says(b""),
             says(b"nonsense\r\n\r\n"),
-            says(b"HTTP/1.1 999999 No\r\n\r\n"),
-            says(b"HTTP/1.1 200 OK\r\n" + b"X: 1\r\n" * 200),
             says(b"HTTP/1.1 200 " + b"O" * 100_000),
-            says(answer(body=b"half", length=8)),
             says(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno\r\n"),
         ],
     )
     def test_what_is_no_answer_is_asked_for_again(self, reply: Reply):
         """A broken connection and broken HTTP are the same to us."""
-        with pytest.raises(RetryLater, match=r"127\.0\.0\.1 could not be asked: \S"):
+        with pytest.raises(RetryLater, match=r"127\.0\.0\.1 could not be reached: \S"):
             ask(reply)
-
-    @pytest.mark.parametrize(
-        "reply",
-        [
-            floods(b"HTTP/1.1 200 OK\r\n", b"X: " + b"x" * 65_000 + b"\r\n"),
-            floods(b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
-            floods(b"", b"HTTP/1.1 100 Go on\r\n" + b"X: 12345\r\n" * 50 + b"\r\n"),
-        ],
-        ids=["long headers", "interim answers", "interim headers"],
-    )
-    def test_a_head_without_end_is_left(self, reply: Reply, monkeypatch):
-        """What comes before a body is read to a limit too."""
-        taken = Taken(monkeypatch)
-        with pytest.raises(RetryLater, match=f"no complete answer in {MAX_ANSWER} b"):
-            ask(reply)
-        assert taken.bytes == MAX_ANSWER
-
-    def test_a_long_head_leaves_room_for_a_body(self):
-        """What is short of the limit is an answer as any other."""
-        head = b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000 + b"HTTP/1.1 200 OK\r\n"
-        long = b"X: " + b"x" * 30_000 + b"\r\n\r\n"
-        answered = ask(says(head + long + b"x" * MAX_BODY * 2))
-        assert answered == http.Answer(status=200, body=b"x" * MAX_BODY)
 
     @pytest.mark.parametrize(
         "reply",
@@ -243,10 +213,10 @@ class TestAnswers:
     )
     def test_a_slow_answer_is_not_waited_for(self, reply: Reply, monkeypatch):
         """Neither a pause nor a byte now and then takes more than our patience."""
-        monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
+        monkeypatch.setattr(client, "MAX_SECONDS", 0.5)
         with pytest.raises(RetryLater, match=r"no complete answer in 0\.5 seconds"):
             ask(reply)
-        wait_until(lambda: not attempts(), "the connection is closed", 5)
+        wait_until(lambda: not is_busy(), "the connection is closed", 5)
 
     def test_nobody_listens(self):
         """A server that is down is asked again."""
@@ -272,7 +242,7 @@ class TestAnswers:
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure")
 
         monkeypatch.setattr(socket, "getaddrinfo", hang)
-        monkeypatch.setattr(http, "MAX_SECONDS", 0.2)
+        monkeypatch.setattr(client, "MAX_SECONDS", 0.2)
         with pytest.raises(RetryLater, match="no complete answer"):
             request("GET", "https://engine.example/")
         go.set()
@@ -302,7 +272,8 @@ def test_without_urllib3_an_error_names_the_extra():
     """The notifications can be imported, and asking says what to install."""
     program = """
 import sys
-sys.modules["urllib3"] = None
+import importlib.util
+importlib.util.find_spec = lambda name: None
 import django.conf
 django.conf.settings.configure()
 import django_sitemaps_plus.notifications

@@ -5,11 +5,9 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus.exceptions import RetryLater
-from django_sitemaps_plus.notifications import http
-from django_sitemaps_plus.notifications.http import request
-from django_sitemaps_plus.notifications.http.answers import MAX_ANSWER
+from django_sitemaps_plus.notifications.http import client, request
 from tests.support.servers.certificates import make_certificate
-from tests.support.servers.odd_http import Taken, answer, floods, says, start_odd
+from tests.support.servers.odd_http import answer, says, start_odd
 
 
 @pytest.fixture
@@ -31,19 +29,6 @@ def test_the_host_is_asked(tmp_path):
     assert answered.body == b"fine"
     (heard,) = server.requests
     assert f"\r\nHost: localhost:{server.port}\r\n".encode() in heard
-
-
-@pytest.mark.usefixtures("_trusted")
-def test_an_answer_without_end_is_left(tmp_path, monkeypatch):
-    """No more is read of it than over http."""
-    taken = Taken(monkeypatch)
-    endless = floods(b"", b"HTTP/1.1 100 Continue\r\n\r\n")
-    with (
-        start_odd(endless, tmp_path / "localhost.pem") as server,
-        pytest.raises(RetryLater, match=f"no complete answer in {MAX_ANSWER} bytes"),
-    ):
-        request("GET", f"https://localhost:{server.port}/")
-    assert taken.bytes == MAX_ANSWER
 
 
 @pytest.mark.usefixtures("_trusted")
@@ -72,7 +57,7 @@ def test_a_stranger_is_not(tmp_path):
 
 def test_a_server_without_it_is_not(monkeypatch):
     """Nothing is sent to one that speaks no TLS."""
-    monkeypatch.setattr(http, "MAX_SECONDS", 0.5)
+    monkeypatch.setattr(client, "MAX_SECONDS", 0.5)
     with start_odd(says(answer())) as server, pytest.raises(RetryLater):
         request("GET", f"https://localhost:{server.port}/", text="c4nary")
     assert server.requests == []

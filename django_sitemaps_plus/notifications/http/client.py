@@ -1,0 +1,327 @@
+"""One HTTPS request to an engine: bounded in time and size, without leaking secrets."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json as json_module
+import logging
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from threading import Thread
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
+
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    EngineError,
+    EngineRefused,
+    RetryLater,
+)
+from django_sitemaps_plus.notifications.secrets import Secret, without_text
+
+from .addresses import Endpoint, find_addresses, parse_endpoint
+from .answers import MAX_BODY, Answer, parse_retry_after, readable, redirect_host
+
+if TYPE_CHECKING:
+    from urllib3.connection import HTTPConnection
+
+logger = logging.getLogger(__name__)
+
+#: Seconds for a whole request, from the DNS look-up to the last byte; we promise 10.
+MAX_SECONDS = 9.5
+
+# Addresses of a host that are tried.
+_MAX_ADDRESSES = 3
+
+_NETWORK_ERRORS = (OSError, http.client.HTTPException)
+
+
+def request(
+    method: str,
+    url: str,
+    *,
+    json: Any = None,
+    form: Sequence[tuple[str, str | Secret]] = (),
+    text: str | None = None,
+    query: Mapping[str, str | Secret] | None = None,
+    headers: Mapping[str, str | Secret] | None = None,
+) -> Answer:
+    """Send one request and return the answer, whatever its status.
+
+    Only https to public addresses is allowed; to loopback http too. The host is looked
+    up once, every address is checked, and the connection goes to a checked address.
+    Redirects are not followed; proxies, cookies and retries are not used.
+
+    No secret appears in an error or its traceback, and ``***`` replaces those that the
+    answer quotes.
+
+    Args:
+        method: ``GET``, ``POST`` or another in capitals.
+        url: without secrets or credentials.
+        json: a JSON body; strings in it may be secrets.
+        form: a body as of an HTML form.
+        text: a plain text body.
+        query: is encoded and added to the URL.
+        headers: in addition to those that describe the body.
+
+    Raises:
+        RetryLater: no complete answer arrived in time.
+        EngineRefused: the URL or an address of its host is not allowed.
+        ConfigurationError: urllib3 is not installed.
+    """
+    if find_spec("urllib3") is None:
+        raise ConfigurationError(
+            "Engines need urllib3, which is not installed. Install "
+            "django-sitemaps-plus[engines]."
+        )
+    exchange = _Exchange(
+        _Message(method, url, json, form, text, query or {}, headers or {})
+    )
+    try:
+        exchange.start()
+    except RuntimeError:  # no more threads, or Python is shutting down
+        raise RetryLater("No thread could be started for the request.") from None
+    try:
+        exchange.join(MAX_SECONDS)
+        outcome = exchange.outcome or exchange.too_late()
+    finally:
+        exchange.give_up()
+    if isinstance(outcome, Answer):
+        return outcome
+    # Raised in this frame, which knows secrets only in wrapped form.
+    raise outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Message:
+    """A request as an engine gives it, its secrets still wrapped."""
+
+    method: str
+    url: str = field(repr=False)
+    json: Any
+    form: Sequence[tuple[str, str | Secret]]
+    text: str | None
+    query: Mapping[str, str | Secret]
+    headers: Mapping[str, str | Secret]
+
+
+class _Exchange(Thread):
+    """One request in a thread of its own, which the caller can leave at any time.
+
+    A socket's timeout starts again with each byte, and a DNS look-up has none. Secrets
+    are revealed in this thread only, so that no traceback of the caller leads to them.
+
+    Attributes:
+        outcome: the answer, or the error to raise; None until there is one.
+    """
+
+    def __init__(self, message: _Message) -> None:
+        super().__init__(name="sitemaps-plus-http", daemon=True)
+        self.outcome: Answer | Exception | None = None
+        self._message = message
+        self._host = "The engine"
+        self._max_seconds = MAX_SECONDS
+        self._deadline = time.monotonic() + MAX_SECONDS
+        self._connection: HTTPConnection | None = None
+        self._socket: socket.socket | None = None
+        self._revealed: _Revealed | None = None
+
+    def run(self) -> None:
+        """Send the request and keep the outcome; never raises."""
+        try:
+            self.outcome = self._ask()
+        except BaseException as error:  # noqa: BLE001 - the caller raises it
+            self.outcome = self._failure(error)
+        finally:
+            if self._connection is not None:
+                self._connection.close()
+
+    def too_late(self) -> RetryLater:
+        """Return the error for a request that took too long."""
+        return RetryLater(
+            f"{self._host} gave no complete answer in {self._max_seconds:g} seconds."
+        )
+
+    def give_up(self) -> None:
+        """Break the connection, if it is still open, so that the thread ends soon."""
+        self._deadline = 0.0
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                # Not TLS's own shutdown, which two threads must not share.
+                socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
+
+    def _ask(self) -> Answer:
+        endpoint = parse_endpoint(self._message.url)
+        self._host = endpoint.host
+        self._connection = connection = self._connect(endpoint)
+        self._revealed = revealed = _Revealed(self._message, endpoint)
+        # A server may answer and close before it has read the whole request.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            connection.request(
+                self._message.method,
+                revealed.target,
+                body=revealed.body,
+                headers=revealed.headers,
+            )
+        # urllib3's own method logs the URL, and headers that it cannot parse.
+        with http.client.HTTPConnection.getresponse(connection) as response:
+            body = read_body(response)
+        location = response.headers.get("Location", "").encode("utf-8", "replace")
+        return Answer(
+            status=response.status,
+            body=revealed.hide(body),
+            retry_after=parse_retry_after(response.headers.get("Retry-After")),
+            redirect_host=redirect_host(revealed.hide(location).decode()),
+        )
+
+    def _connect(self, endpoint: Endpoint) -> HTTPConnection:
+        """Return an open connection to the first address that accepts one."""
+        addresses = find_addresses(endpoint)[:_MAX_ADDRESSES]
+        while True:
+            seconds = self._seconds_left() / len(addresses)
+            try:
+                connection = open_connection(endpoint, addresses.pop(0), seconds)
+            except _NETWORK_ERRORS:
+                if not addresses:
+                    raise
+            else:
+                # http.client drops its reference before the body is read.
+                self._socket = connection.sock
+                connection.sock.settimeout(self._seconds_left())
+                return connection
+
+    def _seconds_left(self) -> float:
+        left = self._deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        return left
+
+    def _failure(self, error: BaseException) -> Exception:
+        """Return what to raise, with nothing in it that leads into this thread."""
+        if isinstance(error, EngineError):
+            error.__context__ = error.__cause__ = None
+            return error.with_traceback(None)
+        if isinstance(error, TimeoutError):
+            return self.too_late()
+        kind = type(error).__name__
+        if isinstance(error, _NETWORK_ERRORS):
+            text = str(error).encode("utf-8", "replace")
+            reason = readable(self._revealed.hide(text) if self._revealed else text)
+            return RetryLater(f"{self._host} could not be reached: {reason or kind}")
+        logger.error(
+            "A request to an engine could not be made: %s",
+            without_text(error),
+            extra={"action": "request_failed"},
+        )
+        return EngineRefused(f"The request could not be made: {kind}. See the log.")
+
+
+def open_connection(
+    endpoint: Endpoint, address: str, timeout_seconds: float
+) -> HTTPConnection:
+    """Return an open connection to a checked address of an endpoint.
+
+    With https the certificate must be valid for the endpoint's host.
+
+    Raises:
+        OSError: the address does not accept one, or TLS failed.
+    """
+    from urllib3.connection import HTTPConnection, HTTPSConnection
+    from urllib3.exceptions import HTTPError
+
+    if endpoint.scheme == "http":
+        connection = HTTPConnection(address, endpoint.port, timeout=timeout_seconds)
+    else:
+        connection = HTTPSConnection(
+            address,
+            endpoint.port,
+            timeout=timeout_seconds,
+            server_hostname=endpoint.host,
+            cert_reqs="CERT_REQUIRED",
+        )
+    # A project can have all connections print what they send.
+    connection.set_debuglevel(0)
+    try:
+        connection.connect()
+    except HTTPError as error:
+        connection.close()
+        raise OSError(str(error)) from error
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def read_body(response: http.client.HTTPResponse) -> bytes:
+    """Return at most the first 64 KiB of a body; a content coding is not undone."""
+    body = b""
+    # Not read(), which takes a chunk of a negative size for one without an end.
+    while len(body) < MAX_BODY and (piece := response.read1(MAX_BODY - len(body))):
+        body += piece
+    return body[:MAX_BODY]
+
+
+class _Revealed:
+    """A message as it is sent, its secrets revealed.
+
+    Attributes:
+        target: path and query.
+        headers: all but those that http.client adds.
+        body: None where there is none.
+    """
+
+    def __init__(self, message: _Message, endpoint: Endpoint) -> None:
+        self._secrets: list[Secret] = []
+        self.target = endpoint.path
+        if message.query:
+            sign = "&" if "?" in endpoint.path else "?"
+            self.target += sign + self._encoded(message.query.items())
+        content_type, self.body = self._body(message)
+        self.headers = {
+            "Host": endpoint.authority,
+            "User-Agent": "django-sitemaps-plus",
+            "Connection": "close",
+            **({"Content-Type": content_type} if content_type else {}),
+            **{name: self._header(name, v) for name, v in message.headers.items()},
+        }
+
+    def hide(self, text: bytes) -> bytes:
+        """Return what the other side said, with ``***`` for each of our secrets."""
+        for secret in self._secrets:
+            text = secret.hide_in(text)
+        return text
+
+    def _reveal(self, value: str | Secret) -> str:
+        if isinstance(value, str):
+            return value
+        if not isinstance(value, Secret):
+            raise TypeError(f"{type(value).__name__} cannot be sent")
+        self._secrets.append(value)
+        return value.reveal()
+
+    def _encoded(self, pairs: Any) -> str:
+        return urlencode([(name, self._reveal(value)) for name, value in pairs])
+
+    def _body(self, message: _Message) -> tuple[str, bytes | None]:
+        if message.json is not None:
+            encoded = json_module.dumps(message.json, default=self._reveal)
+            return "application/json; charset=utf-8", encoded.encode()
+        if message.form:
+            encoded = self._encoded(message.form)
+            return "application/x-www-form-urlencoded", encoded.encode()
+        if message.text is not None:
+            return "text/plain; charset=utf-8", message.text.encode()
+        return "", None
+
+    def _header(self, name: str, value: str | Secret) -> str:
+        revealed = self._reveal(value)
+        if not (revealed.isascii() and revealed.isprintable()):
+            raise EngineRefused(
+                f"The value of the header {name} has a line break, or a character "
+                "outside printable ASCII."
+            )
+        return revealed
