@@ -20,7 +20,6 @@ from tests.support.servers.odd_http import (
     Taken,
     answer,
     drips,
-    floods,
     says,
     start_odd,
     stays_silent,
@@ -34,8 +33,8 @@ PROMISED_SECONDS = 10.0
 #: Bytes of an answer that are kept.
 PROMISED_BODY = 65_536
 
-#: Bytes of one that are read, whatever they are.
-PROMISED_READ = 131_072
+#: Bytes of one that are read: a body, and what comes with it in a buffer.
+PROMISED_READ = PROMISED_BODY + 8_192
 
 #: Bytes of memory that one may take at its peak.
 PROMISED_BYTES = 20_000_000
@@ -202,18 +201,6 @@ HUGE = {
     "10 MB status line": says(b"HTTP/1.1 200 " + b"x" * 10**7),
     "10 MB header": says(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 10**7),
     "10 MB of headers": says(b"HTTP/1.1 200 OK\r\n" + b"X: 12345\r\n" * 10**6),
-    "6 MB of long headers": says(
-        b"HTTP/1.1 200 OK\r\n" + (b"X: " + b"x" * 65_000 + b"\r\n") * 99 + b"\r\n"
-    ),
-    "interim answers": floods(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 100),
-    "chunks that say more than they hold": floods(
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"1;" + b"x" * 10_000 + b"\r\nx\r\n",
-    ),
-    "headers after the chunks": floods(
-        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
-        b"X: 12345\r\n" * 100,
-    ),
     "gzip bomb": says(answer("200 OK", BOMB, "Content-Encoding: gzip")),
     "gzip bomb in chunks": says(
         b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: gzip, "

@@ -18,9 +18,9 @@ from django.views.debug import SafeExceptionReporterFilter
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Delivery, EngineHost
-from django_sitemaps_plus.notifications import http as our_http
-from django_sitemaps_plus.notifications.configuration import _all as made_engines
-from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.notifications.configuration import _configured as made
+from django_sitemaps_plus.notifications.configuration import get_engine, get_engines
+from django_sitemaps_plus.notifications.http import client as our_http
 from tests.support.builds import build_and_relay
 from tests.support.leaks import everything_in_redis
 from tests.support.servers import engine_rules
@@ -119,7 +119,9 @@ def sent(server: LocalEngine) -> str:
 def google_secrets(server: LocalEngine) -> list[str]:
     """Return the access tokens, the signed claims, and a line of the private key."""
     claims = [heard.body.partition("assertion=")[2] for heard in server.heard("token")]
-    account: Any = get_settings().engines["searchconsole"]["OPTIONS"]["credentials"]
+    account: Any = get_settings().engines["searchconsole"]["OPTIONS"][
+        "service_account_key"
+    ]
     lines = json.loads(Path(account).read_text())["private_key"].splitlines()
     found = [*server.state.tokens, *claims, lines[3]]
     assert len(found) > 2
@@ -152,7 +154,7 @@ def test_no_secret_gets_anywhere_but_to_its_engine(
     watch.call(tell_again)
     watch.call(call_command, "sitemap_status", "--json")
     engines.state.public_keys.clear()
-    made_engines.cache_clear()
+    made.cache_clear()
     watch.call(tell_again)
     watch.texts += [repr(get_settings()), repr(get_engines()), str(get_engines())]
     watch.texts += [repr(vars(engine)) for engine in get_engines().values()]
@@ -209,7 +211,7 @@ def test_options_that_cannot_work_are_not_quoted(
         "ENGINES": BAD[name],
     }
     watch.call(call_command, "check", "--database", "default")
-    watch.call(get_engines)
+    watch.call(get_engine, "one")
     watch.call(call_command, "notify_search_engines")
     watch.call(client.get, "/nothing.txt")
     watch.texts.append(repr(get_settings()))

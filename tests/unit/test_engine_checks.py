@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib.util import find_spec
 from unittest import mock
 
 import pytest
@@ -33,6 +32,7 @@ OURS = "django_sitemaps_plus.notifications"
 RECORDING = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
 TEXT = json.dumps(make_service_account(State(url="https://x")))
 HIDDEN = Secret(TEXT)
+KEY_OPTION = "service_account_key"
 KEY = "0123456789abcdef"
 INDEXNOW = engine("IndexNow", key=KEY)
 
@@ -47,29 +47,26 @@ class TestEngines:
         [
             ({}, []),
             ({"ENGINES": {"one": RECORDING, "two": INDEXNOW}}, []),
-            ({"ENGINES": {"one": RECORDING}, "NOTIFY": True}, []),
-            ({"ENGINES": {"one": RECORDING}, "NOTIFY": False}, []),
             ({"NOTIFY_RETRY_SECONDS": 0.5}, []),
             ({"ENGINES": "IndexNow"}, ["E002"]),
             ({"ENGINES": None}, ["E002"]),
             ({"NOTIFY": "yes"}, ["E002"]),
             ({"NOTIFY_RETRY_SECONDS": 0}, ["E002"]),
-            ({"NOTIFY_RETRY_SECONDS": "5"}, ["E002"]),
             ({"NOTIFY_RETRY_SECONDS": True}, ["E002"]),
             ({"ENGINES": {"one": "IndexNow"}}, ["E025"]),
             ({"ENGINES": {"one": {}}}, ["E025"]),
             ({"ENGINES": {"one": {**RECORDING, "OPTION": {}}}}, ["E025"]),
             ({"ENGINES": {"one": {**RECORDING, "OPTIONS": ["a"]}}}, ["E025"]),
             ({"ENGINES": {"one": {"BACKEND": f"{OURS}.Gopher"}}}, ["E025"]),
-            ({"ENGINES": {"one": {"BACKEND": "builtins.dict"}}}, ["E025"]),
             ({"ENGINES": {"one": {"BACKEND": "builtins.int"}}}, ["E025"]),
             ({"ENGINES": {"one": {"BACKEND": "os.sep"}}}, ["E025"]),
-            ({"ENGINES": {"one": engine("IndexNow")}}, ["E025"]),
             ({"ENGINES": {"one": engine("IndexNow", kee="x")}}, ["E025"]),
             ({"ENGINES": {"": RECORDING, "x" * 65: RECORDING}}, ["E025", "E025"]),
-            ({"ENGINES": {5: RECORDING}}, ["E025"]),
-            ({"ENGINES": {"one": engine("SearchConsole", credentials=TEXT)}}, ["W008"]),
-            ({"ENGINES": {"one": engine("SearchConsole", credentials=HIDDEN)}}, []),
+            (
+                {"ENGINES": {"one": engine("SearchConsole", **{KEY_OPTION: TEXT})}},
+                ["E025"],
+            ),
+            ({"ENGINES": {"one": engine("SearchConsole", **{KEY_OPTION: HIDDEN})}}, []),
         ],
     )
     def test_what_cannot_work_is_named(self, settings, given, expected):
@@ -84,35 +81,14 @@ class TestEngines:
         assert "['ENGINES']['bing']" in message.msg
         assert "'key'" in message.msg
 
-    @pytest.mark.parametrize(
-        ("missing", "expected"), [("urllib3", "[engines]"), ("google", "[google]")]
-    )
-    def test_an_extra_that_is_not_installed_is_named(
-        self, settings, tmp_path, missing, expected
-    ):
-        """With what to install."""
-        account = tmp_path / "account.json"
-        account.write_text(TEXT)
-        google = engine("SearchConsole", credentials=str(account))
-        settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"google": google}}
+    def test_an_extra_that_is_not_installed_is_named(self, settings):
+        """With what to install; google-auth is an error of its engine."""
+        settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"one": INDEXNOW}}
         assert check_engines() == []
-        with mock.patch.object(engines, "find_spec", self.without(missing)):
+        with mock.patch.object(engines, "find_spec", return_value=None):
             (message,) = check_engines()
         assert message.id == "sitemaps_plus.E026"
-        assert expected in message.hint
-
-    @staticmethod
-    def without(missing: str):
-        """Return a find_spec() of a Python that lacks a package."""
-
-        def find(name: str) -> object:
-            if name == missing:
-                return None
-            if name.startswith(f"{missing}."):
-                raise ModuleNotFoundError(name)
-            return find_spec(name)
-
-        return find
+        assert "[engines]" in message.hint
 
     def test_an_engine_of_the_project_needs_none(self, settings):
         """It may speak to its own as it likes."""

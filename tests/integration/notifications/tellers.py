@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +13,7 @@ from django_sitemaps_plus.notifications import (
     IndexNow,
     Ping,
     SearchConsole,
+    Secret,
     WebSub,
     YandexWebmaster,
 )
@@ -32,8 +34,9 @@ def make_indexnow(server: LocalEngine, key: str = KEY) -> Engine:
 
 def make_search_console(server: LocalEngine, **options: Any) -> Engine:
     """Return an engine with an account that the server knows."""
-    options.setdefault("credentials", make_service_account(server.state))
-    return SearchConsole(endpoint=f"{server.url}/webmasters/v3", **options)
+    key = Secret(json.dumps(make_service_account(server.state)))
+    endpoint = f"{server.url}/webmasters/v3"
+    return SearchConsole(service_account_key=key, endpoint=endpoint, **options)
 
 
 def make_bing(server: LocalEngine, api_key: str = BING_KEY) -> Engine:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.notifications import Secret
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.outbox import want
 from django_sitemaps_plus.notifications.telling import tell_engines
@@ -74,10 +77,10 @@ class TestSearchConsole:
     @pytest.mark.django_db
     def test_an_index_is_submitted_once_a_day_at_most(self, engine, tell, clock):
         """However often it is to be told, and whatever holds for other engines."""
-        credentials = make_service_account(engine.state)
+        key = Secret(json.dumps(make_service_account(engine.state)))
         endpoint = f"{engine.url}/webmasters/v3"
         backend = "django_sitemaps_plus.notifications.SearchConsole"
-        options = {"credentials": credentials, "endpoint": endpoint}
+        options = {"service_account_key": key, "endpoint": endpoint}
         tell(
             console={"BACKEND": backend, "OPTIONS": options}, NOTIFY_INTERVAL_SECONDS=0
         )

@@ -30,7 +30,7 @@ def engines_of(server: LocalEngine, account: Path) -> dict[str, dict[str, Any]]:
     options: dict[str, dict[str, Any]] = {
         "IndexNow": {"key": KEY, "endpoint": f"{url}/indexnow"},
         "SearchConsole": {
-            "credentials": str(account),
+            "service_account_key": str(account),
             "endpoint": f"{url}/webmasters/v3",
         },
         "BingWebmaster": {"api_key": BING, "endpoint": f"{url}/bing/SubmitFeed"},
@@ -56,7 +56,7 @@ class Leaky(Engine):
     takes = Takes.FEEDS
 
     def __init__(self, token: str, *, made: bool = True) -> None:
-        self._token = Secret.of(token)
+        self._token = Secret(token)
         if not made:
             raise ValueError(token)
 
@@ -110,8 +110,10 @@ BAD: dict[str, Any] = {
     "site": configured("Baidu", token=TRACE, site=5),
     "hub": configured("WebSub", hub=WITH_PASSWORD, topics=["https://a.example/f"]),
     "endpoint": configured("Ping", endpoint=WITH_PASSWORD),
-    "text": configured("SearchConsole", credentials=f'{{"private_key": "{TRACE}'),
-    "dict": configured("SearchConsole", credentials={"private_key": TRACE}),
+    "text": configured(
+        "SearchConsole", service_account_key=f'{{"private_key": "{TRACE}'
+    ),
+    "dict": configured("SearchConsole", service_account_key={"private_key": TRACE}),
     "module": {
         "one": {
             "BACKEND": "tests.reliability.tools.broken_engine.Engine",

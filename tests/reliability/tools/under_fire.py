@@ -19,7 +19,7 @@ from django.db import transaction
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Change, Delivery, Page, Publication
-from django_sitemaps_plus.notifications import http
+from django_sitemaps_plus.notifications.http import client as http
 from tests.integration.notifications.tellers import KEY
 from tests.support.testapp.models import Product
 

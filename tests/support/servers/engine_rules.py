@@ -18,6 +18,7 @@ YANDEX_TOKEN = "yandex-only-for-tests"
 YANDEX_USER = "42"
 BAIDU_TOKEN = "baidu-only-for-tests"
 
+AUDIENCE = "https://oauth2.googleapis.com/token"
 SCOPE = "https://www.googleapis.com/auth/webmasters"
 GRANT = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 
@@ -87,7 +88,7 @@ def judge_token(state: State, request: Request) -> Verdict:
         _, claims, _, _ = jwt._unverified_decode(assertion)
         key = state.public_keys.get(claims["iss"], b"")
         require(key, 400, invalid)
-        claims = jwt.decode(assertion, certs=key, audience=f"{state.url}/token")
+        claims = jwt.decode(assertion, certs=key, audience=AUDIENCE)
     except (exceptions.GoogleAuthError, KeyError, ValueError) as error:
         raise RefusedError(400, invalid) from error
     require(claims.get("scope") == SCOPE, 400, '{"error": "invalid_scope"}')

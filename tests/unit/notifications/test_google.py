@@ -104,7 +104,7 @@ class TestToken:
         claims = jwt.decode(form["assertion"], verify=False)
         assert claims["iss"] == EMAIL
         assert claims["scope"] == "https://www.googleapis.com/auth/webmasters"
-        assert claims["aud"] == account["token_uri"]
+        assert claims["aud"] == "https://oauth2.googleapis.com/token"
         assert claims["exp"] - claims["iat"] == 3_600
 
     def test_it_is_reused_while_it_is_valid(self, console, wire):
