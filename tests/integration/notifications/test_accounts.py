@@ -38,7 +38,7 @@ class TestOthers:
 
     def test_baidu_rejects_a_batch_with_a_bad_or_foreign_url(self, engine):
         """It has taken the others."""
-        with pytest.raises(BatchRejected, match="bad-url.*other\.example"):
+        with pytest.raises(BatchRejected, match=r"bad-url.*other\.example"):
             make_baidu(engine).send(
                 make_batch(URL, f"{URL}{MARKER}", "https://other.example/")
             )
