@@ -1,28 +1,45 @@
-"""Changes: read from every database that has any, located, and made dirty pages."""
+"""Collecting: recorded changes become keys of rows, and those become dirty pages."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
-from itertools import chain
+from itertools import chain, islice
 from typing import Any, NamedTuple
 
+from django.apps import apps
+from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings, tells_engines
-from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Change, Publication, Section, own_alias
+from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
+from django_sitemaps_plus.models import Change, Publication, Section
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.sources import Source
 from django_sitemaps_plus.sources.keyset import KeySpace
 
-from . import related
 from .databases import attempt, databases
 from .locating import delete_changes, mark_all, mark_keys
+from .relations import path_model
 
 #: Changes that are read, located and deleted together.
 BATCH_CHANGES = 1_000
+
+#: Rows of related objects that are located one by one; more make all pages dirty. They
+#: are held in memory, and spread over a section they would reach most pages anyway.
+MAX_RELATED = 30_000
+
+# The key or the relation that a change names was another before a deploy.
+_OTHER_PLAN = (
+    StalePlanError,
+    ConfigurationError,
+    FieldDoesNotExist,
+    FieldError,
+    LookupError,
+    ValueError,
+)
 
 
 def take_changes(section: Section, source: Source) -> Collection[Any]:
@@ -41,11 +58,17 @@ def take_changes(section: Section, source: Source) -> Collection[Any]:
     return frozenset(keys)
 
 
+def count_changes(section: str) -> int:
+    """Return how many changes of a section wait, as far as they can be read."""
+    rows = Change.objects.filter(section=section)
+    return sum(attempt(alias, rows.using(alias).count) or 0 for alias in databases())
+
+
 def _read(section: Section, source: Source, alias: str) -> list[Change]:
     rows = Change.objects.using(alias).filter(section=section.name).order_by("id")
     found = attempt(alias, lambda: list(rows[:BATCH_CHANGES])) or []
     if found and _database_read(source) not in (None, alias):
-        # A replica may not have yet what its primary told us of.
+        # A replica may not have yet what its primary recorded.
         lag = timedelta(seconds=get_settings().replica_lag_seconds)
         settled = rows.filter(at__lte=Now() - lag)
         found = attempt(alias, lambda: list(settled[:BATCH_CHANGES])) or []
@@ -53,15 +76,9 @@ def _read(section: Section, source: Source, alias: str) -> list[Change]:
 
 
 def _database_read(source: Source) -> str | None:
-    """Return the alias that pages are read from; None where nobody can tell."""
+    """Return the alias that pages are read from; None where it is unknown."""
     space = source.key_space()
     return source.using if space is None else space.alias
-
-
-def count_changes(section: str) -> int:
-    """Return how many changes of a section wait, as far as they can be read."""
-    rows = Change.objects.filter(section=section)
-    return sum(attempt(alias, rows.using(alias).count) or 0 for alias in databases())
 
 
 def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
@@ -73,19 +90,9 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
     try:
         named = _named(space, changes)
     except _OTHER_PLAN:
-        mark_all(section)
-        delete_changes(changes)
-        return ()
+        named = _Named([], [], True)
     if getattr(source, "announce_saves", False):
         _note(section, space, named, changes)
-        if _are_taken(changes):
-            return named.keys
-    return _mark(section, space, named, changes)
-
-
-def _mark(
-    section: Section, space: KeySpace, named: _Named, changes: list[Change]
-) -> Collection[Any]:
     if named.is_all:
         mark_all(section)
         delete_changes(changes)
@@ -94,14 +101,88 @@ def _mark(
     return named.keys
 
 
-# The key or the relation that a change names was another before a deploy.
-_OTHER_PLAN = (StalePlanError, *related.LEADS_NOWHERE)
+class _Named(NamedTuple):
+    """What changes name.
+
+    Attributes:
+        keys: of rows.
+        ranges: first and last key of ranges, both included.
+        is_all: whether there are other rows, unknown or too many.
+    """
+
+    keys: list[Any]
+    ranges: list[tuple[Any, Any]]
+    is_all: bool
+
+
+def _named(space: KeySpace, changes: Iterable[Change]) -> _Named:
+    keys, ranges, is_all = list[Any](), list[tuple[Any, Any]](), False
+    related: dict[str, set[str]] = {}
+    for change in changes:
+        match change.kind:
+            case Change.Kind.KEY:
+                keys.append(space.value(change.low))
+            case Change.Kind.RANGE:
+                ranges.append((space.value(change.low), space.value(change.high)))
+            case Change.Kind.RELATED:
+                related.setdefault(change.high, set()).add(change.low)
+            case _:
+                is_all = True
+    found = _related_keys(space, related)
+    if len(found) > MAX_RELATED:
+        return _Named(keys, ranges, True)
+    return _Named(keys + found, ranges, is_all)
+
+
+def _related_keys(space: KeySpace, related: Mapping[str, Collection[str]]) -> list[Any]:
+    """Return the keys of the rows of related objects, up to one too many.
+
+    Args:
+        space: what knows the keys.
+        related: primary keys of the objects, by the path between them and the rows.
+    """
+    found = (_keys_by_path(space, path, pks) for path, pks in related.items())
+    return list(islice(chain.from_iterable(found), MAX_RELATED + 1))
+
+
+def _keys_by_path(space: KeySpace, path: str, pks: Collection[str]) -> Iterator[Any]:
+    label, colon, to_rows = path.rpartition(":")
+    if colon:
+        model, known = apps.get_model(label), "pk__in"
+        # A path may end at a parent of the row, whose key has another name.
+        end = replace(space, model=path_model(model, to_rows))
+        key = f"{to_rows}__{end.attribute}"
+    else:
+        model, known, key = space.model, f"{path}__pk__in", space.attribute
+    # All in one call, which is about the same row of a relation to many.
+    rows = model._base_manager.filter(**{known: pks, f"{key}__isnull": False})
+    # Some databases send all rows at once, so the query itself must end. In no order:
+    # the rows would all have to be sorted first.
+    keys = rows.using(space.alias).values_list(key, flat=True).order_by().distinct()
+    yield from keys[: MAX_RELATED + 1].iterator(2_000)
+
+
+def _note(
+    section: Section, space: KeySpace, named: _Named, changes: list[Change]
+) -> None:
+    """Note rows whose URLs engines are notified of, whatever became of their pages."""
+    if tells_engines():
+        keys = chain(named.keys, _between(space, named.ranges))
+        Publication.objects.note_saves(section, map(str, keys), changes[0].at)
+
+
+def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
+    """Yield the keys of the rows in ranges; both ends of a range are included."""
+    rows = space.model._base_manager.using(space.alias)
+    for bounds in ranges:
+        between = rows.filter(**{f"{space.key}__range": bounds})
+        yield from between.values_list(space.key, flat=True).iterator(BATCH_CHANGES)
 
 
 def take_saves(section: Section, source: Source) -> None:
     """Note the rows of all recorded changes of a section that has no pages.
 
-    What nobody can name a row of is left out: only pages tell what became of it.
+    Rows that are unknown or too many are left out: only pages show what became of them.
     """
     space = source.key_space()
     for alias in databases():
@@ -122,60 +203,3 @@ def _delete_unplanned(section: Section, changes: list[Change]) -> bool:
             return False
         delete_changes(changes)
     return True
-
-
-class _Named(NamedTuple):
-    """What changes name.
-
-    Attributes:
-        keys: of rows.
-        ranges: first and last key of ranges, both included.
-        is_all: whether there are other rows, which nobody knows or which are too many.
-    """
-
-    keys: list[Any]
-    ranges: list[tuple[Any, Any]]
-    is_all: bool
-
-
-def _named(space: KeySpace, changes: Sequence[Change]) -> _Named:
-    by_kind: dict[str, list[Change]] = {}
-    for change in changes:
-        by_kind.setdefault(change.kind, []).append(change)
-    keys = [space.value(change.low) for change in by_kind.get(Change.Kind.KEY, ())]
-    ranges = [
-        (space.value(change.low), space.value(change.high))
-        for change in by_kind.get(Change.Kind.RANGE, ())
-    ]
-    by_path = related.by_path(by_kind.get(Change.Kind.RELATED, ()))
-    found = related.some_keys(space, by_path)
-    if found is None:
-        return _Named(keys, ranges, True)
-    return _Named(keys + found, ranges, Change.Kind.AUDIT in by_kind)
-
-
-def _note(
-    section: Section, space: KeySpace, named: _Named, changes: Sequence[Change]
-) -> None:
-    if tells_engines():
-        keys = chain(named.keys, _between(space, named.ranges))
-        Publication.objects.note_saves(section, map(str, keys), changes[0].at)
-
-
-def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
-    """Yield the keys of the rows in ranges; both ends of a range are included."""
-    rows = space.model._base_manager.using(space.alias)
-    for first, last in ranges:
-        between = rows.filter(**{f"{space.key}__gte": first, f"{space.key}__lte": last})
-        yield from between.values_list(space.key, flat=True).iterator(BATCH_CHANGES)
-
-
-def _are_taken(changes: Sequence[Change]) -> bool:
-    """Return whether another process has dealt with all of the changes meanwhile.
-
-    Changes go last, so it has noted and marked whatever they name. Of those that are
-    left in part nobody can tell which rows were dealt with.
-    """
-    alias = changes[0]._state.db or own_alias()
-    rows = Change.objects.using(alias).filter(pk__in=[change.pk for change in changes])
-    return attempt(alias, rows.exists) is False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from django.db.models import Case, Exists, F, IntegerField, When
 from django.db.models.functions import Coalesce
 
-from django_sitemaps_plus.conf import tells_engines
 from django_sitemaps_plus.core.key_ranges import (
     as_number,
     chain,
@@ -55,7 +54,7 @@ class Located:
 
 
 def plans(section: Section) -> list[list[Slot]]:
-    """Return the plan that is served and, while one is made, the one to come."""
+    """Return the plan that is served and, while it is made, the next one."""
     rows = section.pages.planned().values_list("pk", "low", "high", "state")
     slots = list(starmap(Slot, rows))
     active = [slot for slot in slots if slot.state == State.ACTIVE]
@@ -90,7 +89,8 @@ def locate(
     for plan in plans(section):
         at = owners(space, [slot.low for slot in plan], asked)
         found |= {plan[number].pk for number in at[: len(keys)]}
-        for first, last in _pairs(at[len(keys) :]):
+        ends = at[len(keys) :]  # first and last, first and last, ...
+        for first, last in zip(ends[::2], ends[1::2], strict=True):
             found |= {slot.pk for slot in plan[first : last + 1]}
     return Located(version, frozenset(found))
 
@@ -98,20 +98,22 @@ def locate(
 def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
     """Return the pages of a few integers, without reading the bounds of all others.
 
-    None where the bounds are no integers, or where there is more than one plan.
+    None where the bounds are not integers, or where there is more than one plan.
     """
     if any([as_number(str(key)) is None for key in keys]):
         return None
-    owners = [_owner(section, int(key)) for key in keys]
-    found = [owner for owner in owners if owner is not None]
-    if len(found) < len(owners) or any([has_coming for _, _, has_coming in found]):
-        return None
+    found = []
+    for key in keys:
+        owner = _owner(section, int(key))
+        if owner is None or owner[2]:
+            return None
+        found.append(owner)
     # That of the first: the plan may have changed before the others were asked for.
     return Located(found[0][1], frozenset([pk for pk, _, _ in found]))
 
 
 def coming_pages(section: Any) -> Rows:
-    """Return one page of the plan of a section that is to come, for :func:`fetch`."""
+    """Return one page of the next plan of a section, for :func:`fetch`."""
     rows = Page.objects.filter(section=section, state=State.NEXT)
     return rows.values_list("pk")[:1]
 
@@ -121,9 +123,9 @@ def _version(section: Any) -> Rows:
 
 
 def _owner(section: Section, key: int) -> tuple[int, int, bool] | None:
-    """Return the page that owns a key, the version of the plan, and if one is to come.
+    """Return the page that owns a key, the version of the plan, and if there is a next.
 
-    By one query, so that they belong together. None where bounds are no integers.
+    By one query, so that they belong together. None where bounds are not integers.
     """
     found = fetch(_below, section=section.pk, key=key)
     found = found or fetch(_first, section=section.pk, key=key)
@@ -146,11 +148,6 @@ def _first(section: Any, key: Any) -> Rows:
 def _with_plan(rows: Rows, section: Any) -> Rows:
     has_coming = Exists(coming_pages(section))
     return rows.values_list("pk", "section__plan_version", has_coming)[:1]
-
-
-def _pairs(numbers: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """Yield the first and second, the third and fourth, and so on."""
-    return zip(numbers[::2], numbers[1::2], strict=True)
 
 
 def owners(
@@ -200,7 +197,7 @@ def mark_keys(
     *,
     changes: Sequence[Change] = (),
 ) -> None:
-    """Mark the pages that own keys, and delete the changes that told of them.
+    """Mark the pages that own keys, and delete the changes that named these.
 
     All pages, where the plan is one of another key and is about to be replaced.
     """
@@ -225,15 +222,15 @@ def mark(
     Returns:
         False where the plan has changed since the pages were located: locate again.
     """
-    version = located.plan_version
+    version, own = located.plan_version, own_alias()
     with atomic():
         # The update locks the row: a split that is about to commit comes after it.
         if not update(_same_plan, section=section.pk, version=version):
             return False
-        since = _first_moment(changes)
+        since = min([change.at for change in changes], default=None)
         raise_wanted(located.pages, announce=announce, since=since)
-        own = own_alias()
         delete_changes([change for change in changes if _database(change) == own])
+    # Elsewhere they go last: a crash in between marks twice, and loses no change.
     delete_changes([change for change in changes if _database(change) != own])
     return True
 
@@ -250,8 +247,9 @@ def raise_wanted(
 
     Args:
         pages: primary keys.
-        announce: whether what changes in those that were built is to be told.
-        since: when the first change was committed, as far as anybody asks.
+        announce: whether subscribers are notified of what changes in those that were
+            built.
+        since: when the first change was committed, where that is known.
     """
     noticed = {} if since is None else {"since": since}
     update(_wanted, announce, pages=list(pages), **noticed)
@@ -267,23 +265,17 @@ def _wanted(
 
 
 def _announced() -> dict[str, Any]:
-    """Return the fields of pages whose next change is to be told."""
-    # Of a first build nobody is told.
+    """Return the fields of pages whose next change is announced: no first build is."""
     announce = Case(When(built__gt=0, then=True), default=F("announce"))
     return {"wanted": F("wanted") + 1, "announce": announce}
-
-
-def _first_moment(changes: Iterable[Change]) -> datetime | None:
-    """Return when the first change was committed, as far as anybody asks."""
-    return min([c.at for c in changes], default=None) if tells_engines() else None
 
 
 @retried
 def mark_all(section: Section, *, announce: bool = True) -> None:
     """Raise ``wanted`` of every page of a section.
 
-    Pages that are clean take over ``announce``; one that is dirty already has a
-    change of its own to tell.
+    Pages that are clean take over ``announce``; a dirty one already has a change of its
+    own.
     """
     pages = section.pages.planned()
     with atomic():
@@ -296,11 +288,7 @@ def mark_all(section: Section, *, announce: bool = True) -> None:
 
 
 def delete_changes(changes: Iterable[Change]) -> None:
-    """Delete changes whose pages are marked; by id, since others came in meanwhile.
-
-    Marked first: a crash in between marks twice. The other way round it would lose a
-    change of another database.
-    """
+    """Delete changes whose pages are marked: by id, since others came in meanwhile."""
     by_database: dict[str, list[int]] = {}
     for change in changes:
         by_database.setdefault(_database(change), []).append(change.pk)

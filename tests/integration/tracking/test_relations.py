@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import collecting, related
+from django_sitemaps_plus.tracking import collecting
 from tests.support.testapp.models import Author, Book, Country, Tag, Town
 
 from .rows import BookSource, dirty, keys, make_books, recorded
@@ -127,7 +127,7 @@ class TestAuthors:
         self, publish, library, monkeypatch, source, most, pages
     ):
         """They are not even read: one save may concern millions."""
-        monkeypatch.setattr(related, "MAX_RELATED", most)
+        monkeypatch.setattr(collecting, "MAX_RELATED", most)
         section = publish(source)
         library[0].save()
         assert noticed(section, source()) == pages
@@ -137,7 +137,7 @@ class TestAuthors:
         self, publish, library, monkeypatch
     ):
         """What counts is the sum of a batch, by whatever paths its rows are found."""
-        monkeypatch.setattr(related, "MAX_RELATED", 15)
+        monkeypatch.setattr(collecting, "MAX_RELATED", 15)
         section = publish(type("Both", (Dated, Watching), {}))
         one, _, two, _ = library
         one.save()
