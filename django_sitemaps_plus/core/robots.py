@@ -9,8 +9,8 @@ from urllib.parse import quote
 
 from .locations import encode_url
 
-#: Bytes of a robots.txt: 500 KiB, which every crawler must read (RFC 9309, 2.5), and
-#: after which Google reads no more.
+#: Bytes of a robots.txt that every crawler must read (RFC 9309, 2.5): 500 KiB. Google
+#: reads no more.
 MAX_BYTES = 512_000
 
 #: Seconds that crawlers can be asked to wait between two requests: a day.
@@ -164,44 +164,17 @@ def _matches(pattern: str, path: str) -> bool:
 
 
 def render_robots(
-    groups: Iterable[Group],
-    extra: Iterable[str] = (),
-    sitemaps: Iterable[str] = (),
-    max_bytes: int = MAX_BYTES,
-) -> tuple[bytes, list[str]]:
-    """Render a robots.txt of one record a line, whatever is in them.
-
-    What does not fit is left out from the end of the extra lines, then from that of the
-    rules: without its Sitemap lines the file would say nothing that nobody else says.
-
-    Returns:
-        The document in UTF-8, and the lines that are left out.
+    groups: Iterable[Group], extra: Sequence[str] = (), sitemaps: Iterable[str] = ()
+) -> bytes:
+    """Render a robots.txt of one record a line, in UTF-8, whatever is in them.
 
     Raises:
         TypeError, ValueError: an extra line or a URL is none, as :func:`extra_line` and
             :func:`sitemap_url` say.
     """
-    named = [f"Sitemap: {sitemap_url(url)}" for url in sitemaps]
-    rules = [line for group in groups for line in [*group.lines(), ""]]
-    more = [extra_line(text) for text in extra]
-    last, unnamed = _cut(named, max_bytes)
-    room = max_bytes - _size(last)
-    first, left_out = _cut([*rules, *more, *([""] if more else [])], room)
-    text = "\n".join([*first, *last]).rstrip("\n") + "\n"
-    return text.encode(), [line for line in left_out + unnamed if line]
-
-
-def _size(lines: Sequence[str]) -> int:
-    return sum([len(line.encode()) + 1 for line in lines])
-
-
-def _cut(lines: list[str], room: int) -> tuple[list[str], list[str]]:
-    """Return the lines at the beginning that fit, and all others.
-
-    None is taken from further behind: a rule would become one of another group.
-    """
-    for number, line in enumerate(lines):
-        room -= len(line.encode()) + 1
-        if room < 0:
-            return lines[:number], lines[number:]
-    return lines, []
+    lines = [line for group in groups for line in [*group.lines(), ""]]
+    lines += [extra_line(text) for text in extra]
+    if extra:
+        lines.append("")
+    lines += [f"Sitemap: {sitemap_url(url)}" for url in sitemaps]
+    return ("\n".join(lines).rstrip("\n") + "\n").encode()

@@ -1,43 +1,59 @@
-"""The robots.txt of a site: rules and lines of its settings, and every index.
+"""The robots.txt of a site: what the setting ROBOTS says, and every index.
 
 A crawler that gets a 5xx fetches nothing at all (RFC 9309, 2.3.1.4), so nothing here
-raises: what cannot be used or told is left out, and the log says so.
+raises: what cannot be used is left out, and the log says so.
 """
 
 from __future__ import annotations
 
+import difflib
 import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
+from django.core.signals import setting_changed
+from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
 
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_site
-from django_sitemaps_plus.core.robots import render_robots
+from django_sitemaps_plus.conf import (
+    DEFAULT_SITE,
+    SETTING,
+    Site,
+    get_settings,
+    get_site,
+)
+from django_sitemaps_plus.core.robots import (
+    Group,
+    agent,
+    delay_text,
+    extra_line,
+    path_pattern,
+    render_robots,
+    sitemap_url,
+)
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.site_urls import index_url, index_urls
 
-from .rules import robots_records
-
 logger = logging.getLogger(__name__)
+
+#: Keys of the setting, and of each of its RULES.
+KEYS = ("RULES", "EXTRA", "SITEMAPS")
+RULE_KEYS = ("USER_AGENT", "ALLOW", "DISALLOW", "CRAWL_DELAY")
+
+_ROBOTS = f"{SETTING}['ROBOTS']"
 
 #: The indexes that a site had when its rows could be read last, by its name.
 _last: dict[str, tuple[Site, list[str]]] = {}
 
 
 def render_site_robots(request: HttpRequest | None = None) -> bytes:
-    """Render the robots.txt of the site in force; it always can be."""
-    given = robots_records()
-    urls = sitemap_urls(request)
-    content, left_out = render_robots(given.groups, given.extra, urls)
-    if left_out:
-        logger.error(
-            "robots.txt is full: %d lines are left out, from %r on",
-            len(left_out),
-            left_out[0][:200],
-            extra={"action": "robots_full"},
-        )
-    return content
+    """Render the robots.txt of the site in force."""
+    records = robots_records()
+    return render_robots(records.groups, records.extra, sitemap_urls(request))
 
 
 def sitemap_urls(request: HttpRequest | None = None) -> list[str]:
@@ -57,17 +73,117 @@ def _own_urls(request: HttpRequest | None) -> list[str]:
     except Exception:
         # Whatever a database, its router or its client raises.
         logger.exception("Indexes cannot be read", extra={"action": "rows_failed"})
-        return _told_last(site)
+        return _last_urls(site)
     _last[site.name] = (site, urls)
     return urls
 
 
-def _told_last(site: Site | None) -> list[str]:
-    """Return the indexes that were told last, else the one that each site has."""
-    known, urls = _last.get(site.name if site else DEFAULT_SITE, (None, []))
+def _last_urls(site: Site | None) -> list[str]:
+    """Return the indexes that were named last, else the one that each site has."""
+    known, urls = _last.get(DEFAULT_SITE, (None, []))
     if site is None or known == site:
         return urls
     try:
         return [index_url(site)]
     except NoReverseMatch:
         return []
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """What the setting ROBOTS says, as far as it can be used.
+
+    Attributes:
+        groups: what crawlers may fetch; one at least.
+        extra: other lines.
+        sitemaps: URLs of sitemaps on other hosts.
+        faults: what cannot be used, and why.
+    """
+
+    groups: tuple[Group, ...]
+    extra: tuple[str, ...]
+    sitemaps: tuple[str, ...]
+    faults: tuple[str, ...]
+
+
+@cache
+def robots_records() -> Records:
+    """Return the records of the settings in force."""
+    given, reader = get_settings().robots, _Reader()
+    values = reader.keys(_ROBOTS, {} if given is None else given, KEYS)
+    rules = enumerate(_listed(values.get("RULES", ())))
+    groups = [reader.group(f"{_ROBOTS}['RULES'][{n}]", rule) for n, rule in rules]
+    extra = reader.each(_ROBOTS, values, "EXTRA", extra_line)
+    sitemaps = reader.each(_ROBOTS, values, "SITEMAPS", sitemap_url)
+    for fault in reader.faults:
+        logger.error("%s", fault, extra={"action": "robots_fault"})
+    usable = tuple([group for group in groups if group]) or (Group(),)
+    return Records(usable, extra, sitemaps, tuple(reader.faults))
+
+
+@receiver(setting_changed)
+def _clear(*, setting: str, **kwargs: object) -> None:
+    if setting == SETTING:
+        robots_records.cache_clear()
+
+
+class _Reader:
+    """Reads the setting, and notes what is wrong with it."""
+
+    def __init__(self) -> None:
+        self.faults: list[str] = []
+
+    def group(self, place: str, rule: Any) -> Group | None:
+        """Return a group of rules; None where it names no crawler to follow it."""
+        values = {"USER_AGENT": "*", **self.keys(place, rule, RULE_KEYS)}
+        agents = self.each(place, values, "USER_AGENT", agent)
+        if not agents:
+            self.faults.append(f"{place}: it names no crawler that could follow it")
+        if not agents or not isinstance(rule, Mapping):
+            return None
+        delays = self.each(place, values, "CRAWL_DELAY", _delay)
+        return Group(
+            agents=agents,
+            allow=self.each(place, values, "ALLOW", path_pattern),
+            disallow=self.each(place, values, "DISALLOW", path_pattern),
+            crawl_delay=next(iter(delays), None),
+        )
+
+    def keys(self, place: str, given: Any, known: tuple[str, ...]) -> dict[str, Any]:
+        """Return the known keys that are set."""
+        if not isinstance(given, Mapping):
+            self.faults.append(f"{place}: {given!r:.200} is not a dict")
+            return {}
+        for key in given:
+            if key not in known:
+                close = difflib.get_close_matches(str(key).upper(), known, n=1)
+                those = f"known: {', '.join(known)}"
+                meant = f"did you mean {close[0]!r}?" if close else those
+                self.faults.append(f"{place}: unknown key {key!r:.200} ({meant})")
+        return {key: given[key] for key in known if given.get(key) is not None}
+
+    def each(
+        self,
+        place: str,
+        values: Mapping[str, Any],
+        key: str,
+        clean: Callable[[Any], Any],
+    ) -> tuple[Any, ...]:
+        """Return the values of a key that can be used."""
+        found = []
+        for value in _listed(values.get(key, ())):
+            try:
+                found.append(clean(value))
+            except (TypeError, ValueError) as error:
+                self.faults.append(f"{place}[{key!r}]: {error}")
+        return tuple(found)
+
+
+def _listed(value: Any) -> Iterable[Any]:
+    """Return the values of a list, or the only one."""
+    return value if isinstance(value, list | tuple) else [value]
+
+
+def _delay(seconds: Any) -> float:
+    delay_text(seconds)
+    return float(seconds)

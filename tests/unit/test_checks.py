@@ -177,6 +177,7 @@ class TestRobots:
             ({"RULES": {"DISALLOW": "/", "ALLOW": "/sitemap"}}, []),
             ({"RULES": {"USER_AGENT": "GPTBot", "DISALLOW": "/"}}, []),
             ({"RULES": {"DISALLOW": "/admin/"}}, []),
+            ({"EXTRA": "#" * 512_000}, ["W022"]),
         ],
     )
     def test_what_crawlers_would_misread_is_named(self, settings, robots, expected):

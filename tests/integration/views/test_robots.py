@@ -92,15 +92,6 @@ class TestContent:
             "Sitemap: https://shop.example/sitemap.xml",
         ]
 
-    def test_what_does_not_fit_is_left_out(self, client, set_robots, caplog):
-        """At most 500 KiB, and the log says what is missing."""
-        set_robots(RULES={"DISALLOW": [f"/{n:05}" for n in range(40_000)]})
-        response = client.get(URL)
-        assert len(response.content) <= 512_000
-        assert sitemaps(response) == [FIRST]
-        (record,) = [r for r in caplog.records if r.action == "robots_full"]
-        assert "lines are left out, from 'Disallow: /" in record.getMessage()
-
 
 @pytest.mark.usefixtures("set_robots")
 class TestHttp:

@@ -12,7 +12,7 @@ _STAMPEDE = "tests/reliability/test_stampede.py"
 _HOSTS = "tests/reliability/test_hosts.py"
 
 
-@mutant("serving.cache:_ask", f"{_ANSWERED}[raising_cache]")
+@mutant("cache:_ask", f"{_ANSWERED}[raising_cache]")
 def cache_error_raised(ask, verb, key, *args):
     """An error of the cache reaches the view."""
     from django.core.cache import caches
@@ -22,8 +22,8 @@ def cache_error_raised(ask, verb, key, *args):
     return getattr(caches[get_settings().cache], verb)(key, *args)
 
 
-@mutant("views.sitemaps:note_lost", f"{_ANSWERED}[failing_storage]")
-def unreadable_object_not_rendered(note_lost, row):
+@mutant("views.sitemaps:note_damaged", f"{_ANSWERED}[failing_storage]")
+def unreadable_object_not_rendered(note_damaged, row):
     """A page whose object cannot be read is not rendered live."""
     raise  # the error that the view is dealing with
 
@@ -98,8 +98,13 @@ def threads_do_not_wait(flights):
     return _Separate()
 
 
-@mutant("serving.single_flight:once", f"{_STAMPEDE}::test_one_plan_for_a_shared_cache")
-def every_caller_computes(once, kept, make, alive=bool):
+@mutant(
+    "serving.single_flight:SingleFlight.value",
+    f"{_STAMPEDE}::test_one_plan_for_a_shared_cache",
+)
+def every_caller_computes(value, flight):
     """Each request that finds nothing in the cache computes the value."""
-    found = kept.recall()
-    return make(alive) if found is None else found
+    from django_sitemaps_plus.cache import recall
+
+    found = recall(flight.key, flight.kind)
+    return flight.compute() if found is None else found

@@ -1,4 +1,4 @@
-"""One record a line, whatever is in it; and of too much the Sitemap lines stay."""
+"""One record a line, whatever is in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from django_sitemaps_plus.core.robots import (
-    MAX_BYTES,
     Group,
     extra_line,
     path_pattern,
@@ -58,7 +57,7 @@ def test_a_record_is_one_line_whatever_is_in_it(allow, disallow, extra):
         allow=usable(path_pattern, allow), disallow=usable(path_pattern, disallow)
     )
     extra = usable(extra_line, extra)
-    content, left_out = render_robots([group], extra, [URL])
+    content = render_robots([group], extra, [URL])
     lines = content.decode("utf-8").splitlines()
     rules = len(group.allow) + len(group.disallow) or 1
     assert len(lines) == 1 + rules + 1 + len(extra) + bool(extra) + 1
@@ -68,14 +67,13 @@ def test_a_record_is_one_line_whatever_is_in_it(allow, disallow, extra):
     kinds = re.compile(r"(?:Allow|Disallow):(?: [/*][!-~]*)?")
     assert all(kinds.fullmatch(line) for line in lines[1 : rules + 1])
     assert not any("#" in line for line in lines[1 : rules + 1])
-    assert left_out == []
 
 
 @given(paths=st.lists(PATHS, min_size=1))
 def test_python_reads_the_rules_that_were_written(paths):
     """Each of them and no other, and the sitemap."""
     kept = usable(path_pattern, paths)
-    content, _ = render_robots([Group(disallow=kept)], (), [URL])
+    content = render_robots([Group(disallow=kept)], (), [URL])
     found = parser(content)
     assert found.site_maps() == [URL]
     assert len(found.default_entry.rulelines) == (len(kept) or 1)
@@ -90,7 +88,7 @@ def test_python_reads_the_rules_that_were_written(paths):
 def test_a_sitemap_line_has_one_url_whatever_is_in_it(url):
     """A URL is encoded or refused; it never ends its line, nor begins a comment."""
     try:
-        content, _ = render_robots([Group()], (), [url])
+        content = render_robots([Group()], (), [url])
     except ValueError:
         return
     (line,) = [
@@ -163,7 +161,7 @@ def test_the_file_is_laid_out_for_people():
         disallow=["/"],
         crawl_delay=2.5,
     )
-    content, _ = render_robots([group, Group()], ["# Hello"], [URL])
+    content = render_robots([group, Group()], ["# Hello"], [URL])
     assert content.decode().splitlines() == [
         *("User-agent: GPTBot", "User-agent: CCBot"),
         *("Allow: /open", "Disallow: /", "Crawl-delay: 2.5", ""),
@@ -171,27 +169,6 @@ def test_the_file_is_laid_out_for_people():
         *("# Hello", ""),
         f"Sitemap: {URL}",
     ]
-
-
-def test_of_too_much_the_sitemaps_stay():
-    """At most 500 KiB; other lines go first, then rules from the end."""
-    groups = [Group(agents=["a"], disallow=[f"/{n:05}" for n in range(40_000)])]
-    content, left_out = render_robots(groups, ["Host: x"], [URL])
-    lines = content.decode().splitlines()
-    assert MAX_BYTES - 50 < len(content) <= MAX_BYTES
-    assert lines[-1] == f"Sitemap: {URL}"
-    assert lines[1:-1] + left_out == [*groups[0].lines()[1:], "Host: x"]
-
-
-def test_of_too_many_sitemaps_the_first_stay():
-    """Those of the site itself come first."""
-    urls = [f"https://shop.example/{n}.xml" for n in range(20)]
-    content, left_out = render_robots([Group()], (), urls, max_bytes=200)
-    kept = [line for line in content.decode().splitlines() if "Sitemap" in line]
-    unnamed = [line for line in left_out if "Sitemap" in line]
-    assert len(content) <= 200
-    assert len(kept) > 3
-    assert kept + unnamed == [f"Sitemap: {url}" for url in urls]
 
 
 @pytest.mark.parametrize(
