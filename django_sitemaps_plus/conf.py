@@ -80,6 +80,11 @@ class AppSettings:
         """How long a builder that says nothing keeps its pages."""
         return timedelta(seconds=self.lease_seconds)
 
+    @property
+    def grace(self) -> timedelta:
+        """How long an object is kept after it was replaced."""
+        return timedelta(seconds=max(self.prune_seconds, 2 * self.lease_seconds))
+
     @classmethod
     def keys(cls) -> list[str]:
         """Return the keys that the setting may have, in order."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -15,7 +16,6 @@ from django.db.models import F
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
-from django_sitemaps_plus.maintenance.status import index_problems, note_failure
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.prepared import Rows, fetch
 from django_sitemaps_plus.models.transactions import (
@@ -46,7 +46,7 @@ from .plan.replan import (
     settle_plan,
 )
 from .pool import share
-from .report import BuildReport, SectionReport, section_report
+from .report import BuildReport, SectionReport, index_problems, section_report
 from .worker import Counts, Work, merge_counts
 
 logger = logging.getLogger(__name__)
@@ -79,7 +79,7 @@ def refresh(names: Iterable[str] = (), options: Options | None = None) -> BuildR
         with as_django_errors():
             report = _Refresh(site, names, options or Options()).run()
     except StoreError as error:
-        note_failure(site, error)
+        _note_failure(site, error)
         raise
     except Error as error:  # InterfaceError is no DatabaseError
         raise BuildError(
@@ -317,3 +317,14 @@ class _Refresh:
 
 def _indexes(site: Any) -> Rows:
     return Page.objects.of(site, INDEX)
+
+
+def _note_failure(site: Site, error: Exception) -> None:
+    """Let the status say why a build has failed, until the indexes are built again.
+
+    Pages whose public names could not be changed are flipped and clean, so they do not
+    say it.
+    """
+    with suppress(Error):
+        indexes = Page.objects.of(site.name, INDEX)
+        indexes.update(error=str(error)[:2_000], wanted=F("wanted") + 1)

@@ -10,7 +10,7 @@ from django.db.models import Case, F, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c, w3c
 from django_sitemaps_plus.models import (
     INDEX,
@@ -23,7 +23,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
-from django_sitemaps_plus.publishing.sync import Pointer, show_when_committed
+from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.site_urls import page_url
 
@@ -63,33 +63,8 @@ def flip(results: Sequence[Result]) -> list[Result]:
         publish([(page, [page], [built]) for page, built in new])
         # One that was stored again shows the new object, not the damaged one.
         shown = [(p, b) for p, b in done if b.is_stored or (p, b) in new]
-        show_when_committed(
-            [page for page, _ in shown],
-            flipped=_flipped(shown, now),
-            lists_fewer=any(built.entries < page.entries for page, built in shown),
-        )
+        show_when_committed([page for page, _ in shown])
     return done
-
-
-def _flipped(shown: Sequence[Result], now: datetime) -> dict[int, Pointer] | None:
-    """Return what pages point to from now on.
-
-    None where one was of a plan to come, which may be served by now or not.
-    """
-    if any(page.state == State.NEXT for page, _ in shown):
-        return None
-    return {
-        page.pk: Pointer(
-            page.section.name,
-            page.number,
-            built.object,
-            pointer(page, built, now).get("published_at", page.published_at),
-            built.gzip_size,
-            built.plain_size,
-            built.gzip_hash,
-        )
-        for page, built in shown
-    }
 
 
 def point(
@@ -197,7 +172,19 @@ def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
     if built.is_new:
         found["published_at"] = _publication_time(page, now)
         found["lastmod"] = _lastmod(page, built.newest, now)
-    return found
+    return found | {"previous_object": _previous_object(page, built, now)}
+
+
+def _previous_object(page: Page, built: BuiltPage, now: datetime) -> str:
+    """Return the object that a prune must not take for old because of its age.
+
+    One that stood for longer than the grace was stored long ago, and readers may
+    still open it. All that came after it were stored within the grace.
+    """
+    if built.object == page.object or page.published_at is None:
+        return page.previous_object
+    is_old = page.published_at <= now - get_settings().grace
+    return page.object if is_old else page.previous_object
 
 
 def _publication_time(page: Page, now: datetime) -> datetime:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
-from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Page, Section, State
 from django_sitemaps_plus.models.prepared import fetch
+from django_sitemaps_plus.publishing.sync import page_name
 
 from .guard import is_peak_old, note_peak
 from .worker import Counts
@@ -143,3 +145,21 @@ def _totals(section: Any) -> QuerySet[Page, Any]:
             unbuilt=Count("pk", filter=Q(built=0)),
         )
     )
+
+
+def index_problems(pages: Iterable[Page]) -> list[str]:
+    """Return why indexes do not list what is published.
+
+    An index that a builder at work has made dirty is not a problem.
+    """
+    return [
+        f"{page_name(INDEX, page.number)}.xml is not built: {page.error or _PARKED}"
+        for page in pages
+        if page.wanted > page.built and (page.error or page.attempts >= MAX_ATTEMPTS)
+    ]
+
+
+_PARKED = (
+    f"{MAX_ATTEMPTS} builds were interrupted. Find out what ends them, then run "
+    "build_sitemaps --full"
+)

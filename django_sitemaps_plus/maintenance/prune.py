@@ -1,20 +1,20 @@
-"""Pruning: what nobody needs any more goes, once nobody can have it in mind."""
+"""Pruning: remove objects and rows that nothing needs any more, after a grace."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
+from pathlib import PurePosixPath
 
 from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.building.unnamed import unnamed_objects
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import (
@@ -22,7 +22,6 @@ from django_sitemaps_plus.models import (
     Change,
     Delivery,
     EngineHost,
-    Leftover,
     Page,
     Publication,
     Section,
@@ -36,101 +35,155 @@ from django_sitemaps_plus.publishing.sync import page_name
 from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import delete_object
-
-from .listing import (
-    list_pages,
-    remove_empty_directory,
-    remove_old_temporaries,
-    remove_temporary_files,
+from django_sitemaps_plus.storage.objects import (
+    is_stored_before,
+    list_objects,
+    tidy_page,
 )
 
 logger = logging.getLogger(__name__)
 
-#: Objects in a row that a storage may refuse to delete before a section is left: one
-#: that is away would be asked for thousands, and each answer takes its time.
+#: How long an object may wait for its flip, and how far clocks may differ.
+MARGIN = timedelta(hours=1)
+
+#: Failures in a row after which the objects of a section are left to the next prune.
 MAX_REFUSALS = 10
 
-#: Rows that are written in one statement.
+#: Rows that are deleted in one statement.
 BATCH_ROWS = 500
 
 
 @dataclass(slots=True)
 class PruneReport:
-    """What a prune has removed, or, in a dry run, what it would have."""
+    """What a prune has removed, or would remove if it were no dry run."""
 
-    claims: int = 0  # of builders that are not heard of any more
-    pages: int = 0  # merged, replaced by a new plan, or of sections that are gone
-    changes: int = 0  # of sections that are gone
-    sections: list[str] = field(default_factory=list)  # that are gone with this prune
+    claims: int = 0  # of builders that died
+    pages: int = 0  # merged, replaced by a new plan, or of removed sections
+    changes: int = 0  # of sections that are no longer registered
+    sections: list[str] = field(default_factory=list)  # that this prune has removed
     objects: int = 0  # files that no row names
     waiting: int = 0  # such files that are not old enough yet
-    deliveries: int = 0  # URLs that engines were told, and may be told again
-    temporary: int = 0  # files that a killed builder has left unfinished
+    deliveries: int = 0  # URLs that were submitted, or whose engine was removed
+    temporary: int = 0  # unfinished files of builders that were killed
 
 
 def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
-    """Remove what no row has named for PRUNE_SECONDS seconds, and rows that are past.
+    """Remove objects and rows that nothing has needed for the grace.
 
-    It is safe beside running builders: what a page that somebody is at work on may be
-    pointed to is left alone, and whose lease has ended loses its claim first, so it
-    can no longer point to anything.
+    Safe beside running builders: expired claims are voided first, so their builders
+    can no longer publish, and the objects of a claimed page stay.
+
+    Objects go before rows. An object whose row goes now stays until the next prune,
+    since a reader may be about to open it.
 
     Args:
         site: the site.
         is_dry_run: count only.
 
     Raises:
-        StoreError: the storage failed, or cannot list what it has. All else has gone,
-            and what it refused is tried again by the next prune.
+        StoreError: the storage failed, or cannot list. All else has been removed; run
+            it again for the rest.
     """
     work = _Prune(site, is_dry_run)
     work.void_claims()
+    for section in Section.objects.filter(site=site.name):
+        with work.going_on():
+            work.remove_objects(section)
     work.remove_pages()
     work.remove_sections()
     work.remove_changes()
     work.remove_deliveries()
-    for section in Section.objects.filter(site=site.name):
-        with work.going_on():
-            work.remove_leftovers(section)
     logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
     work.raise_failures()
     return work.report
 
 
-@dataclass(slots=True)
 class _Prune:
-    site: Site
-    is_dry_run: bool
-    report: PruneReport = field(default_factory=PruneReport)
-    failures: list[StoreError] = field(default_factory=list)
+    def __init__(self, site: Site, is_dry_run: bool) -> None:
+        self.site = site
+        self.is_dry_run = is_dry_run
+        self.report = PruneReport()
+        self.failures: list[StoreError] = []
+        self.grace = get_settings().grace
+        self.before = timezone.now() - self.grace
 
-    @property
-    def grace(self) -> timedelta:
-        """How long something must have been unused."""
-        configured = get_settings()
-        seconds = max(configured.prune_seconds, 2 * configured.lease_seconds)
-        return timedelta(seconds=seconds)
+    @contextmanager
+    def going_on(self) -> Iterator[None]:
+        """Keep a failure of the storage until all else is done."""
+        try:
+            yield
+        except StoreError as error:
+            self.failures.append(error)
+
+    def raise_failures(self) -> None:
+        """Raise the first failure, and say how many there were."""
+        if self.failures:
+            first, *others = self.failures
+            more = f" (and {len(others)} more failures)" if others else ""
+            raise StoreError(f"{first}{more}") from first
 
     def void_claims(self) -> None:
-        expired = Page.objects.filter(
-            claimed_at__lt=Now() - get_settings().lease
-        ).exclude(token="")
-        self.report.claims = self._change(expired, token="", claimed_at=None)
+        """End the claims of builders that died."""
+        expired = Page.objects.filter(claimed_at__lt=Now() - get_settings().lease)
+        expired = expired.exclude(token="")
+        self.report.claims = (
+            expired.count()
+            if self.is_dry_run
+            else expired.update(token="", claimed_at=None)
+        )
+
+    def remove_objects(self, section: Section) -> None:
+        """Remove the objects of a section that no row names, once they are old."""
+        stored = list_objects(section.name)
+        unreferenced, replaced = _unreferenced(section.name, stored, self.before)
+        self.report.waiting += len(replaced)
+        refusals = 0
+        for name in unreferenced - replaced:
+            refusals += 1
+            with self.going_on():
+                self._remove_object(name)
+                refusals = 0
+            if refusals == MAX_REFUSALS:
+                break
+        if not self.is_dry_run:
+            self._tidy(section, [*stored])
+
+    def _remove_object(self, name: str) -> None:
+        # An object that was replaced at a younger age than the grace was stored at
+        # most that much earlier. One that was older is its page's previous object.
+        if not is_stored_before(name, self.before - self.grace - MARGIN):
+            self.report.waiting += 1
+            return
+        if not self.is_dry_run:
+            delete_object(name)
+        self.report.objects += 1
+
+    def _tidy(self, section: Section, numbers: list[int]) -> None:
+        # Rows after directories: a page has its row first.
+        known = set(section.pages.values_list("number", flat=True))
+        for number in numbers:
+            with self.going_on():
+                self.report.temporary += tidy_page(
+                    section.name, number, self.before, is_known=number in known
+                )
+        tree = public_tree()
+        if section.name == INDEX and tree is not None:
+            self.report.temporary += tree.remove_unfinished(self.before)
 
     def remove_pages(self) -> None:
         """Remove pages that were merged or replaced, and served for long enough."""
         pages = Page.objects.filter(section__site=self.site.name, state=State.RETIRED)
-        self._remove(pages.filter(retired_at__lt=timezone.now() - self.grace))
+        self._remove(pages.filter(retired_at__lt=self.before))
 
     def remove_sections(self) -> None:
-        """Remove the pages of sections that are gone.
+        """Remove the pages of sections that are no longer registered.
 
-        Their rows stay: whoever asks for a page hears that it is gone, and if the
-        section comes back, its pages get new numbers.
+        The rows of the sections stay: their pages answer 410, and a section that comes
+        back gives its pages new numbers.
         """
         for section in self._gone_sections().filter(pages__isnull=False).distinct():
             with atomic():
-                # Somebody who knows it may have built it a moment ago.
+                # A process that still knows it may just have built it.
                 lock([section.pk])
                 if not self._gone_sections().filter(pk=section.pk).exists():
                     continue
@@ -138,6 +191,11 @@ class _Prune:
                 if not self.is_dry_run:
                     _forget_past(section)
             self.report.sections.append(section.name)
+
+    def _gone_sections(self) -> QuerySet[Section]:
+        since = timezone.now() - max(self.grace, MISSING_GRACE)
+        gone = Section.objects.filter(site=self.site.name, missing_since__lt=since)
+        return gone.exclude(name=INDEX).exclude(name__in=list(registry))
 
     def _remove(self, pages: QuerySet[Page]) -> None:
         found = list(pages.values_list("pk", "section__name", "number"))
@@ -148,121 +206,86 @@ class _Prune:
         while batch := list(islice(remaining, BATCH_ROWS)):
             Page.objects.filter(pk__in=batch).delete()
         Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
-        transaction.on_commit(lambda: self._hide(found), using=own_alias())
+        names = [page_name(section, number) for _, section, number in found]
+        transaction.on_commit(lambda: self._hide(names), using=own_alias())
 
-    def _hide(self, pages: list[tuple[int, str, int]]) -> None:
+    def _hide(self, names: list[str]) -> None:
         tree = public_tree()
         if tree is None:
             return
-        for _, section, number in pages:
+        for name in names:
             with self.going_on():
-                tree.hide(page_name(section, number))
+                tree.hide(name)
 
     def remove_changes(self) -> None:
-        """Forget changes that nobody will read; a deploy may be under way."""
+        """Remove changes that nothing will read; a deploy may be under way."""
         old = Change.objects.filter(at__lt=Now() - max(self.grace, MISSING_GRACE))
         unread = old.exclude(section__in=list(registry))
         self.report.changes = unread.count()
-        if not self.is_dry_run:
-            unread.delete()
-        if not self.is_dry_run and not has_subscribers():
-            # As engines were switched off, nobody will ever ask for these.
+        if self.is_dry_run:
+            return
+        unread.delete()
+        if not has_subscribers():  # any more, since engines were switched off
             Publication.objects.filter(at__lt=Now() - self.grace).delete()
 
     def remove_deliveries(self) -> None:
-        """Forget what was told, and engines that the settings name no longer."""
-        before = timezone.now() - self.grace
+        """Remove what was submitted, and engines that the settings no longer name."""
         names = list(get_settings().engines)
         rows = Delivery.objects.filter(site=self.site.name)
-        gone = rows.exclude(engine__in=names).filter(changed_at__lt=before)
+        gone = rows.exclude(engine__in=names).filter(changed_at__lt=self.before)
         told = rows.filter(engine__in=names, state=Delivery.State.TOLD, is_feed=False)
-        # Apart, since no index is of use for one or the other.
-        for past in (gone, told.filter(not_before__lt=before)):
+        # Two queries, since no index serves one for both.
+        for past in (gone, told.filter(not_before__lt=self.before)):
             self.report.deliveries += past.count()
             if not self.is_dry_run:
-                _delete_along(past)
-        if self.is_dry_run:
-            return
-        recipients = EngineHost.objects.filter(site=self.site.name)
-        recipients.exclude(engine__in=names).filter(not_before__lt=before).delete()
+                _delete_in_batches(past)
+        if not self.is_dry_run:
+            hosts = EngineHost.objects.filter(site=self.site.name)
+            hosts = hosts.exclude(engine__in=names)
+            hosts.filter(not_before__lt=self.before).delete()
 
-    @contextmanager
-    def going_on(self) -> Iterator[None]:
-        """Keep what the storage refuses until all else is done.
 
-        One object under a legal hold would else keep all others for ever.
-        """
-        try:
-            yield
-        except StoreError as error:
-            self.failures.append(error)
+def _unreferenced(
+    section: str, stored: dict[int, list[str]], since: datetime
+) -> tuple[set[str], set[str]]:
+    """Return the objects that no row needs, and those of them replaced since a moment.
 
-    def raise_failures(self) -> None:
-        """Raise what was kept, by its first and its number."""
-        if not self.failures:
-            return
-        first, *others = self.failures
-        if not others:
-            raise first
-        raise StoreError(f"{first} (and {len(others)} more failures)") from first
+    Only the builder that holds the claim of a page may publish what it stored for the
+    page, so the objects of claimed pages are left out.
 
-    def remove_leftovers(self, section: Section) -> None:
-        """Note the objects of a section that no row names, and remove the old ones."""
-        found = unnamed_objects(section.name)
-        rows = Leftover.objects.filter(section=section)
-        known = set(rows.values_list("object", flat=True))
-        # By the clock that has noted them.
-        past = rows.filter(noticed_at__lt=Now() - self.grace)
-        old = found.intersection(past.values_list("object", flat=True))
-        gone = old if self.is_dry_run else self._delete(old)
-        self.report.objects += len(gone)
-        self.report.waiting += len(found) - len(old)
-        if self.is_dry_run:
-            return
-        _forget(rows, known - (found - gone))
-        Leftover.objects.bulk_create(
-            [Leftover(object=name, section=section) for name in found - known],
-            batch_size=BATCH_ROWS,
-            ignore_conflicts=True,  # another prune notices the same
-        )
-        self._tidy(section)
+    Args:
+        section: name of the section.
+        stored: its objects, listed before the rows are read: whoever stored one of them
+            is still at work, has published it, or has lost the claim.
+        since: the moment.
+    """
+    named, replaced, claimed = set(), set(), set()
+    # Of all sites, since they share the directories.
+    pages = Page.objects.filter(section__name=section)
+    for number, token, current, previous, published_at in pages.values_list(
+        "number", "token", "object", "previous_object", "published_at"
+    ):
+        named.add(_last_part(current))
+        if published_at is not None and published_at > since:
+            replaced.add(_last_part(previous))
+        if token:
+            claimed.add(number)
+    # After the pages: a publication names what one of them has replaced meanwhile.
+    rows = Publication.objects.filter(section__name=section)
+    for old, new in rows.values_list("old", "new"):
+        named.update(map(_last_part, [*old, *new]))
+    found = {
+        name
+        for number, names in stored.items()
+        for name in names
+        if number not in claimed and _last_part(name) not in named
+    }
+    return found, {name for name in found if _last_part(name) in replaced}
 
-    def _delete(self, names: Iterable[str]) -> set[str]:
-        """Delete objects; return those that are gone."""
-        gone, refusals = set(), 0
-        for name in names:
-            refusals += 1
-            with self.going_on():
-                delete_object(name)
-                gone.add(name)
-                refusals = 0
-            if refusals == MAX_REFUSALS:
-                break
-        return gone
 
-    def _gone_sections(self) -> QuerySet[Section]:
-        since = timezone.now() - max(self.grace, MISSING_GRACE)
-        gone = Section.objects.filter(site=self.site.name, missing_since__lt=since)
-        return gone.exclude(name=INDEX).exclude(name__in=list(registry))
-
-    def _tidy(self, section: Section) -> None:
-        before = timezone.now() - self.grace
-        numbers = list_pages(section.name)
-        # Rows after directories: a page has the one before the other.
-        known = set(section.pages.values_list("number", flat=True))
-        for number in numbers:
-            with self.going_on():
-                self.report.temporary += remove_temporary_files(
-                    section.name, number, before
-                )
-            if number not in known:
-                remove_empty_directory(section.name, number)
-        tree = public_tree()
-        if section.name == INDEX and tree is not None:
-            self.report.temporary += remove_old_temporaries(tree.root, before)
-
-    def _change(self, rows: QuerySet[Page], **fields: object) -> int:
-        return rows.count() if self.is_dry_run else rows.update(**fields)
+def _last_part(name: str) -> str:
+    # Which is unique, while a storage may put a directory of its own before it.
+    return PurePosixPath(name).name
 
 
 def _forget_past(section: Section) -> None:
@@ -279,8 +302,8 @@ def _forget_past(section: Section) -> None:
     )
 
 
-def _delete_along(rows: QuerySet[Delivery]) -> None:
-    """Delete rows in the order of their keys, so that none is passed over twice."""
+def _delete_in_batches(rows: QuerySet[Delivery]) -> None:
+    """Delete rows in the order of their keys, so that none is read twice."""
     last = 0
     ordered = rows.order_by("pk").values_list("pk", flat=True)
     while batch := list(ordered.filter(pk__gt=last)[:BATCH_ROWS]):
@@ -288,9 +311,3 @@ def _delete_along(rows: QuerySet[Delivery]) -> None:
         # One statement, which leaves alone what has changed meanwhile.
         some = rows.filter(pk__in=batch)
         some._raw_delete(some.db)
-
-
-def _forget(rows: QuerySet[Leftover], names: set[str]) -> None:
-    remaining = iter(names)
-    while batch := list(islice(remaining, BATCH_ROWS)):
-        rows.filter(object__in=batch).delete()

@@ -1,27 +1,27 @@
-"""How the sections are: the numbers behind ``sitemap_status``."""
+"""How the sections and the engines are: the numbers behind ``sitemap_status``."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db import Error
-from django.db.models import Count, Exists, F, Max, Min, OuterRef, Q, Sum
+from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
+    Delivery,
+    EngineHost,
     Hold,
     Page,
     Section,
     State,
 )
-from django_sitemaps_plus.publishing.sync import page_name
+from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking.collecting import count_changes
 
@@ -35,21 +35,21 @@ class SectionStatus:
     pages: int = 0  # with entries
     entries: int = 0
     dirty: int = 0  # pages to be built
-    parked: int = 0  # pages that failed too often to be tried again unasked
+    parked: int = 0  # pages that failed too often to be tried again
     failed: int = 0  # other dirty pages whose last build failed
     held_pages: int = 0  # that the guard holds
-    hold_reason: str = ""  # why, in words
+    hold_reason: str = ""
     skipped: int = 0  # rows that cannot be listed
     dropped: int = 0  # values left out of their entry
-    changes: int = 0  # recorded and not yet looked at
+    changes: int = 0  # recorded, and not yet located
     published_at: datetime | None = None  # the latest flip that changed something
-    checked_at: datetime | None = None  # the page longest unchecked
+    checked_at: datetime | None = None  # the page that was compared longest ago
     error: str = ""  # of a parked page
     failure: str = ""  # of a page that failed
 
     @property
     def problems(self) -> list[str]:
-        """What needs a person, in words."""
+        """What needs a person."""
         found = []
         if not self.registered:
             found.append(f"{self.section} is no longer registered")
@@ -67,59 +67,98 @@ class SectionStatus:
         return found
 
     def age(self) -> float | None:
-        """Return the seconds since something of it was last published."""
-        if self.published_at is None:
-            return None
-        return (timezone.now() - self.published_at).total_seconds()
+        """Return the seconds since its last publication."""
+        return _seconds_since(self.published_at)
 
 
-def status(site: Site) -> list[SectionStatus]:
+@dataclass(slots=True, kw_only=True)
+class EngineStatus:
+    """How one engine is."""
+
+    engine: str
+    waiting: int = 0  # targets that wait to be submitted
+    dead: int = 0  # targets that it rejected
+    sent_at: datetime | None = None  # of the last notification
+    oldest: datetime | None = None  # of the oldest change that waits
+    parked: dict[str, str] = field(default_factory=dict)  # hosts, and why
+    failing: dict[str, str] = field(default_factory=dict)  # hosts, and the last error
+    error: str = ""  # of a target that it rejected
+    feedback: dict[str, Any] = field(default_factory=dict)  # what it says, by feed
+
+    @property
+    def problems(self) -> list[str]:
+        """What needs a person."""
+        remedy = "Fix this, then run notify_search_engines --retry"
+        found = [
+            f"{self.engine} is not notified for {host}: {why.rstrip('.')}. {remedy}"
+            for host, why in self.parked.items()
+        ]
+        if self.dead:
+            found.append(
+                f"{self.engine} rejected {self.dead:,} targets: {self.error}. {remedy}"
+            )
+        return found
+
+    def age(self) -> float | None:
+        """Return the seconds since the oldest change that waits."""
+        return _seconds_since(self.oldest)
+
+
+def section_status(site: Site) -> list[SectionStatus]:
     """Return how every section is that is registered or has pages, by name."""
-    rows = {row["name"]: row for row in _rows(site)}
-    return [_status(name, rows.get(name)) for name in sorted({*rows, *registry})]
+    rows = {row.pop("name"): row for row in _section_rows(site)}
+    found = []
+    for name in sorted({*rows, *registry}):
+        status = SectionStatus(section=name, registered=name in registry)
+        _fill(status, rows.get(name, {}))
+        if status.registered:
+            status.changes = count_changes(name)
+        found.append(status)
+    return found
 
 
-def index_problems(pages: Iterable[Page]) -> list[str]:
-    """Return why indexes are not as their pages are, in words.
-
-    One that was only made dirty by a builder at work is no problem.
-    """
-    return [
-        f"{page_name(INDEX, page.number)}.xml is not built: {page.error or _IN_VAIN}"
-        for page in pages
-        if page.wanted > page.built and (page.error or page.attempts >= MAX_ATTEMPTS)
-    ]
-
-
-def note_failure(site: Site, error: Exception) -> None:
-    """Note why a refresh has failed, until the indexes are built again.
-
-    What could not be shown under its public name has been flipped, so that no page
-    says that anything is wrong.
-    """
-    with suppress(Error):
-        indexes = Page.objects.of(site.name, INDEX)
-        indexes.update(error=str(error)[:2_000], wanted=F("wanted") + 1)
+def engine_status(site: Site) -> list[EngineStatus]:
+    """Return how every engine is that is configured or has rows, by name."""
+    found = {name: EngineStatus(engine=name) for name in get_settings().engines}
+    for row in _delivery_rows(site):
+        name = row.pop("engine")
+        _fill(found.setdefault(name, EngineStatus(engine=name)), row)
+    for host in EngineHost.objects.filter(site=site.name):
+        name = host.engine
+        _fill_host(found.setdefault(name, EngineStatus(engine=name)), host)
+    for name, target, feedback in _feedback(site):
+        found[name].feedback[target] = feedback
+    return [found[name] for name in sorted(found)]
 
 
-_IN_VAIN = (
-    "it was tried too often in vain. Mend what ends or keeps its builders, then run "
-    "build_sitemaps --full"
-)
+def _fill(status: SectionStatus | EngineStatus, row: dict[str, Any]) -> None:
+    for name, value in row.items():
+        if value is not None:
+            # A query cannot use the name of a relation for a number.
+            setattr(status, name.rstrip("_"), value)
 
 
-def _rows(site: Site) -> list[dict[str, Any]]:
+def _fill_host(status: EngineStatus, host: EngineHost) -> None:
+    moments = [at for at in (status.sent_at, host.sent_at) if at is not None]
+    status.sent_at = max(moments, default=None)
+    if host.parked_reason:
+        status.parked[host.host] = host.parked_reason
+    elif host.failures:
+        status.failing[host.host] = host.error
+
+
+def _section_rows(site: Site) -> list[dict[str, Any]]:
     active = Q(pages__state=State.ACTIVE)
     dirty = Q(pages__is_dirty=1)
-    # Also of a plan to come, which waits for them.
+    # Also of the next plan, which waits for them.
     planned = dirty & ~Q(pages__state=State.RETIRED)
     parked = planned & Q(pages__attempts__gte=MAX_ATTEMPTS)
     failed = planned & Q(pages__attempts__lt=MAX_ATTEMPTS) & ~Q(pages__error="")
     sections = Section.objects.filter(site=site.name).exclude(name=INDEX)
-    # One that was pruned has left nothing but the numbers that it has used.
+    # A removed section keeps its row, for the numbers that it has used.
     has_pages = Exists(Page.objects.filter(section=OuterRef("pk")))
     sections = sections.filter(has_pages | Q(name__in=list(registry)))
-    found: Any = sections.values("name", "hold_reason").annotate(
+    rows: Any = sections.values("name", "hold_reason").annotate(
         pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
         entries=Sum("pages__entries", filter=active),
         dirty=Count("pages", filter=active & dirty),
@@ -133,14 +172,29 @@ def _rows(site: Site) -> list[dict[str, Any]]:
         failed=Count("pages", filter=failed),
         failure=Max("pages__error", filter=failed),
     )
+    return list(rows)
+
+
+def _delivery_rows(site: Site) -> list[dict[str, Any]]:
+    waiting, dead = Q(state=Delivery.State.WAITING), Q(state=Delivery.State.DEAD)
+    # All others were submitted, and may be millions.
+    rows = Delivery.objects.filter(waiting | dead, site=site.name).order_by()
+    found: Any = rows.values("engine").annotate(
+        waiting=Count("pk", filter=waiting),
+        dead=Count("pk", filter=dead),
+        oldest=Min("changed_at", filter=waiting),
+        error=Max("error", filter=dead),
+    )
     return list(found)
 
 
-def _status(name: str, row: dict[str, Any] | None) -> SectionStatus:
-    found = SectionStatus(section=name, registered=name in registry)
-    for key, value in (row or {}).items():
-        if key != "name" and value is not None:
-            setattr(found, "pages" if key == "pages_" else key, value)
-    if found.registered:
-        found.changes = count_changes(name)
-    return found
+def _feedback(site: Site) -> QuerySet[Delivery, tuple[str, str, Any]]:
+    # By engine, or the database would read all URLs that were ever submitted.
+    takers = [e.name for e in get_engines().values() if e.takes is Takes.FEEDS]
+    rows = Delivery.objects.filter(site=site.name, engine__in=takers, wanted__gt=0)
+    rows = rows.filter(feedback__isnull=False).order_by("engine", "target")
+    return rows.values_list("engine", "target", "feedback")
+
+
+def _seconds_since(moment: datetime | None) -> float | None:
+    return None if moment is None else (timezone.now() - moment).total_seconds()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .base import Row, RowQuerySet
-from .changes import Change, Leftover
+from .changes import Change
 from .deliveries import Delivery, EngineHost
 from .pages import (
     INDEX,
@@ -24,7 +24,6 @@ __all__ = [
     "Delivery",
     "EngineHost",
     "Hold",
-    "Leftover",
     "Page",
     "PageQuerySet",
     "Publication",

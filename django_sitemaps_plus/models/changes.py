@@ -1,4 +1,4 @@
-"""What has changed, and what is left over: rows that go once they are dealt with."""
+"""What has changed: rows that go once they are dealt with."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from django.db import models
 from django.db.models.functions import Now
 
 from .base import Row, RowQuerySet
-from .pages import Section
 
 
 class Change(Row):
@@ -35,19 +34,3 @@ class Change(Row):
 
     def __str__(self) -> str:
         return f"{self.section}: {self.kind} {self.low}"
-
-
-class Leftover(Row):
-    """An object that no row names; a prune removes it once it was one for long enough.
-
-    Somebody who read its name a moment before it was replaced may still open it.
-    """
-
-    object = models.CharField(max_length=255, unique=True)
-    section = models.ForeignKey(Section, models.CASCADE)
-    noticed_at = models.DateTimeField(db_default=Now())
-
-    objects = RowQuerySet.as_manager()
-
-    def __str__(self) -> str:
-        return self.object

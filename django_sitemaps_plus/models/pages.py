@@ -198,6 +198,8 @@ class Page(Row):
 
     #: Name in storage; "" for a page without entries.
     object = models.CharField(max_length=255, blank=True)
+    #: The last one that was replaced after it had stood for longer than the grace.
+    previous_object = models.CharField(max_length=255, blank=True)
     entries = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)  # rows that could not be listed
     dropped = models.PositiveIntegerField(default=0)  # values left out of their entry

@@ -1,15 +1,16 @@
-"""Files that are there whole or not at all, whatever is killed or unplugged."""
+"""Files that are complete or absent, whatever is killed or unplugged."""
 
 from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,66 +19,55 @@ from django.core.files.storage import FileSystemStorage
 
 from django_sitemaps_plus.exceptions import StoreError
 
-#: What the names of unfinished files begin with; nobody else's do.
+#: The beginning of the names of unfinished files, and of no others.
 TEMPORARY = ".sitemaps-plus-"
 
-# Windows replaces no file that somebody reads: seconds to wait for them.
+# Windows replaces no file that is being read: seconds to wait for its readers.
 _REPLACE_WAITS = (0.01, 0.05, 0.25, 1.0)
 
-# Directories to be flushed when a batch ends; None outside of one.
+# Directories to be flushed at the end of a batch; None outside of one.
 _waiting: ContextVar[set[Path] | None] = ContextVar("waiting", default=None)
 
 
 @contextmanager
 def deferred_flush() -> Iterator[None]:
-    """Flush each directory once for all files saved in a ``with`` block.
+    """Flush each directory once for all files written in a ``with`` block.
 
-    Only when the block has ended without an error do the names of its files survive
-    a power cut; nothing may point to them before.
+    The names of these files survive a power cut only after the block has ended, so
+    nothing may point to them before.
 
     Raises:
         StoreError: a directory could not be flushed.
     """
-    token = _waiting.set(set())
+    waiting: set[Path] = set()
+    token = _waiting.set(waiting)
     try:
         yield
-        for directory in _waiting.get() or ():
+    finally:
+        _waiting.reset(token)
+        for directory in waiting:
             try:
                 _sync_directory(directory)
             except OSError as error:
                 raise StoreError(
                     f"{directory} could not be flushed: {error}"
                 ) from error
-    finally:
-        _waiting.reset(token)
 
 
 class AtomicFileSystemStorage(FileSystemStorage):
     """A file system storage whose ``save()`` is atomic and durable.
 
-    Django's own opens the final name and streams into it, so readers see half a file
-    and a crash leaves one. Here the bytes go to a temporary file beside it, are
-    flushed to disk, and take their name in one step; the directory is flushed too, so
-    the name survives a power cut once ``save()`` has returned.
+    Django's own storage opens the final name and streams into it, so readers see half
+    a file and a crash leaves one. This one writes a temporary file in the same
+    directory, flushes it to disk, renames it in one step and flushes the directory:
+    once ``save()`` has returned, the file survives a power cut.
     """
 
     def _save(self, name: str, content: File[Any]) -> str:
         target = Path(self.path(name))
         self._make_directory(target.parent)
-        descriptor, temporary = tempfile.mkstemp(prefix=TEMPORARY, dir=target.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                for chunk in content.chunks():
-                    file.write(chunk)
-                file.flush()
-                _set_mode(file.fileno(), temporary, file_mode(self))
-                os.fsync(file.fileno())
-            replace(temporary, target)
-        except BaseException:
-            with suppress(OSError):
-                os.unlink(temporary)
-            raise
-        flush_directory(target.parent)
+        with replacing(target) as temporary:
+            write_file(temporary, content.chunks(), file_mode(self))
         return name.replace("\\", "/")
 
     def _make_directory(self, directory: Path) -> None:
@@ -90,17 +80,52 @@ class AtomicFileSystemStorage(FileSystemStorage):
             flush_directory(path.parent)
 
 
+@contextmanager
+def replacing(target: Path) -> Iterator[Path]:
+    """Give the path for a temporary file, which takes the name of the target."""
+    temporary = target.parent / f"{TEMPORARY}{secrets.token_hex(8)}"
+    try:
+        yield temporary
+        _replace(temporary, target)
+        flush_directory(target.parent)
+    finally:
+        # Also after a rename: a link to the file that the target names stays.
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def write_file(
+    path: Path, chunks: Iterable[bytes], mode: int, moment: int | None = None
+) -> None:
+    """Write a new file and flush it to disk.
+
+    Args:
+        path: of the file; it must not exist.
+        chunks: its bytes.
+        mode: its permissions.
+        moment: its time, in nanoseconds since 1970.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        for chunk in chunks:
+            file.write(chunk)
+        file.flush()
+        os.chmod(path, mode)
+        if moment is not None:
+            os.utime(path, ns=(moment, moment))
+        os.fsync(file.fileno())
+
+
 def file_mode(storage: FileSystemStorage) -> int:
-    """Return the mode of the files of a storage."""
-    # Files are made so that only their owner may read them; a web server is another.
+    """Return the mode of the files of a storage; web servers may read them."""
     mode = storage.file_permissions_mode
     return 0o644 if mode is None else int(mode)
 
 
 def admit_readers(storage: FileSystemStorage, directory: Path) -> None:
-    """Let those into a new directory of a storage who may read its files.
+    """Let those who may read the files of a storage enter a new directory of it.
 
-    What is made around the storage is left to the umask: other files may come there.
+    Directories around the storage keep the mode that the umask gives.
     """
     found = stat.S_IMODE(directory.stat().st_mode)
     readers = file_mode(storage) & 0o444
@@ -121,8 +146,36 @@ def flush_directory(path: Path) -> None:
         waiting.add(path)
 
 
-def replace(source: str | Path, target: Path) -> None:
-    """Give a file the name of another, which is gone from then on."""
+def remove_unfinished(directory: Path, before: datetime) -> int:
+    """Remove the temporary files of killed writers; return how many there were.
+
+    Args:
+        directory: where to look.
+        before: a file that was changed later stays, since its writer may be alive.
+
+    Raises:
+        StoreError: at least one could not be removed.
+    """
+    removed, failure = 0, None
+    for path in directory.glob(f"{TEMPORARY}*"):
+        try:
+            found = path.stat()
+            # A link has the time of its object; its own is the time of change.
+            if max(found.st_mtime, found.st_ctime) < before.timestamp():
+                path.unlink()
+                removed += 1
+        except FileNotFoundError:
+            continue  # removed by its writer, or by another prune
+        except OSError as error:
+            failure = error
+    if failure is not None:
+        raise StoreError(
+            f"unfinished files in {directory} could not be removed: {failure}"
+        ) from failure
+    return removed
+
+
+def _replace(source: Path, target: Path) -> None:
     for wait in _REPLACE_WAITS if os.name == "nt" else ():
         try:
             os.replace(source, target)
@@ -133,13 +186,6 @@ def replace(source: str | Path, target: Path) -> None:
     os.replace(source, target)
 
 
-def _set_mode(descriptor: int, path: str, mode: int) -> None:
-    if hasattr(os, "fchmod"):
-        os.fchmod(descriptor, mode)
-    else:  # Windows, before Python 3.13
-        os.chmod(path, mode)
-
-
 def _sync_directory(path: Path) -> None:
     if os.name == "nt":
         return  # Windows cannot flush a directory
@@ -147,7 +193,7 @@ def _sync_directory(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # What fsync(2) says where a file system flushes no directories.
+        # What fsync(2) says on a file system that does not flush directories.
         if error.errno != errno.EINVAL:
             raise
     finally:

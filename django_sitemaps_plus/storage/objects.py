@@ -7,12 +7,18 @@ import re
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
 from django.conf import settings
 from django.core.files.base import ContentFile
-from django.core.files.storage import InvalidStorageError, Storage, storages
+from django.core.files.storage import (
+    FileSystemStorage,
+    InvalidStorageError,
+    Storage,
+    storages,
+)
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.gzip import Document
@@ -23,11 +29,14 @@ from django_sitemaps_plus.exceptions import (
 )
 from django_sitemaps_plus.outages import ends_work
 
-from .filesystem import AtomicFileSystemStorage
+from .filesystem import AtomicFileSystemStorage, remove_unfinished
 
-# What an address in a text holds that may be secret: a password, or the query by which
-# it is signed.
+# What may be secret in an address: a password, and the query that signs it.
 _SECRETS = re.compile(r"(?<=://)[^/\s@]+(?=@)|(?<=\?)[\w.~%-]+=[^\s'\"<>)]*")
+
+# Other files may share the storage; only what has such a name is an object.
+_OBJECT = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}.*\.xml.*")
+_PAGE = re.compile(r"[0-9]{1,9}")
 
 
 def get_storage() -> Storage:
@@ -55,67 +64,47 @@ def get_storage() -> Storage:
 
 @lru_cache(1)
 def _default_storage(media_root: str) -> Storage:
-    # Kept, as Django keeps those of STORAGES: a refresh asks for it many times.
+    # Kept, as Django keeps those of STORAGES: a build asks for it many times.
     return AtomicFileSystemStorage(location=Path(media_root) / "sitemaps")
 
 
-def directory_name(section: str) -> str:
-    """Return the directory of a section's pages; the index has the name "".
-
-    No section can have the name of the index's, since none has a dot in it.
-    """
-    return section or "sitemap.xml"
+def directory_name(section: str, number: int) -> str:
+    """Return the directory of the objects of a page; the index has no name."""
+    # No section can have this name, since none has a dot in it.
+    return f"{section or 'sitemap.xml'}/{number}"
 
 
 def store_object(section: str, number: int, document: Document) -> str:
-    """Store a document as a new object of a page.
-
-    Returns:
-        The name that the storage gave it.
+    """Store a document as a new object of a page; return its name in the storage.
 
     Raises:
-        StoreError: the storage did not take it.
+        StoreError: the storage failed.
     """
     unique = f"{document.gzip_hash[:16]}-{secrets.token_hex(8)}"
-    name = f"{directory_name(section)}/{number}/{unique}.xml.gz"
-    storage = get_storage()
+    name = f"{directory_name(section, number)}/{unique}.xml.gz"
     with _store_errors(name, "stored"):
-        return storage.save(name, ContentFile(document.gzip))
-
-
-@contextmanager
-def _store_errors(name: str, done: str) -> Iterator[None]:
-    """Raise a StoreError for whatever the client of a storage raises."""
-    try:
-        yield
-    except StoreError:
-        raise
-    except Exception as error:
-        if ends_work(error):
-            raise
-        raise StoreError(f"{name} could not be {done}: {words_of(error)}") from error
+        return get_storage().save(name, ContentFile(document.gzip))
 
 
 def object_exists(name: str, size: int) -> bool:
     """Return whether the storage has an object of this many bytes.
 
     Raises:
-        StoreError: the storage cannot say.
+        StoreError: the storage failed.
     """
     storage = get_storage()
-    # It may go between the two questions.
-    with _store_errors(name, "found"), suppress(FileNotFoundError):
+    with suppress(LostObjectError), _store_errors(name, "found"):
         return storage.exists(name) and storage.size(name) == size
-    return False
+    return False  # deleted between the two questions
 
 
 def delete_object(name: str) -> None:
-    """Delete an object; one that is not there is no fault.
+    """Delete an object, if it exists.
 
     Raises:
         StoreError: the storage failed.
     """
-    with _store_errors(name, "deleted"), suppress(FileNotFoundError):
+    with suppress(LostObjectError), _store_errors(name, "deleted"):
         get_storage().delete(name)
 
 
@@ -123,23 +112,20 @@ def open_object(name: str) -> bytes:
     """Return the gzip bytes of an object, unchecked.
 
     Raises:
-        LostObjectError: it is not there.
-        StoreError: it cannot be read now.
+        LostObjectError: it does not exist.
+        StoreError: the storage failed.
     """
-    with _store_errors(name, "read"):
-        try:
-            with get_storage().open(name) as file:
-                return bytes(file.read())
-        except FileNotFoundError as error:
-            raise LostObjectError(f"{name} is gone: {words_of(error)}") from error
+    with _store_errors(name, "read"), get_storage().open(name) as file:
+        data: bytes = file.read()
+    return data
 
 
 def read_object(name: str, gzip_hash: str) -> bytes:
     """Return the gzip bytes of an object.
 
     Raises:
-        LostObjectError: it is not there, or is not what was stored.
-        StoreError: it cannot be read now.
+        LostObjectError: it does not exist, or is not what was stored.
+        StoreError: the storage failed.
     """
     data = open_object(name)
     if not is_intact(data, gzip_hash):
@@ -152,6 +138,76 @@ def is_intact(data: bytes, gzip_hash: str) -> bool:
     return hashlib.sha256(data).hexdigest() == gzip_hash
 
 
+def list_objects(section: str) -> dict[int, list[str]]:
+    """Return the names of all objects in the directories of pages, by page number.
+
+    Raises:
+        StoreError: the storage failed, or cannot list.
+    """
+    directories, _ = _list(directory_name(section, 0).rpartition("/")[0])
+    found = {}
+    for number in sorted([int(name) for name in directories if _PAGE.fullmatch(name)]):
+        directory = directory_name(section, number)
+        files = [name for name in _list(directory)[1] if _OBJECT.fullmatch(name)]
+        found[number] = [f"{directory}/{name}" for name in files]
+    return found
+
+
+def is_stored_before(name: str, moment: datetime) -> bool:
+    """Return whether an object was last modified before a moment, or is gone.
+
+    Raises:
+        StoreError: the storage failed, or knows no times.
+    """
+    with suppress(LostObjectError), _store_errors(name, "dated"):
+        return get_storage().get_modified_time(name) < moment
+    return True
+
+
+def tidy_page(section: str, number: int, before: datetime, *, is_known: bool) -> int:
+    """Remove unfinished files of a page, and its directory if it is empty.
+
+    Args:
+        section: name of the section.
+        number: of the page.
+        before: files that were changed later stay, since their writer may be alive.
+        is_known: whether the page has a row; if so, its directory stays.
+
+    Returns:
+        How many files were removed.
+
+    Raises:
+        StoreError: at least one could not be removed.
+    """
+    storage = get_storage()
+    if not isinstance(storage, FileSystemStorage):
+        return 0
+    directory = Path(storage.path(directory_name(section, number)))
+    removed = remove_unfinished(directory, before)
+    if not is_known:
+        with suppress(OSError):
+            directory.rmdir()
+    return removed
+
+
+def _list(directory: str) -> tuple[list[str], list[str]]:
+    with suppress(LostObjectError), _store_errors(f"{directory}/", "listed"):
+        return get_storage().listdir(directory)
+    return [], []
+
+
+@contextmanager
+def _store_errors(name: str, verb: str) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # storages raise what their service's client raises
+        if ends_work(error):
+            raise
+        is_lost = isinstance(error, FileNotFoundError)
+        message = f"{name} could not be {verb}: {words_of(error)}"
+        raise (LostObjectError if is_lost else StoreError)(message) from error
+
+
 def words_of(error: Exception) -> str:
-    """Return what a storage raised, which is logged, kept and shown to staff."""
+    """Return the text of a storage's error, without secrets: it is logged and shown."""
     return f"{type(error).__name__}: {_SECRETS.sub('***', str(error))}"

@@ -19,14 +19,13 @@ from django.utils.dateparse import parse_date, parse_datetime
 from django_sitemaps_plus.conf import Site, get_settings, get_site, tells_engines
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.maintenance.status import EngineStatus, engine_status
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.notifications import Engine, Takes, telling
-from django_sitemaps_plus.notifications import status as engine_status
 from django_sitemaps_plus.notifications.backfill import listed_urls
 from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.report import DeliveryReport
-from django_sitemaps_plus.notifications.status import EngineStatus
 from django_sitemaps_plus.registry import registry
 
 
@@ -102,7 +101,7 @@ class Command(BaseCommand):
             report, chosen = self._tell(begin, **asked)
         except (SitemapsPlusError, ImproperlyConfigured) as error:
             raise CommandError(str(error)) from error
-        engines = engine_status.status(get_site())
+        engines = engine_status(get_site())
         if asked["json"]:
             self.stdout.write(_as_json(report, engines, chosen))
         elif verbosity:

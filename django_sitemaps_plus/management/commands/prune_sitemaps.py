@@ -1,4 +1,4 @@
-"""``prune_sitemaps``: remove files and rows that nobody needs any more."""
+"""``prune_sitemaps``: remove files and rows that are no longer needed."""
 
 from __future__ import annotations
 
@@ -17,23 +17,21 @@ from django_sitemaps_plus.management.tables import table
 
 
 class Command(BaseCommand):
-    """Prunes, and says what has gone."""
+    """Prunes, and shows what was removed."""
 
-    help = "Remove files that no page has named for a day, and pages that are past."
+    help = "Remove files and rows that were replaced more than PRUNE_SECONDS ago."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
         parser.add_argument(
-            "--dry-run", action="store_true", help="count, remove nothing"
+            "--dry-run", action="store_true", help="count without removing"
         )
-        parser.add_argument(
-            "--json", action="store_true", help="print JSON, nothing else"
-        )
+        parser.add_argument("--json", action="store_true", help="print JSON")
 
     def handle(
         self, *, dry_run: bool, json: bool, verbosity: int, **options: Any
     ) -> None:
-        """Remove what is past.
+        """Prune the site.
 
         Raises:
             CommandError: the storage or the database failed; run it again.
@@ -41,7 +39,7 @@ class Command(BaseCommand):
         try:
             report = prune(get_site(), is_dry_run=dry_run)
         except (SitemapsPlusError, ImproperlyConfigured, Error) as error:
-            raise CommandError(f"Not all was removed: {error}") from error
+            raise CommandError(f"Not everything was removed: {error}") from error
         if json:
             self.stdout.write(json_module.dumps(asdict(report)))
         elif verbosity:

@@ -1,4 +1,4 @@
-"""``sitemap_status``: how the sections are, for people, and for monitoring by exit."""
+"""``sitemap_status``: how sections and engines are, for people and for monitoring."""
 
 from __future__ import annotations
 
@@ -9,69 +9,63 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 
+from django_sitemaps_plus.building.report import index_problems
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import (
+    EngineStatus,
     SectionStatus,
-    index_problems,
-    status,
+    engine_status,
+    section_status,
 )
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.models import INDEX, Page
-from django_sitemaps_plus.notifications import status as engine_status
-from django_sitemaps_plus.notifications.status import EngineStatus
 
 
 class Command(BaseCommand):
-    """Shows a line a section, and fails where one needs a person."""
+    """Shows a line for each section and engine, and fails where one needs a person."""
 
-    help = "Show how the sections are; exit with 1 where one needs attention."
+    help = "Show how sections and engines are; exit with 1 if one needs attention."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
         parser.add_argument(
-            "--json", action="store_true", help="print JSON, nothing else"
+            "--json", action="store_true", help="print the sections as JSON"
         )
 
     def handle(self, *, json: bool, **options: Any) -> None:
-        """Show how the sections are.
+        """Show how sections and engines are.
 
         Raises:
-            CommandError: a section is held, has parked pages or is not registered, or
-                the index or an engine needs a person.
+            CommandError: a section, the index or an engine needs a person.
         """
         site = get_site()
-        found, engines = status(site), engine_status.status(site)
-        if json:
-            self.stdout.write(_as_json(found))
-        else:
-            self.stdout.write(table(_HEAD, [_row(section) for section in found]))
-            if engines:
-                rows = [_engine_row(engine) for engine in engines]
-                self.stdout.write(table(_ENGINE_HEAD, rows))
-            for engine in engines:
-                self._show_feedback(engine)
-        problems = [problem for section in found for problem in section.problems]
+        sections, engines = section_status(site), engine_status(site)
+        self.stdout.write(_as_json(sections) if json else _as_text(sections, engines))
+        problems = [problem for section in sections for problem in section.problems]
         problems += index_problems(Page.objects.of(site.name, INDEX))
         problems += [problem for engine in engines for problem in engine.problems]
         if problems:
             raise CommandError("\n".join(problems))
 
-    def _show_feedback(self, engine: EngineStatus) -> None:
-        for feed, said in engine.feedback.items():
-            words = json.dumps(said, ensure_ascii=False)
-            self.stdout.write(f"{engine.engine} says of {feed}: {words}")
+
+def _as_json(sections: list[SectionStatus]) -> str:
+    return json.dumps([asdict(section) for section in sections], cls=DjangoJSONEncoder)
+
+
+def _as_text(sections: list[SectionStatus], engines: list[EngineStatus]) -> str:
+    found = [table(_HEAD, [_row(section) for section in sections])]
+    if engines:
+        found.append(table(_ENGINE_HEAD, [_engine_row(engine) for engine in engines]))
+    for engine in engines:
+        for feed, feedback in engine.feedback.items():
+            words = json.dumps(feedback, ensure_ascii=False)
+            found.append(f"{engine.engine} says of {feed}: {words}")
+    return "\n".join(found)
 
 
 _HEAD = (
-    "section",
-    "pages",
-    "entries",
-    "dirty",
-    "held",
-    "parked",
-    "skipped",
-    "changes",
-    "age",
+    *("section", "pages", "entries", "dirty", "held", "parked", "skipped"),
+    *("changes", "age"),
 )
 
 
@@ -94,16 +88,7 @@ _ENGINE_HEAD = ("engine", "waiting", "rejected", "parked", "failing", "oldest")
 
 
 def _engine_row(engine: EngineStatus) -> tuple[str, ...]:
+    numbers = (engine.waiting, engine.dead, len(engine.parked), len(engine.failing))
     age = engine.age()
-    return (
-        engine.engine,
-        f"{engine.waiting:,}",
-        f"{engine.dead:,}",
-        f"{len(engine.parked):,}",
-        f"{len(engine.failing):,}",
-        "-" if age is None else f"{age:,.0f} s",
-    )
-
-
-def _as_json(found: list[SectionStatus]) -> str:
-    return json.dumps([asdict(section) for section in found], cls=DjangoJSONEncoder)
+    words = "-" if age is None else f"{age:,.0f} s"
+    return (engine.engine, *[f"{number:,}" for number in numbers], words)

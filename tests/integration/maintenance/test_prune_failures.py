@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import nullcontext
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +15,16 @@ from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.maintenance import prune
-from django_sitemaps_plus.maintenance.listing import remove_old_temporaries
-from django_sitemaps_plus.models import Leftover, Page, State
+from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.publishing.tree import PublicTree
 from django_sitemaps_plus.storage import delete_object, get_storage
-from django_sitemaps_plus.storage.filesystem import TEMPORARY
+from django_sitemaps_plus.storage.filesystem import TEMPORARY, remove_unfinished
+from django_sitemaps_plus.storage.objects import list_objects
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build
 from tests.support.shop import limited, make_products
 
-from .time import DAYS, pass_days, run
+from .time import DAYS, pass_time, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -31,7 +32,7 @@ SECTIONS = ("a", "b", "c")
 
 
 class RefusingStorage(InMemoryStorage):
-    """Deletes nothing that is held, lists nothing that is shut, nothing twice."""
+    """Deletes nothing that is held, lists nothing that is shut; all of it is old."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,6 +53,10 @@ class RefusingStorage(InMemoryStorage):
             raise RuntimeError("AccessDenied: shut")
         return super().listdir(path)
 
+    def get_modified_time(self, name: str) -> Any:
+        """Return a time long ago."""
+        return super().get_modified_time(name) - DAYS
+
 
 @pytest.fixture
 def storage(sections: Any, settings: Any) -> Any:
@@ -65,69 +70,86 @@ def storage(sections: Any, settings: Any) -> Any:
     build()
     rename("x")
     build()
-    assert run().waiting == 10
-    pass_days()
+    pass_time(timedelta())
     return get_storage()
 
 
-def noted() -> set[str]:
-    """Return the objects that a prune has noted."""
-    return set(Leftover.objects.values_list("object", flat=True))
+def old() -> set[str]:
+    """Return the objects that no page points to."""
+    named = set(Page.objects.values_list("object", flat=True))
+    stored = [list_objects(section).values() for section in ("", *SECTIONS)]
+    return {name for pages in stored for names in pages for name in names} - named
 
 
-def test_one_that_cannot_be_deleted(storage):
-    """All others go; it stays noted, and goes once it may."""
-    storage.held = {min(noted())}
+def test_an_object_that_cannot_be_deleted(storage):
+    """All others go; it goes once it may."""
+    storage.held = {min(old())}
     for _ in range(2):
         with pytest.raises(StoreError, match=r"legal hold$"):
             run()
-        assert noted() == storage.held
+        assert old() == storage.held
     storage.held = set()
     assert run().objects == 1
-    assert noted() == set()
+    assert old() == set()
 
 
 def test_the_command_says_how_many(storage):
     """It exits with 1, and says why the first of them stays."""
-    storage.held = {*sorted(noted())[:3]}
+    storage.held = {*sorted(old())[:3]}
     said = re.escape("AccessDenied: legal hold (and 2 more failures)")
     with pytest.raises(CommandError, match=said):
         call_command("prune_sitemaps")
-    assert noted() == storage.held
+    assert old() == storage.held
 
 
 def test_a_storage_that_refuses_all(storage, monkeypatch):
     """It is not asked for thousands, each of which may take its time."""
     monkeypatch.setattr(prune, "MAX_REFUSALS", 2)
-    storage.held = {name for name in noted() if name.startswith("a/")}
+    storage.held = {name for name in old() if name.startswith("a/")}
     with pytest.raises(StoreError, match=r"\(and 1 more failures\)$"):
         run()
-    assert noted() == storage.held
+    assert old() == storage.held
 
 
 def test_a_public_name_that_stays(products, monkeypatch):
-    """Of a page that has gone; all else goes on."""
+    """Of a page that is removed; all else goes on."""
 
     def hide(self: PublicTree, name: str) -> None:
         raise StoreError(f"{name} stays")
 
     Page.objects.filter(section__name="products", number=3).update(
-        state=State.RETIRED, retired_at=timezone.now() - 3 * DAYS
+        state=State.RETIRED, retired_at=timezone.now() - DAYS
     )
     monkeypatch.setattr(PublicTree, "hide", hide)
     with pytest.raises(StoreError, match=r"^sitemap-products-3 stays$"):
         run()
-    assert Leftover.objects.exists()
+    assert not Page.objects.filter(number=3).exists()
 
 
 def test_a_section_that_cannot_be_listed(storage):
-    """Those after it are pruned, and what is noted of it is not forgotten."""
+    """Those after it are pruned."""
     storage.shut = {"a"}
-    with pytest.raises(StoreError, match=r"shut$"):
+    with pytest.raises(StoreError, match=r"^a/ could not be listed: .* shut$"):
         run()
-    assert {name.partition("/")[0] for name in noted()} == storage.shut
     storage.shut = set()
+    assert {name.partition("/")[0] for name in old()} == {"a"}
     assert run().objects == 3
+
+
+@pytest.mark.parametrize("verb", ["listdir", "get_modified_time"])
+def test_a_storage_without_lists_or_times(storage, monkeypatch, verb):
+    """It says which method the storage lacks, and the rows are pruned."""
+
+    def lacks(self: Any, name: str) -> Any:
+        raise NotImplementedError(f"subclasses must provide a {verb}() method")
+
+    monkeypatch.setattr(RefusingStorage, verb, lacks)
+    Page.objects.filter(number=3).update(
+        state=State.RETIRED, retired_at=timezone.now() - DAYS
+    )
+    with pytest.raises(CommandError, match=rf"provide a {verb}\(\) method"):
+        call_command("prune_sitemaps")
+    assert not Page.objects.filter(number=3).exists()
 
 
 def test_what_is_said_holds_no_secrets(storage, monkeypatch):
@@ -143,17 +165,18 @@ def test_what_is_said_holds_no_secrets(storage, monkeypatch):
     assert "hush" not in str(caught.value)
 
 
-def test_one_that_another_prune_has_deleted(storage, monkeypatch):
-    """Also where the storage says that it is not there."""
-    real = RefusingStorage.delete
+@pytest.mark.parametrize("verb", ["delete", "get_modified_time"])
+def test_an_object_that_another_prune_has_deleted(storage, monkeypatch, verb):
+    """A storage may say that it is not there."""
+    real = getattr(RefusingStorage, verb)
 
-    def delete_twice(self: Any, name: str) -> None:
-        real(self, name)
-        real(self, name)
+    def after_another(self: Any, name: str) -> Any:
+        RefusingStorage.__mro__[1].delete(self, name)
+        return real(self, name)
 
-    monkeypatch.setattr(RefusingStorage, "delete", delete_twice)
+    monkeypatch.setattr(RefusingStorage, verb, after_another)
     assert run().objects == 10
-    assert noted() == set()
+    assert old() == set()
 
 
 def test_one_that_is_not_there_is_no_fault(storage):
@@ -162,7 +185,7 @@ def test_one_that_is_not_there_is_no_fault(storage):
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "no"), FileNotFoundError(2, "")])
-def test_the_first_unfinished_file_keeps_back_no_other(tmp_path, monkeypatch, error):
+def test_an_unfinished_file_keeps_back_no_other(tmp_path, monkeypatch, error):
     """Of the same directory, whether it stays or has just gone."""
     for number in range(3):
         (tmp_path / f"{TEMPORARY}{number}").touch()
@@ -176,24 +199,5 @@ def test_the_first_unfinished_file_keeps_back_no_other(tmp_path, monkeypatch, er
 
     monkeypatch.setattr(Path, "unlink", unlink)
     with pytest.raises(StoreError) if error.errno == 13 else nullcontext():
-        remove_old_temporaries(tmp_path, timezone.now() + DAYS)
+        remove_unfinished(tmp_path, timezone.now() + DAYS)
     assert list(tmp_path.iterdir()) == [first]
-
-
-def test_an_unfinished_file_that_cannot_be_removed(products, media_root, monkeypatch):
-    """Those of other pages go, and it is told of."""
-    root, real = media_root / "sitemaps" / "products", Path.unlink
-    for number in (1, 2, 3):
-        (root / str(number) / f"{TEMPORARY}x").touch()
-
-    def unlink(self: Path, **options: Any) -> None:
-        if self.parent == root / "1":
-            raise PermissionError(13, "Permission denied")
-        real(self, **options)
-
-    monkeypatch.setattr(Path, "unlink", unlink)
-    later = timezone.now() + DAYS
-    monkeypatch.setattr(timezone, "now", lambda: later)
-    with pytest.raises(StoreError, match="Permission denied"):
-        run()
-    assert [path.parent.name for path in root.glob(f"*/{TEMPORARY}x")] == ["1"]

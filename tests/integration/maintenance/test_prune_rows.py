@@ -25,7 +25,7 @@ from tests.support.published import page_row
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-from .time import DAYS, objects, pass_days, pointed, run
+from .time import DAYS, objects, pass_time, pointed, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -43,11 +43,11 @@ class TestPages:
         assert client.get(path).status_code == 200
         assert shown.exists()
         assert run().pages == 0
-        pass_days()
+        pass_time()
         assert run().pages == 2
         assert client.get(path).status_code == 410
         assert not shown.exists()
-        pass_days()
+        pass_time()
         run()
         assert objects() == pointed()
         assert not (media_root / "sitemaps/products" / str(retired.number)).exists()
@@ -80,7 +80,7 @@ class TestMissingSections:
         assert (report.pages, report.sections) == (3, ["products"])
         assert client.get("/sitemap-products-1.xml").status_code == 410
         assert client.get("/sitemap-products-9.xml").status_code == 404
-        pass_days()
+        pass_time()
         run()
         assert objects() == set()
         assert not list((media_root / "sitemaps" / "public").glob("*products*"))

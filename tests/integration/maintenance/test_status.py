@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.status import status
+from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Hold, Page, Section
 from tests.support.builds import build
 from tests.support.published import page_row, path_of
@@ -34,7 +34,7 @@ def products(sections):
 class TestStatus:
     def test_a_section_that_is_well(self, products):
         """A line with its numbers, and exit 0."""
-        (found,) = status(get_site())
+        (found,) = section_status(get_site())
         assert (found.pages, found.entries, found.dirty) == (3, 25, 0)
         out = StringIO()
         call_command("sitemap_status", stdout=out)
@@ -51,7 +51,7 @@ class TestStatus:
     def test_a_section_that_was_never_built(self, sections):
         """It has no numbers and no age."""
         sections.register("products", limited(10))
-        (found,) = status(get_site())
+        (found,) = section_status(get_site())
         assert (found.pages, found.age()) == (0, None)
         out = StringIO()
         call_command("sitemap_status", stdout=out)

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from datetime import timedelta
+from pathlib import Path
 
-from django.db.models.functions import Now
-from django.utils import timezone
+from django.conf import settings
+from django.db.models import F
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.prune import PruneReport, prune
-from django_sitemaps_plus.models import (
-    Leftover,
-    Page,
-    State,
-)
+from django_sitemaps_plus.models import Page
 from tests.support.published import files
 
-DAYS = timedelta(days=2)
+#: Longer than anything waits.
+DAYS = timedelta(days=3)
 
 
 def run() -> PruneReport:
@@ -24,11 +23,18 @@ def run() -> PruneReport:
     return prune(get_site())
 
 
-def pass_days() -> None:
-    """Let two days pass for everything that a prune waits for."""
-    Leftover.objects.update(noticed_at=Now() - DAYS)
-    old = timezone.now() - DAYS
-    Page.objects.filter(state=State.RETIRED).update(retired_at=old)
+def pass_time(time: timedelta = DAYS) -> None:
+    """Let all pages and files be older."""
+    Page.objects.update(
+        published_at=F("published_at") - time, retired_at=F("retired_at") - time
+    )
+    shifted = set()
+    for path in (Path(settings.MEDIA_ROOT) / "sitemaps").rglob("*.xml*"):
+        found = path.stat()
+        if path.is_file() and found.st_ino not in shifted:  # names are links
+            shifted.add(found.st_ino)
+            moment = found.st_mtime_ns - int(time.total_seconds() * 1e9)
+            os.utime(path, ns=(moment, moment))
 
 
 def objects() -> set[str]:

@@ -19,6 +19,7 @@ from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.faults import fail_open
+from tests.support.published import page_row
 from tests.support.shop import ProductSource, limited, product_urls
 from tests.support.testapp.models import Author, Product
 
@@ -230,7 +231,7 @@ class TestEnd:
     def test_what_cannot_be_gathered_ends_it_with_an_error(self, monkeypatch):
         """Nobody knows what is to be told; it is told once the storage is back."""
         with monkeypatch.context() as patch:
-            fail_open(patch)
+            fail_open(patch, page_row("products", 1).object)
             Product.objects.get(slug="product-00000").delete()
             build_and_relay()
             for _ in range(2):  # it does not say in between that all is well
@@ -243,7 +244,7 @@ class TestEnd:
         """Once the storage is back the next one tells it."""
         Product.objects.get(slug="product-00000").delete()
         with monkeypatch.context() as patch:
-            fail_open(patch)
+            fail_open(patch, page_row("products", 1).object)
             for _ in range(2):
                 with pytest.raises(CommandError, match=r"next run: .*was opened"):
                     call_command("build_sitemaps", verbosity=0)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.cache import cache
 from django.core.files.storage import FileSystemStorage
 from django.utils import timezone
 
@@ -22,11 +20,8 @@ from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.plan.replan import begin_replan
 from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page, State
-from django_sitemaps_plus.publishing import sync as showing
-from django_sitemaps_plus.publishing import tree as storage_public
-from django_sitemaps_plus.publishing.tree import public_tree
+from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import AtomicFileSystemStorage, deferred_flush
 from tests.integration.building.overtaking import rename
@@ -78,20 +73,6 @@ def test_names_follow_every_flip(products, public, client):
     assert wrong_names(public) == []
 
 
-def test_where_one_comes_as_another_goes_the_next_look_sees_it(
-    products, public, monkeypatch
-):
-    """The index lists as many pages, and to find the empty one takes reading all."""
-    no_look_is_due(monkeypatch)
-    Product.objects.filter(pk__lte=products[9].pk).delete()
-    make_products(10, first=25)
-    refresh([], Options(allow_shrink=True))
-    assert wrong_names(public) != []
-    cache.clear()  # a look is due
-    refresh()
-    assert wrong_names(public) == []
-
-
 def test_two_flips_within_a_second_have_different_seconds(
     products, public, monkeypatch
 ):
@@ -106,19 +87,12 @@ def test_two_flips_within_a_second_have_different_seconds(
     assert len(seconds) == 4
 
 
-def test_a_page_of_a_plan_to_come_has_none(products, public):
-    """It is served to nobody."""
-    Page.objects.filter(number=3).update(state=State.NEXT)
-    showing.show([page_row("products", 3).pk])
-    showing.repair(get_site())
-    assert not (public / "sitemap-products-3.xml.gz").exists()
-
-
 def test_plain_names_are_there_when_asked_for(products, public, settings):
     """And go when they are not any more."""
     plain = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
     before = settings.SITEMAPS_PLUS
     settings.SITEMAPS_PLUS = plain
+    sync._looked_at.clear()
     refresh()
     assert wrong_names(public, has_plain=True) == []
     rename("a")
@@ -126,6 +100,7 @@ def test_plain_names_are_there_when_asked_for(products, public, settings):
     assert wrong_names(public, has_plain=True) == []
     assert (public / PAGE[:-3]).stat().st_mode & 0o777 == 0o644
     settings.SITEMAPS_PLUS = before
+    sync._looked_at.clear()  # as in the new process that has this setting
     refresh()
     assert wrong_names(public) == []
 
@@ -250,28 +225,6 @@ def test_a_page_of_a_plan_to_come_has_no_name(products, public):
     assert wrong_names(public) == []
 
 
-def test_new_names_of_a_batch_that_fails_are_flushed_later(
-    products, public, monkeypatch
-):
-    """The batch would have flushed them at its end."""
-    page, tree = page_row("products", 1), public_tree()
-    tree.flush()
-    (public / PAGE).unlink()
-    with suppress(StoreError), deferred_flush():
-        tree.show(PAGE[:-7], page.object, page.published_at)
-        raise StoreError("the next page")
-    flushed: list[Path] = []
-    monkeypatch.setattr(storage_public, "flush_directory", flushed.append)
-    tree.flush()
-    assert flushed == [public]
-
-
-def no_look_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody repair names, which would make up for those that are shown wrong."""
-    monkeypatch.setattr(showing, "FEW_NAMES", 0)
-    refresh()
-
-
 def edit(mark: str) -> None:
     """Rename all products, and tell of it."""
     rename(mark)
@@ -280,7 +233,7 @@ def edit(mark: str) -> None:
 
 def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
     """Of a flip that is rolled back nothing is seen."""
-    no_look_is_due(monkeypatch)
+    refresh()  # so that none repairs the names for a while
     before = (public / PAGE).read_bytes()
     edit("a")
     real = flipping.show_when_committed
@@ -300,8 +253,8 @@ def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
 
 def test_the_last_of_two_builders_shows_the_last_flip(products, public, monkeypatch):
     """Though the one that flipped first shows its object afterwards."""
-    no_look_is_due(monkeypatch)
-    real, todo = showing._show, ["b"]
+    refresh()  # so that none repairs the names for a while
+    real, todo = sync._show, ["b"]
 
     def slow(tree: Any, pointer: Any, **options: Any) -> bool:
         if todo and pointer.section == "products":
@@ -309,7 +262,7 @@ def test_the_last_of_two_builders_shows_the_last_flip(products, public, monkeypa
             refresh()  # another builder flips and shows, before this one has shown
         return real(tree, pointer, **options)
 
-    monkeypatch.setattr(showing, "_show", slow)
+    monkeypatch.setattr(sync, "_show", slow)
     edit("a")
     refresh()
     assert todo == []

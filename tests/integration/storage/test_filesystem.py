@@ -136,7 +136,7 @@ class FailingContent(ContentFile):  # type: ignore[type-arg]
 
 
 class TestFailures:
-    @pytest.mark.parametrize("call", ["fsync", "replace", "fchmod"])
+    @pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
     def test_nothing_is_left_behind(self, tmp_path, monkeypatch, call):
         """Neither a temporary file nor half of the one that was meant."""
         storage = AtomicFileSystemStorage(location=tmp_path, allow_overwrite=True)

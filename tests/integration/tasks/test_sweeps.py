@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus import tasks
-from tests.integration.maintenance.time import objects, pass_days, pointed
+from tests.integration.maintenance.time import objects, pass_time, pointed
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
@@ -29,7 +29,7 @@ def test_the_audit_finds_what_a_refresh_does_not(celery, published, settings, cl
 
 
 def test_what_no_page_names_is_removed_in_the_end(celery, published):
-    """Noticed by one prune, and removed by one that comes long after it."""
+    """By a prune that comes long after it was replaced."""
     make_products(5)
     published(RoomySource)
     Product.objects.get(slug="product-00000").delete()
@@ -37,6 +37,6 @@ def test_what_no_page_names_is_removed_in_the_end(celery, published):
     before = objects()
     tasks.prune()
     assert objects() == before > pointed()
-    pass_days()
+    pass_time()
     tasks.prune()
     assert objects() == pointed()

@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.status import status
+from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import collecting
@@ -100,7 +100,7 @@ class TestWithoutARouter:
         made = fill(both)
         publish(limited(3, using=both))
         made[4].save()
-        assert [row.changes for row in status(get_site())] == [1]
+        assert [row.changes for row in section_status(get_site())] == [1]
 
 
 class TestOutOfReach:

@@ -99,10 +99,13 @@ def public_directory_not_flushed(make_root, tree):
 
 
 @mutant(
-    "publishing.tree:PublicTree.flush", f"{_POWER_CUT}[gzip-edits_and_a_split-options2]"
+    "storage.filesystem:flush_directory",
+    f"{_POWER_CUT}[gzip-edits_and_a_split-options2]",
 )
-def public_names_not_flushed(flush, tree):
+def public_names_not_flushed(flush_directory, path):
     """The public directory is not flushed before the index names a page."""
+    if path.name != "public":
+        flush_directory(path)
 
 
 @mutant(
@@ -124,19 +127,19 @@ def pieces_without_names(show_when_committed, pages):
     """The index is public before the pieces of a split."""
 
 
-@mutant("publishing.tree:PublicTree.is_of", f"{_POWER_CUT}[gzip-a_new_tree-options0]")
-def new_tree_begins_with_index(is_of, tree, name, published_at=None):
+@mutant("publishing.tree:PublicTree.shows", f"{_POWER_CUT}[gzip-a_new_tree-options0]")
+def new_tree_begins_with_index(shows, tree, name, published_at=None):
     """A new public tree begins with its index."""
-    return published_at is None or is_of(tree, name, published_at)
+    return published_at is None or shows(tree, name, published_at)
 
 
-@mutant("publishing.tree:replace", f"{_TORN}::test_public_files", is_slow=True)
+@mutant("storage.filesystem:_replace", f"{_TORN}::test_public_files", is_slow=True)
 def public_file_written_in_place(replace, temporary, target):
     """Public files are written in place."""
     shutil.copyfile(temporary, target)
 
 
-@mutant("publishing.tree:replace", f"{_TORN}::test_public_files", is_slow=True)
+@mutant("storage.filesystem:_replace", f"{_TORN}::test_public_files", is_slow=True)
 def public_file_deleted_first(replace, temporary, target):
     """A public file is deleted before the new one takes its name."""
     target.unlink(missing_ok=True)
@@ -177,8 +180,8 @@ def leftovers_stay(delete_object, name):
     """A prune leaves what killed workers have stored."""
 
 
-@mutant("building.unnamed:unnamed_objects", "tests/reliability/test_prune.py")
-def prune_takes_claimed_pages(unnamed_objects, section):
+@mutant("maintenance.prune:_unreferenced", "tests/reliability/test_prune.py")
+def prune_takes_claimed_pages(unreferenced, section, *args):
     """A prune takes what a builder is about to publish."""
     from django_sitemaps_plus.models import Page
 
@@ -186,7 +189,16 @@ def prune_takes_claimed_pages(unnamed_objects, section):
     tokens = dict(claimed.values_list("pk", "token"))
     claimed.update(token="")
     try:
-        return unnamed_objects(section)
+        return unreferenced(section, *args)
     finally:
         for pk, token in tokens.items():
             Page.objects.filter(pk=pk).update(token=token)
+
+
+@mutant(
+    "building.flip:_previous_object",
+    "tests/integration/maintenance/test_prune_objects.py",
+)
+def old_objects_not_remembered(previous_object, *args):
+    """An object that stood for long is pruned as soon as it is replaced."""
+    return ""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import time
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from django_sitemaps_plus.cache import first_to
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, State
-from django_sitemaps_plus.publishing.sync import _COLUMNS, LOOK_SECONDS, Pointer
+from django_sitemaps_plus.publishing.sync import _COLUMNS, Pointer, _looked_at
+from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.storage import read_object
 
 from .published import urls_in
@@ -94,4 +95,6 @@ def _expected() -> Iterator[tuple[str, tuple[bytes, int]]]:
 
 def just_looked() -> None:
     """Have all public names looked at a moment ago, so that no look is due."""
-    first_to("public", LOOK_SECONDS)
+    tree = public_tree()
+    if tree is not None:
+        _looked_at[tree.root] = time.monotonic()

@@ -13,7 +13,7 @@ from django_sitemaps_plus.building.build import _Refresh, refresh
 from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.plan.replan import is_broken, may_break
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.status import status
+from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Section
 from tests.support.shop import limited
 from tests.support.testapp.models import Label, Product, Shop
@@ -139,7 +139,7 @@ class TestUnfinished:
     def test_a_page_that_is_parked_is_shown(self, section):
         """The status knows of the plan to come."""
         section.pages.filter(number=6).update(attempts=MAX_ATTEMPTS, error="why")
-        (found,) = status(get_site())
+        (found,) = section_status(get_site())
         assert (found.parked, found.error) == (1, "why")
 
     def test_it_is_done_as_the_command_says(self, section, failing):
