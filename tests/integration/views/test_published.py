@@ -134,7 +134,7 @@ class TestLostObjects:
         assert after.status_code == 200
         assert after.content == before.content
         assert after["ETag"] == before["ETag"]
-        assert page.object in messages("object_lost")[0]
+        assert page.object in messages("object_damaged")[0]
 
     def test_a_file_is_rendered_instead(self, client, damage):
         """The .gz of it too."""
