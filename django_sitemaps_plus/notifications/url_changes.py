@@ -12,7 +12,7 @@ from typing import Any
 from django.db import Error
 
 from django_sitemaps_plus.conf import Site, get_site, tells_engines
-from django_sitemaps_plus.core.diff import Diff, diff, diff_parts, urls_in
+from django_sitemaps_plus.core.diff import Diff, diff, diff_many, urls_in
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
@@ -96,10 +96,10 @@ def _relay(publication: Publication) -> list[str]:
     lost = list[str]()
     try:
         with keep(publication.renew):
-            for found in publication_diffs(publication) if is_wanted else ():
-                for part in _parts(found):
-                    heartbeat()
-                    _notify(publication, part)
+            found = publication_diff(publication) if is_wanted else Diff()
+            for part in _parts(found):
+                heartbeat()
+                _notify(publication, part)
     except LostObjectError as error:
         lost.append(f"URL changes of {publication.section} are lost: {error}")
         logger.error("%s", lost[0], extra={"action": "publication_lost"})
@@ -126,10 +126,10 @@ def _notify(publication: Publication, part: Diff) -> None:
             logger.error("%r failed", receiver, exc_info=answer)
 
 
-def publication_diffs(publication: Publication) -> Iterator[Diff]:
-    """Yield what a publication changed, in parts of different URLs.
+def publication_diff(publication: Publication) -> Diff:
+    """Return what a publication changed.
 
-    Few pages are compared at once. A new plan may replace thousands of pages, which
+    A few pages are compared at once. A new plan may replace thousands of pages, which
     are never all in memory.
 
     Raises:
@@ -137,13 +137,11 @@ def publication_diffs(publication: Publication) -> Iterator[Diff]:
         StoreError: an object cannot be read.
     """
     if publication.keys:
-        yield Diff(updated=_saved_urls(publication))
-        return
+        return Diff(updated=_saved_urls(publication))
     old, new = publication.old, publication.new
     if len(old) + len(new) <= FEW_PAGES:
-        yield diff(map(_plain, old), map(_plain, new))
-        return
-    yield from diff_parts(lambda: map(_plain, old), lambda: map(_plain, new))
+        return diff(list(map(_plain, old)), list(map(_plain, new)))
+    return diff_many(lambda: map(_plain, old), lambda: map(_plain, new))
 
 
 def _saved_urls(publication: Publication) -> list[str]:

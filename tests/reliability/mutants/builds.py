@@ -240,17 +240,10 @@ def audit_leaves_pages_out(update_pages, pages, sections, **values):
     return update_pages(pages.filter(number__lt=10), sections, **values)
 
 
-@mutant("core.diff:_parts", f"{_RECONCILED}[full-1]")
-def unchanged_lines_count(parts, old, new):
-    """All between two edits of a page counts as changed."""
-    before, after, *ends = parts(old, new)
-    return before, after.replace(b"\n", b" \n"), *ends
-
-
-@mutant("core.diff:_difference", f"{_RECONCILED}[full-1]")
-def removed_urls_forgotten(difference, *args):
+@mutant("core.diff:_compare", f"{_RECONCILED}[full-1]")
+def removed_urls_forgotten(compare, *args):
     """Nobody is notified of a URL that is gone."""
-    return replace(difference(*args), removed=[])
+    return replace(compare(*args), removed=[])
 
 
 @mutant(

@@ -302,7 +302,7 @@ class TestUrlsChanged:
             publication = Publication.objects.get()
             assert publication.old == [before]
             assert publication.new == [objects(section)[1]]
-            [found] = url_changes.publication_diffs(publication)
+            found = url_changes.publication_diff(publication)
             assert found.added == url(55)
 
 
