@@ -15,7 +15,7 @@ EXTRAS := dev,docs,example,bench,fast,cli,celery,s3
 PYTEST := PYTHONDEVMODE=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: help demo serve worker beat engine test test-sqlite test-postgresql test-mysql \
-  bench mutants lint docs clean
+  test-reliability soak bench walks mutants lint docs clean
 
 help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
@@ -23,8 +23,10 @@ help:
 	@echo "make worker run a Celery worker of it; a second one in another terminal"
 	@echo "make beat   tell its workers every 30 seconds to look for changes and tell engines"
 	@echo "make engine play a search engine at http://127.0.0.1:8100, print what it hears"
-	@echo "make test   run all tests; SOAK=1 make test: the reliability tests at full length"
+	@echo "make test   run all tests"
+	@echo "make soak   run the reliability tests at full length, which takes hours"
 	@echo "make bench  measure against django.contrib.sitemaps and django-icv-sitemaps"
+	@echo "make walks  count the files and functions that a request, a save, a build pass"
 	@echo "make mutants  plant known mistakes, see that the tests catch each"
 	@echo "make lint   format, style, types, layers"
 	@echo "make docs   build the documentation"
@@ -74,32 +76,39 @@ beat: $(STAMP)
 engine: $(STAMP)
 	$(BIN)/python -m tests.support.servers.engine --port 8100 --site http://127.0.0.1:8000
 
-test: test-sqlite test-postgresql test-mysql
+test: test-sqlite test-reliability test-postgresql test-mysql
 
 test-sqlite: $(STAMP)
 	TEST_DB=sqlite $(PYTEST) -n 2 tests/unit tests/integration tests/acceptance
-	TEST_DB=sqlite $(BIN)/python -m pytest -n 2 tests/reliability # thousands of forks
 
-# The last ones time saves, so nothing runs beside them.
+# Without the checks of Python's development mode: they make thousands of forks slow.
+test-reliability: $(STAMP)
+	TEST_DB=sqlite $(BIN)/python -m pytest -n 2 tests/reliability
+
+# What a database can decide. The last ones time saves, so nothing runs beside them.
 test-postgresql: $(STAMP)
-	TEST_DB=postgresql $(PYTEST) -n 2 tests/integration $(addprefix tests/reliability/, \
-	  test_deliveries.py test_hosts.py test_outage.py test_reconcile.py \
-	  test_recording.py test_save_faults.py test_worker_kills.py)
-	TEST_DB=postgresql $(BIN)/python -m pytest \
-	  tests/reliability/test_save_safety.py tests/reliability/test_secrets.py
+	TEST_DB=postgresql $(PYTEST) -n 2 -m database tests/integration tests/reliability
+	TEST_DB=postgresql $(BIN)/python -m pytest tests/reliability/test_save_safety.py
 
 ifdef TEST_MYSQL_URL
 test-mysql: $(MYSQL_STAMP)
-	TEST_DB=mysql $(PYTEST) -n 2 tests/integration
+	TEST_DB=mysql $(PYTEST) -n 2 -m database tests/integration
 else
 test-mysql:
 	@echo "SKIPPED: tests on MariaDB, since TEST_MYSQL_URL is not set"
 endif
 
+soak: export SOAK = 1
+soak: test-reliability test-postgresql
+
 bench: $(STAMP)
 	$(BIN)/python -m tests.benchmarks $(BENCH_ARGS)
 
+walks: $(STAMP)
+	$(BIN)/python -m tests.benchmarks.walks
+
 mutants: $(STAMP)
+	$(BIN)/python -m pytest -q tests/reliability/test_mutants.py
 	$(BIN)/python -m tests.reliability.mutants $(MUTANTS)
 
 lint: $(STAMP)

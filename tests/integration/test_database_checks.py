@@ -12,7 +12,7 @@ from django_sitemaps_plus.models import Change
 from tests.support.shop import ProductSource
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 class WritesElsewhere:

@@ -13,6 +13,8 @@ from django.db import connection
 from tests.support.databases import database_settings
 from tests.support.testapp.models import Product
 
+pytestmark = pytest.mark.database
+
 ASKED_FOR = os.environ.get("TEST_DB", "sqlite")
 
 

@@ -41,7 +41,7 @@ from .tools.under_fire import (
     write,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 #: Of the answers of the engine.
 FAULTS = {"503": 0.25, "hang": 0.05, "lost_ack": 0.05, "429": 0.02}

@@ -21,7 +21,7 @@ from tests.support.servers.engine_rules import BAIDU_TOKEN
 from .tools.shop import some_seed
 from .tools.under_fire import tell_indexnow
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 #: URLs that wait.
 URLS = 20_000

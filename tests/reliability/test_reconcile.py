@@ -19,7 +19,7 @@ from tests.support.testapp.models import Product
 
 from .tools.shop import IS_SOAK, ORIGIN, STEP, PlainSource, add_quietly, some_seed
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 ROWS = 2_000
 EDITS = 10_000 if IS_SOAK else 1_000

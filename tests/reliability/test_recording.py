@@ -13,7 +13,7 @@ from tests.support.testapp.models import Product
 from .tools.published import published_urls
 from .tools.shop import STEP, PlainSource, add, add_quietly, rename, table
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture

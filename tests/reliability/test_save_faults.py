@@ -18,7 +18,7 @@ from .tools.save_faults import FAULTS, LOSING, SOURCES
 from .tools.saving import MAX_SAVE, TRIES, forget_failures, quickest
 from .tools.shop import STEP, PlainSource, add, add_quietly, rename
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 CONTEXTS = ("autocommit", "atomic", "nested_atomic", "request", "test_case")
 

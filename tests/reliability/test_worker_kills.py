@@ -35,7 +35,7 @@ from .tools.shop import (
     unfinished,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 KILLS = 60 if IS_SOAK else 3
 

@@ -30,6 +30,8 @@ from tests.support.builds import build
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
+pytestmark = pytest.mark.database
+
 #: Seconds after which a thread that waits has hung.
 HANG = 60
 

@@ -26,7 +26,7 @@ from tests.support.builds import build
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 #: Seconds after which a thread that waits has hung.
 HANG = 240

@@ -15,7 +15,7 @@ from django_sitemaps_plus.registry import registry
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 ROWS = 400
 

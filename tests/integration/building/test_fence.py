@@ -15,7 +15,7 @@ from tests.support.builds import build
 from tests.support.published import page_row, served
 from tests.support.shop import limited, make_products
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 class TestFence:

@@ -24,6 +24,8 @@ from tests.support.testapp.models import Product
 
 from .overtaking import end_leases
 
+pytestmark = pytest.mark.database
+
 URL_BEFORE = "https://example.com/products/product-00001/"
 
 

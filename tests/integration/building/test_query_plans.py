@@ -14,7 +14,7 @@ from django_sitemaps_plus.building import flip, worker
 from django_sitemaps_plus.models import Page, Section, prepared
 from django_sitemaps_plus.tracking import locating
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 #: How databases say that they read all pages.
 READS_ALL = re.compile(

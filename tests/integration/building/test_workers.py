@@ -19,7 +19,7 @@ from tests.support.published import age, page_row, seen, served
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 PATHS = ("/sitemap.xml", *[f"/sitemap-products-{n}.xml" for n in range(1, 6)])
 

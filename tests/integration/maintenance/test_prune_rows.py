@@ -27,7 +27,7 @@ from tests.support.testapp.models import Product
 
 from .time import DAYS, objects, pass_time, pointed, run
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 class TestPages:

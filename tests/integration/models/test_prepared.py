@@ -13,7 +13,7 @@ from django.utils import timezone
 from django_sitemaps_plus.models import Page, Publication, Section, prepared
 from django_sitemaps_plus.models.prepared import fetch, update
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 def entries_of(site: str, low: int) -> QuerySet[Page, Any]:

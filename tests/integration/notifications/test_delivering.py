@@ -32,7 +32,7 @@ from .engines import (
 from .tellers import KEY
 from .wanted import urls, want
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 def fetch_all(sql):

@@ -16,7 +16,7 @@ from tests.support.testapp.models import Product
 
 from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine, OtherConsole
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 INDEX = "https://example.com/sitemap.xml"
 SECOND = "https://example.com/sitemaps-2.xml"

@@ -17,7 +17,7 @@ from django_sitemaps_plus.testing import RecordingEngine
 
 from .engines import ActingEngine, HubEngine, OtherEngine
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 URL = "https://example.com/a/"
 

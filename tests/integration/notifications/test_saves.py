@@ -19,7 +19,7 @@ from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Author, Book, Product
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 def told():

@@ -16,7 +16,7 @@ from tests.support.shop import limited, make_products
 
 from .wanted import urls
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 class Hub(RecordingEngine):

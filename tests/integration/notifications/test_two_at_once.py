@@ -15,7 +15,7 @@ from django_sitemaps_plus.notifications.telling import tell_engines
 from .engines import ActingEngine, OtherEngine
 from .wanted import urls, want
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 LEASE = 60.0
 

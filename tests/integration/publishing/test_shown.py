@@ -32,7 +32,7 @@ from tests.support.testapp.models import Product
 
 from .names import wrong_names
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 PAGE = "sitemap-products-1.xml.gz"
 

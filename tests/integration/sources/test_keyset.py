@@ -19,7 +19,7 @@ from tests.support.rendered import pages_of, plain, plan_of, queries_of, render
 from tests.support.shop import ProductSource, limited, make_products, product_urls
 from tests.support.testapp.models import Label, Product, Shop
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 def is_read(sql: str, table: str = "testapp_product") -> bool:

@@ -16,7 +16,7 @@ from tests.support.rendered import pages_of, plain, plan_of, render
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Author, Book, Product, Tag
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 class TestQuerysets:

@@ -23,7 +23,7 @@ from tests.support.testapp.models import Product
 
 from .rows import page_of, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 def make_older(section, seconds):

@@ -22,7 +22,7 @@ from tests.support.testapp.models import Product
 
 from .rows import dirty, keys, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from tests.support.told import hearing
 
 from .rows import EventSource, dirty, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)

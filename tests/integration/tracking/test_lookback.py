@@ -20,7 +20,7 @@ from tests.support.testapp.models import Place, Product
 
 from .rows import PlaceSource, dirty, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)

@@ -15,7 +15,7 @@ from tests.support.testapp.models import Actor, Film, Role
 
 from .rows import BookSource, dirty, keys, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 class FilmSource(BookSource):

@@ -15,6 +15,8 @@ from tests.support.testapp.models import Label, Product
 
 from .rows import keys, make_product, recorded
 
+pytestmark = pytest.mark.database
+
 
 class Unreadable:
     """A key attribute that raises."""

@@ -19,7 +19,7 @@ from tests.support.testapp.models import Cafe, Label, Place, PlaceProxy, Product
 
 from .rows import PlaceSource, dirty, keys, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 class CafeSource(PlaceSource):

@@ -30,7 +30,7 @@ from tests.support.testapp.models import (
 
 from .rows import BookSource, dirty, make_books, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 #: A tag is added to a venue that is a theatre.

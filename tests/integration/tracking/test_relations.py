@@ -15,7 +15,7 @@ from tests.support.testapp.models import Author, Book, Country, Tag, Town
 
 from .rows import BookSource, dirty, keys, make_books, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 class Watching(BookSource):

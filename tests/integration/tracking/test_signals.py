@@ -16,7 +16,7 @@ from tests.support.testapp.models import Product
 
 from .rows import keys, make_product, recorded
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 ENGINES = {
     "ENGINES": {"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},

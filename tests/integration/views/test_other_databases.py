@@ -7,6 +7,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.database
+
 #: Every request of this project begins a transaction on a database that is away.
 PROJECT = """
 import sys

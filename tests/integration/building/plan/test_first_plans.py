@@ -17,7 +17,7 @@ from tests.support.testapp.models import Label, Shop
 
 from .plans import add, numbers, objects, sizes, spread
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 class ShopSource(ModelSource):

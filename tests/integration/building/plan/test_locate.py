@@ -16,6 +16,8 @@ from django_sitemaps_plus.sources.keyset import KeySpace
 from django_sitemaps_plus.tracking import locating
 from django_sitemaps_plus.tracking.locating import owners
 
+pytestmark = pytest.mark.database
+
 ALPHABET = "aAäÄàbBzZéEß .-_'\"%\\\\0129日本łŁÆæøØ~\U0001f600"
 ROWS, BOUNDS = 1_000, 300
 

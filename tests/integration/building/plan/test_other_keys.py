@@ -16,7 +16,7 @@ from tests.support.told import hearing
 
 from .plans import dirty, everything, numbers, plan_of, replace, sizes, spread
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 def digits(count):

@@ -16,7 +16,7 @@ from tests.support.testapp.models import Product
 
 from .plans import objects, plan_of, spread
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 LIMIT = 10
 EDITS = 1_500 if os.environ.get("SOAK") else 60

@@ -20,7 +20,7 @@ from tests.support.testapp.models import Product
 
 from .plans import plan_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 EDITS = 1_000 if os.environ.get("SOAK") else 30
 

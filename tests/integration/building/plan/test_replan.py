@@ -30,7 +30,7 @@ from .plans import (
     spread,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 REPLAN = Options(replan=True)
 

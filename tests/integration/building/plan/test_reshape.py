@@ -36,7 +36,7 @@ from .plans import (
     spread,
 )
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 ALLOW = Options(allow_shrink=True)
 
