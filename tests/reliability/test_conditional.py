@@ -26,7 +26,7 @@ from .tools.shop import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-HISTORIES = 500 if IS_SOAK else 60
+HISTORIES = 500 if IS_SOAK else 15
 STEPS = 20
 
 PATHS = ("/sitemap.xml", "/sitemap-products-1.xml", "/sitemap-products-2.xml")

@@ -42,7 +42,7 @@ from .tools.shop import IS_SOAK, add_quietly, lost_objects, some_seed, table, un
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-CRASHES = 10 if IS_SOAK else 3
+CRASHES = 10 if IS_SOAK else 1
 
 #: Seconds within which it crashes, once somebody builds.
 WITHIN = 0.2

@@ -37,7 +37,7 @@ from .tools.shop import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROUNDS = 50 if IS_SOAK else 5
+ROUNDS = 50 if IS_SOAK else 2
 
 #: Seconds that all but one of a hundred answers take at most.
 P99 = 1.0

@@ -27,7 +27,7 @@ from tests.support.servers.programs import wait_until
 from tests.support.servers.valkey import Valkey
 from tests.support.servers.workers import Broker
 
-from .tools.shop import IS_SOAK, STEP, add_quietly, some_seed
+from .tools.shop import IS_SOAK, SEEDS, STEP, add_quietly, some_seed
 from .tools.under_fire import (
     BETWEEN,
     CHANGES,
@@ -54,17 +54,18 @@ MAX_SENDS = 1.5
 DRAIN_SECONDS = 30
 
 #: Workers that are killed, at least.
-MIN_KILLS = 20
+MIN_KILLS = 20 if IS_SOAK else 6
 
 
 def changes() -> int:
     """Return how many changes are made; fewer on SQLite, which has one writer."""
-    return (5_000 if connection.vendor == "postgresql" else 500) * (IS_SOAK * 9 + 1)
+    fewest = 1_000 if connection.vendor == "postgresql" else 250
+    return 50 * fewest if IS_SOAK else fewest
 
 
 def seconds() -> int:
     """Return how long workers are killed."""
-    return (20 if connection.vendor == "postgresql" else 16) * (IS_SOAK * 9 + 1)
+    return 200 if IS_SOAK else 6
 
 
 @pytest.fixture
@@ -99,7 +100,7 @@ def broker(valkey: Valkey, settings: Any) -> Iterator[Valkey]:
             valkey.start()
 
 
-@pytest.mark.parametrize("number", [1, 0])
+@pytest.mark.parametrize("number", SEEDS)
 def test_killed_while_telling(
     number, engine, key_site, broker, sections, tmp_path, figures
 ):

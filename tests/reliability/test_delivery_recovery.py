@@ -31,7 +31,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 #: machines and starting workers come on top of.
 MAX_SECONDS = 30.0
 
-ROUNDS = 10 if IS_SOAK else 2
+ROUNDS = 10 if IS_SOAK else 1
 
 #: Seconds that something is away.
 AWAY_SECONDS = 1.0

@@ -41,7 +41,7 @@ from .tools.shop import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROUNDS = 100 if IS_SOAK else 10
+ROUNDS = 100 if IS_SOAK else 2
 
 #: Checkpoints at which B may be at work on the same page when A goes on.
 _SHARED = {

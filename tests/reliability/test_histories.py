@@ -23,7 +23,7 @@ from .tools.published import crawl, published_urls
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 LIMIT = 10
-HISTORIES = 300 if os.environ.get("SOAK") else 20
+HISTORIES = 300 if os.environ.get("SOAK") else 6
 
 
 class ProductSource(ModelSource):

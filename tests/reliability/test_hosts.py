@@ -39,7 +39,7 @@ from .tools.shop import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-REQUESTS = 2_000 if IS_SOAK else 200
+REQUESTS = 2_000 if IS_SOAK else 50
 
 #: What is looked for afterwards; each value below has it.
 MARK = "evil"

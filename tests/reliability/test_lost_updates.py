@@ -37,7 +37,7 @@ from .tools.shop import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-ROUNDS = 30 if IS_SOAK else 3
+ROUNDS = 30 if IS_SOAK else 1
 
 
 def take_notice() -> None:

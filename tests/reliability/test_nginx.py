@@ -36,7 +36,7 @@ from .tools.shop import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-HISTORIES = 100 if IS_SOAK else 10
+HISTORIES = 100 if IS_SOAK else 3
 STEPS = 30
 
 PAGE = "/sitemap-products-1.xml"

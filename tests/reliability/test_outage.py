@@ -18,13 +18,13 @@ from django_sitemaps_plus.notifications.telling import tell_engines
 from tests.support.servers.engine import Heard
 from tests.support.servers.engine_rules import BAIDU_TOKEN
 
-from .tools.shop import some_seed
+from .tools.shop import IS_SOAK, SEEDS, some_seed
 from .tools.under_fire import tell_indexnow
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 #: URLs that wait.
-URLS = 20_000
+URLS = 20_000 if IS_SOAK else 2_000
 
 #: Hosts of one site, as after it moved.
 HOSTS = ["example.com", "www.example.com", "old.example.com"]
@@ -38,7 +38,7 @@ SWEEP = timedelta(minutes=45)
 MAX_REQUESTS = 60
 
 
-@pytest.mark.parametrize("number", [1, 0])
+@pytest.mark.parametrize("number", SEEDS)
 def test_an_outage_of_two_days(number, engine, settings, monkeypatch, figures):
     """With default times; changes come in meanwhile, and sweeps ask again and again."""
     tell_indexnow(settings, engine.url)

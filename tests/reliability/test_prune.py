@@ -39,7 +39,7 @@ from .tools.shop import (
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SECONDS = 60 if IS_SOAK else 5
+SECONDS = 60 if IS_SOAK else 3
 
 #: Seconds after which a thread has hung.
 HANG = 120

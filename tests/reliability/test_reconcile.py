@@ -17,12 +17,20 @@ from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.testapp.models import Product
 
-from .tools.shop import IS_SOAK, ORIGIN, STEP, PlainSource, add_quietly, some_seed
+from .tools.shop import (
+    IS_SOAK,
+    ORIGIN,
+    SEEDS,
+    STEP,
+    PlainSource,
+    add_quietly,
+    some_seed,
+)
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 ROWS = 2_000
-EDITS = 10_000 if IS_SOAK else 1_000
+EDITS = 10_000 if IS_SOAK else 250
 
 #: Edits before each comparison.
 ROUND = 250
@@ -96,7 +104,7 @@ class Editor:
         receivers.connect()
 
 
-@pytest.mark.parametrize("number", [1, 0])
+@pytest.mark.parametrize("number", SEEDS)
 @pytest.mark.parametrize("how", ["full", "audit"])
 def test_edits_that_nobody_told(number, how, sections, settings, figures):
     """Neither more nor less than what differs is told."""

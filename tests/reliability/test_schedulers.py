@@ -41,7 +41,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 BEATS = 3
 WORKERS = 3
-ASKED = 200 if IS_SOAK else 20
+ASKED = 200 if IS_SOAK else 10
 
 #: Seconds after which it hangs.
 MAX_SECONDS = 30.0

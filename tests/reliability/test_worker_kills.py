@@ -25,6 +25,7 @@ from .tools.public import unlike_pages, wrong_public
 from .tools.published import crawl, published_urls, urls_in
 from .tools.shop import (
     IS_SOAK,
+    SEEDS,
     STEP,
     PlainSource,
     add_quietly,
@@ -77,7 +78,7 @@ def short_times(settings: Any, monkeypatch: Any) -> None:
     }
 
 
-@pytest.mark.parametrize("number", [1, 0])
+@pytest.mark.parametrize("number", SEEDS)
 def test_killed_while_building(
     number, short_times, sections, media_root, redis_broker, settings, figures
 ):

@@ -158,9 +158,9 @@ def words_of(error: Exception) -> str:
     return str(getattr(error, "strerror", None) or error).rstrip(".")
 
 
-def stride(is_persistent: bool, *, is_soak: bool) -> int:
+def stride(kind: str, *, is_soak: bool) -> int:
     """Return how many steps further a sweep tries its next fault."""
-    return 3 if is_persistent and not is_soak else 1
+    return 1 if is_soak else 5 if kind == "s3" else 8
 
 
 class Sweep:
@@ -193,11 +193,8 @@ class Sweep:
         return crawl(Client())
 
     def run(self, errors: list[Exception], *, is_persistent: bool) -> None:
-        """Try a fault at each step; with SOAK each error at each of them.
-
-        Without it those that last begin at every third step.
-        """
-        for at in count(1, stride(is_persistent, is_soak=IS_SOAK)):
+        """Try a fault at some steps; with SOAK each error at each of them."""
+        for at in count(1, stride(self.kind, is_soak=IS_SOAK)):
             chosen = errors if IS_SOAK else [errors[at % len(errors)]]
             hits = [self.try_one(e, at, is_persistent) for e in chosen]
             if not any(hits) or len(self.bad) >= ENOUGH:
