@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +24,27 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("tests")
+
+#: Seconds after which a test hangs; 0 for never.
+HANG_SECONDS = int(
+    os.environ.get("TEST_HANG_SECONDS", "0" if "SOAK" in os.environ else "300")
+)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call() -> Iterator[None]:
+    """End a test that hangs, so that it fails as any other."""
+
+    def end(*args: object) -> None:
+        pytest.fail(f"it hangs for {HANG_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(HANG_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True)

@@ -30,13 +30,14 @@ AT_ONCE = os.cpu_count() or 1
 #: What pytest exits with where tests ran and some failed.
 FAILED = 1
 
-#: Seconds after which a test that hangs counts as failed.
-HANG = 240
+#: Seconds after which a test that hangs is ended, and after which all of it is.
+TEST_HANG, HANG = 60, 240
 
 
 def run(test: str, database: str, **variables: str) -> int:
     """Run a test; return what pytest exits with."""
     environment = {**os.environ, "TEST_DB": database, **variables}
+    environment.setdefault("TEST_HANG_SECONDS", str(TEST_HANG))
     environment.pop("DJANGO_SETTINGS_MODULE", None)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
     program = subprocess.Popen(

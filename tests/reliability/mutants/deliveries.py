@@ -159,6 +159,12 @@ def failed_url_first(claim, due, most):
     return claim(due, most)
 
 
+@mutant("notifications.dispatch:claim", f"{_DELIVERING}::TestAUrlThatAnEngineFailsAt")
+def failed_url_forgotten(claim, due, most):
+    """A URL that a request failed with is never submitted again."""
+    return claim(due.filter(attempts=0), most)
+
+
 @mutant(
     "notifications.backoff:LONGEST_PAUSE",
     "tests/reliability/test_outage.py::test_an_outage_of_two_days[1]",
