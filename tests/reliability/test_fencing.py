@@ -10,6 +10,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from functools import wraps
 from typing import Any
 from unittest import mock
 
@@ -121,6 +122,7 @@ def told(writer: int) -> Iterator[None]:
     """Tell of each flip how much was refused; of splits and merges too."""
 
     def watch(real: Callable[..., Any], missing: Callable[..., int]) -> Any:
+        @wraps(real)
         def call(*args: Any) -> Any:
             result = real(*args)
             os.write(writer, b"%d\n" % missing(result, *args))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pkgutil import resolve_name
+from contextlib import ExitStack, contextmanager
+from inspect import unwrap
 from typing import Any
 from unittest import mock
 
+from django_sitemaps_plus import rendering
+from django_sitemaps_plus.building import claims, flip, index, store
 from django_sitemaps_plus.building.build import refresh
 from django_sitemaps_plus.building.options import Options
-from django_sitemaps_plus.building.store import build_page
+from django_sitemaps_plus.building.plan import merge, split
 from tests.support.testapp.models import Product
 
 from .shop import STEP, add, add_quietly, rename
@@ -19,12 +22,11 @@ Reached = Callable[[], None]
 
 #: Where each is: a function of ours, and whether it is reached before or after it.
 _PLACES = {
-    "claim": ("loop.claim", "after"),
-    "rendered": ("page.store_page", "before"),
-    "stored": ("loop.build_page", "after"),
-    "before flip": ("loop.flip", "before"),
-    "inside merge": ("reshape.build_page", "after"),
-    "index": ("loop.build_index_page", "after"),
+    "claim": (claims.claim, "after"),
+    "rendered": (store.store_page, "before"),
+    "stored": (store.build_page, "after"),
+    "before flip": (flip.flip, "before"),
+    "index": (index.build_index_page, "after"),
 }
 
 #: All of them, in the order in which a build meets them.
@@ -47,16 +49,29 @@ def checkpoint(name: str, reached: Reached) -> Iterator[None]:
     A claim that found nothing, and a flip of nothing, do not count.
     """
     once = _once(reached)
-    if name == "rows read":
-        place, wrapper = "page._within", _after_first(once)
-    elif name == "inside split":
-        place, wrapper = "reshape._split_at", _after_pieces(once)
-    else:
-        place, side = _PLACES[name]
-        wrapper = _before(once) if side == "before" else _after(once)
-    target = f"django_sitemaps_plus.building.{place}"
-    with mock.patch(target, wrapper(resolve_name(target))):
+    with ExitStack() as stack:
+        if name == "rows read":
+            _replace(stack, rendering._within, _after_first(once))
+        elif name == "inside split":
+            _replace(stack, split._split_at, _after_pieces(once))
+        elif name == "inside merge":
+            built = _after(once)(store.build_page)
+            stack.enter_context(mock.patch.object(merge, "build_page", built))
+        else:
+            function, side = _PLACES[name]
+            wrapper = _before(once) if side == "before" else _after(once)
+            _replace(stack, function, wrapper)
         yield
+
+
+def _replace(stack: ExitStack, function: Any, wrapper: Callable[[Any], Any]) -> None:
+    """Wrap a function, or what it is wrapped in, in whichever module of ours has it."""
+    name = function.__name__
+    for module in list(sys.modules.values()):
+        known = vars(module).get(name)
+        is_ours = module.__name__.startswith("django_sitemaps_plus")
+        if is_ours and known is not None and unwrap(known) is unwrap(function):
+            stack.enter_context(mock.patch.object(module, name, wrapper(known)))
 
 
 def _once(reached: Reached) -> Reached:
@@ -103,14 +118,12 @@ def _after_pieces(reached: Reached) -> Callable[[Any], Any]:
             pieces: list[Any] = []
 
             def build(*args: Any) -> Any:
-                pieces.append(build_page(*args))
+                pieces.append(store.build_page(*args))
                 if len(pieces) == len(ranges):
                     reached()
                 return pieces[-1]
 
-            with mock.patch(
-                "django_sitemaps_plus.building.plan.split.build_page", build
-            ):
+            with mock.patch.object(split, "build_page", build):
                 return real(page, ranges, *others)
 
         return call
