@@ -247,6 +247,30 @@ class TestTaking:
         take(section)
         assert section.pages.get().wanted == before + 1
 
+    @pytest.mark.parametrize("late", [99, 101], ids=["before all", "between"])
+    @pytest.mark.parametrize("marked", ["mark_keys", "mark_all"])
+    def test_a_change_that_commits_late_under_a_lower_id_stays(
+        self, publish, monkeypatch, late, marked
+    ):
+        """Ids are given before transactions commit; only what was read is deleted."""
+        made = make_products(6)
+        section = publish(limited(3))
+        kind = "key" if marked == "mark_keys" else "audit"
+        for pk in (100, 102):
+            Change(pk, section="products", kind=kind, low=str(made[0].pk)).save()
+        mark = getattr(collecting, marked)
+
+        def commit_late(*args, **kwargs):
+            Change(late, section="products", kind="key", low=str(made[5].pk)).save()
+            mark(*args, **kwargs)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(collecting, marked, commit_late)
+            take_changes(section, registry.get("products"))
+        assert recorded() == keys(made[5])
+        assert take(section) == [1, 2]
+        assert recorded() == []
+
     def test_changes_of_other_sections_stay(self, publish, sections):
         """Each section takes its own."""
         product = make_products(1)[0]
