@@ -58,12 +58,8 @@ _DIGITS = 48
 def note_deploy(section: Section, current: str) -> None:
     """Mark all pages of a section whose source says something else than before.
 
-    Nothing of that is announced: it is no change of content. Pages that are parked are
-    tried again.
-
-    Args:
-        section: its row, as it was before.
-        current: the fingerprint of its source.
+    Nothing of that is announced: it is not a change of content. Parked pages are tried
+    again.
     """
     # In one transaction: builders with the old code tell by the fingerprint that pages
     # are not marked for them, and one that is stored already marks nothing again.
@@ -78,14 +74,13 @@ def note_deploy(section: Section, current: str) -> None:
 def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
     """Return whether pages of a section are marked for builders with other code.
 
-    While a deploy goes on, processes with the old code are at work beside those with
-    the new. Whoever noticed last has marked the pages, to be built by its own source.
+    While a deploy goes on, processes with the old code work beside those with the new.
+    The last to notice has marked the pages, to be built by its own source.
 
     Args:
         section: its row, as it was read together with its pages.
         site: the site.
-        own: fingerprints of the sources of this process, by the key of the section.
-            One that is not among them is added.
+        own: fingerprints of the sources of this process by section, filled here.
     """
     if not section.fingerprint or section.name not in registry:
         return False  # never noticed, or an index, which has no source
@@ -93,16 +88,13 @@ def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
         try:
             with reading(section.name, site) as source:
                 own[section.pk] = fingerprint(source, site)
-        except SourceError:  # whoever renders its pages says what is wrong
+        except SourceError:  # rendering its pages will say what is wrong
             return False
     return own[section.pk] != section.fingerprint
 
 
 def has_other_keys(before: str, current: str) -> bool:
-    """Return whether two fingerprints are of keys of different types.
-
-    False where one does not say: nothing was noticed yet.
-    """
+    """Return whether two fingerprints, if both are set, are of different key types."""
     types = {found.partition(" ")[2] for found in (before, current)}
     return len(types) > 1 and "" not in types
 

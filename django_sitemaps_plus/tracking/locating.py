@@ -70,14 +70,7 @@ def locate(
     keys: Sequence[Any],
     ranges: Sequence[tuple[Any, Any]] = (),
 ) -> Located:
-    """Return the pages whose ranges own the keys.
-
-    Args:
-        section: its row.
-        space: what knows the order of the keys.
-        keys: values of the key, in any order.
-        ranges: first and last key of ranges, both included.
-    """
+    """Return the pages that own keys, in any order, and ranges, with both ends."""
     is_few = not ranges and 0 < len(keys) <= FEW_KEYS
     if is_few and isinstance(space.field, IntegerField):
         few = _locate_few(section, keys)
@@ -156,12 +149,7 @@ def owners(
     """Return for each key the number of the range that owns it.
 
     Only integers are compared here. Anything else the database sorts, by the type and
-    collation of the key's column, together with the bounds.
-
-    Args:
-        space: what knows the order of the keys.
-        lows: lower bounds in plan order; the first is None.
-        keys: in any order.
+    collation of the key's column, together with the lower bounds, in plan order.
 
     Raises:
         StalePlanError: a bound is no value of the key, whose type has changed.
@@ -243,12 +231,11 @@ def _same_plan(section: Any, version: Any) -> tuple[Rows, dict[str, Any]]:
 def raise_wanted(
     pages: Iterable[int], *, announce: bool = False, since: datetime | None = None
 ) -> None:
-    """Make pages dirty.
+    """Make pages dirty, by their primary keys.
 
     Args:
-        pages: primary keys.
-        announce: whether subscribers are notified of what changes in those that were
-            built.
+        pages: the keys.
+        announce: whether changes of pages that were built are announced.
         since: when the first change was committed, where that is known.
     """
     noticed = {} if since is None else {"since": since}

@@ -48,18 +48,11 @@ def record(
     update_fields: Iterable[str] | None = None,
     deleted: bool = False,
 ) -> None:
-    """Record that an object was saved or deleted; never raise.
-
-    Args:
-        watchers: who watches its model.
-        instance: the object.
-        using: alias of its database, where the change is recorded too.
-        update_fields: what the save was limited to.
-        deleted: whether it is gone.
-    """
+    """Record that an object was saved or deleted, on its database; never raise."""
     with _harmless(instance):
-        if update_fields is not None:
-            names = _fields(instance, update_fields)
+        if update_fields is not None:  # which may be names of columns, too
+            found = [instance._meta.get_field(name).name for name in update_fields]
+            names = frozenset(found)
             watchers = [it for it in watchers if it.depends_on(names)]
         insert(using, [_row(watched, instance, deleted) for watched in watchers])
 
@@ -80,7 +73,7 @@ def record_relations(
         using: alias of its database.
         model: the model of the others.
         added: whether they are related now.
-        pks: primary keys of the others; None where they are unknown.
+        pks: primary keys of the others; None for all that were related.
     """
     near = [it.near for it in relations if it.begins_at(type(instance))]
     record(near, instance, using)
@@ -106,11 +99,6 @@ def _harmless(instance: Model) -> Iterator[None]:
             type(instance)._meta.label,
             extra={"action": "change_lost"},
         )
-
-
-def _fields(instance: Model, names: Iterable[str]) -> frozenset[str]:
-    """Return the names of fields that a save may also give by their columns."""
-    return frozenset([instance._meta.get_field(name).name for name in names])
 
 
 def _row(watched: Watched, instance: Model, deleted: bool) -> Row:

@@ -46,11 +46,10 @@ class Watched:
         columns: returns the names of the fields on which the section depends; None
             for all. Asked for when a save is limited to some, since a queryset may
             need tables that are not there while Django starts.
-        link: where the model stands between two that are related many-to-many, its
-            key to the object at the end of the path; None for any other model.
-        parent: where only part of what the section depends on is saved under the name
-            of the model, in the table of a parent: that parent, at the end of the
-            path; None for any other model.
+        link: of a model behind a many-to-many relation, its key to the object at the
+            end of the path.
+        parent: of a parent by multi-table inheritance, the model at the end of the
+            path, which holds part of what the section depends on.
     """
 
     section: str

@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection, transaction
 
 from django_sitemaps_plus import conf
 from django_sitemaps_plus.models import Change, Page
-from django_sitemaps_plus.tracking import recording
+from django_sitemaps_plus.tracking import recording, watching
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Label, Product
 
@@ -61,7 +61,7 @@ def bad_columns(monkeypatch, publish):
     def fail(*args):
         raise RuntimeError("no columns")
 
-    monkeypatch.setattr(recording, "_fields", fail)
+    monkeypatch.setattr(watching.Watched, "depends_on", fail)
 
 
 def bad_settings(monkeypatch, publish):
