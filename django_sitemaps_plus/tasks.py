@@ -18,9 +18,8 @@ from celery import Task, current_app, shared_task
 from celery.exceptions import SoftTimeLimitExceeded
 from django.utils import timezone
 
-from .building import build as building
+from .building.build import build
 from .building.claims import BATCH_PAGES, count_builders
-from .building.options import Options
 from .cache import first_to, forget, is_shared
 from .conf import get_settings, get_site
 from .executors.base import Executor
@@ -243,15 +242,16 @@ def _build(sections: Iterable[str], **changes: Any) -> None:
     names = [name for name in sections or known if name in known]
     if not names:
         return
-    options = Options(
+    seconds = get_settings().task_seconds
+    until = time.monotonic() + seconds
+    report = build(
+        names,
         sums=False,
         waits=False,
-        seconds=get_settings().task_seconds,
+        seconds=seconds,
         call_help=_call_help if changes.get("notices", True) else None,
         **changes,
     )
-    until = time.monotonic() + get_settings().task_seconds
-    report = building.refresh(names, options)
     relay(until)
     # No task takes for ever: another one goes on, unless enough are at it.
     if report.unfinished and _places(report.unfinished) > 0:

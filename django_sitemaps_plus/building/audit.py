@@ -1,8 +1,10 @@
-"""The audit: pages that nobody has compared for long are rendered, and compared."""
+"""The audit: old pages are compared with their rows, damaged objects replaced."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable
+from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -11,10 +13,15 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models.damage import damaged_pages, forget_damaged
 from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.models.transactions import update_pages
+from django_sitemaps_plus.storage import delete_object, is_intact, open_object
 from django_sitemaps_plus.tracking.locating import raise_wanted
+
+logger = logging.getLogger(__name__)
 
 #: Pages that an audit marks at once, before it looks at the clock.
 AUDIT_PAGES = 64
@@ -37,7 +44,7 @@ def mark_unchecked(sections: Collection[int]) -> bool:
 def mark_old(indexes: Iterable[Page]) -> bool:
     """Make indexes dirty that were not compared for longer than AUDIT_INTERVAL_SECONDS.
 
-    Their objects may be lost, where nobody has told this process of it.
+    Their objects may be damaged, which no view has noted here.
 
     Returns:
         Whether there were any.
@@ -55,3 +62,35 @@ def _unchecked(
     # Not by is_dirty=0, for the reason that active() gives.
     due = old.filter(section__in=sections).active().exclude(is_dirty=1)
     return due.order_by("checked_at").values_list("pk", "section_id")[:limit]
+
+
+def mark_damaged() -> int:
+    """Make the pages dirty whose objects views have found damaged or missing.
+
+    Returns:
+        How many of them really have no good object.
+    """
+    noted = damaged_pages()
+    if not noted:
+        return 0
+    pages = [page for page in Page.objects.filter(pk__in=noted) if _is_damaged(page)]
+    rows = Page.objects.filter(pk__in=[page.pk for page in pages])
+    update_pages(rows, [page.section_id for page in pages], wanted=F("wanted") + 1)
+    forget_damaged()
+    return len(pages)
+
+
+def _is_damaged(page: Page) -> bool:
+    if not page.object:
+        return False
+    try:
+        data = open_object(page.object)
+    except StoreError as error:
+        logger.error("%s is stored again, if it is gone: %s", page, error)
+        return True
+    if is_intact(data, page.gzip_hash):
+        return False
+    logger.error("%s is stored again: %s is damaged", page, page.object)
+    with suppress(StoreError):
+        delete_object(page.object)  # else its name would pass for a good one
+    return True

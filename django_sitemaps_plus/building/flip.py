@@ -24,13 +24,14 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.site_urls import page_url
+from django_sitemaps_plus.tracking.collecting import take_changes
 
-from .guard import WAITING, eroding, why_held
-from .store import BuiltPage
-
-Result = tuple[Page, BuiltPage]
+from .guard import eroding, hold, why_held
+from .store import BuiltPage, Result
 
 
 @retried
@@ -142,14 +143,14 @@ def read_announce(pages: Sequence[Page]) -> None:
     Nobody is told what an index lists, so theirs are not read.
     """
     keys = [page.pk for page in pages if page.section.name != INDEX]
-    rows = fetch(_told, pages=keys)
-    told = {pk: (announce, changed_at) for pk, announce, changed_at in rows}
+    rows = fetch(_announcements, pages=keys)
+    found = {pk: (announce, changed_at) for pk, announce, changed_at in rows}
     for page in pages:
-        if page.pk in told:
-            page.announce, page.changed_at = told[page.pk]
+        if page.pk in found:
+            page.announce, page.changed_at = found[page.pk]
 
 
-def _told(pages: Any) -> Rows:
+def _announcements(pages: Any) -> Rows:
     rows = Page.objects.filter(pk__in=pages)
     return rows.values_list("pk", "announce", "changed_at")
 
@@ -249,38 +250,6 @@ def _indexes(site: Any) -> tuple[Rows, dict[str, Any]]:
     return Page.objects.filter(section=section), {"wanted": F("wanted") + 1}
 
 
-def hold(held: Sequence[Result]) -> None:
-    """Let pages wait for the rest of their sections, which the caller has locked.
-
-    Args:
-        held: pages as they were claimed, with what was built for them.
-    """
-    _hold_sections(held)
-    for result in held:
-        _hold(*result)
-
-
-def _hold_sections(held: Sequence[Result]) -> None:
-    # In the same transaction, so that a build killed before it judges the section is
-    # followed by one that knows of its pages.
-    if held:
-        ids = {page.section_id for page, _ in held}
-        Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
-
-
-def _hold(page: Page, built: BuiltPage) -> None:
-    Page.objects.filter(pk=page.pk, token=page.token).update(
-        hold=Hold.HELD,
-        held_entries=built.entries,
-        held_skipped=built.skipped,
-        token="",
-        claimed_at=None,
-        attempts=0,
-        error="",
-        checked_at=Now(),
-    )
-
-
 def _lastmod(row: Page, newest: str, now: datetime) -> str:
     """Return what the index says of a page whose bytes have changed.
 
@@ -317,3 +286,33 @@ def send_page_built(page: Page, entries: int, site: Site) -> None:
             entries=entries,
             url=page_url(page.section.name, page.number, site),
         )
+
+
+def take_changes_meanwhile(page: Page, site: Site) -> None:
+    """Take the changes recorded while a page was rendered, before it is flipped.
+
+    A page that a deploy marked is announced to nobody. An edit that is in its bytes
+    already would leave them as they are when the next build takes it, so that no
+    engine would ever be notified.
+
+    Args:
+        page: as it was claimed.
+        site: the site.
+
+    Raises:
+        SourceError: changes could not be taken; the page is not to be flipped.
+    """
+    # In a first build all is new, and of a next plan its section is asked.
+    if page.built and not page.announce and page.state == State.ACTIVE:
+        take_new_changes(page.section, site)
+
+
+def take_new_changes(section: Section, site: Site) -> None:
+    """Take the changes recorded since changes were taken, if there are subscribers.
+
+    Raises:
+        SourceError: the source failed.
+    """
+    if section.name in registry and has_subscribers():
+        with reading(section.name, site) as source:
+            take_changes(section, source)

@@ -16,7 +16,7 @@ from django_sitemaps_plus.models import INDEX, Hold, Page, PageQuerySet, Section
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import update_pages
 
-from .store import BuiltPage
+from .store import BuiltPage, Result
 
 #: Entries of a section below which the guard lets everything pass.
 MIN_ENTRIES = 100
@@ -55,9 +55,7 @@ def _is_guarded(page: Page) -> bool:
     return bool(page.object) and not is_index and not is_free
 
 
-def eroding(
-    results: Sequence[tuple[Page, BuiltPage]],
-) -> list[tuple[Page, BuiltPage]]:
+def eroding(results: Sequence[Result]) -> list[Result]:
     """Return the pages that must wait though they lose little, inside a transaction.
 
     Many small losses, in many pages or one after another, make a large one. What the
@@ -66,7 +64,7 @@ def eroding(
     Args:
         results: pages with what was built for them; their sections are locked.
     """
-    shrinking: dict[int, list[tuple[Page, BuiltPage]]] = defaultdict(list)
+    shrinking: dict[int, list[Result]] = defaultdict(list)
     for page, built in results:
         if built.entries < page.entries and _is_guarded(page):
             shrinking[page.section_id].append((page, built))
@@ -103,6 +101,38 @@ def _note_lost(section: Any, total: Any) -> tuple[Rows, dict[str, Any]]:
 
 def _is_bad(entries: int, skipped: int) -> bool:
     return skipped > get_settings().max_bad_rows * (entries + skipped)
+
+
+def hold(held: Sequence[Result]) -> None:
+    """Let pages wait for the rest of their sections, which the caller has locked.
+
+    Args:
+        held: pages as they were claimed, with what was built for them.
+    """
+    _hold_sections(held)
+    for result in held:
+        _hold(*result)
+
+
+def _hold_sections(held: Sequence[Result]) -> None:
+    # In the same transaction, so that a build killed before it judges the section is
+    # followed by one that knows of its pages.
+    if held:
+        ids = {page.section_id for page, _ in held}
+        Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
+
+
+def _hold(page: Page, built: BuiltPage) -> None:
+    Page.objects.filter(pk=page.pk, token=page.token).update(
+        hold=Hold.HELD,
+        held_entries=built.entries,
+        held_skipped=built.skipped,
+        token="",
+        claimed_at=None,
+        attempts=0,
+        error="",
+        checked_at=Now(),
+    )
 
 
 def judge(section: Section, *, allow_shrink: bool = False, of_plan: str = "") -> str:

@@ -1,24 +1,30 @@
-"""What a build did, for people and programs."""
+"""What a build did, or a dry run would do, for people and programs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
+from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Page, Section, State
 from django_sitemaps_plus.models.prepared import fetch
+from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import page_name
+from django_sitemaps_plus.registry import registry
 
-from .guard import is_peak_old, note_peak
-from .worker import Counts
+from .plan.replan import active_plan
+from .plan.split import split_ranges
+from .store import BuiltPage, build_page
 
 
 @dataclass(slots=True, kw_only=True)
 class SectionReport:
-    """A section after a build."""
+    """What a build did to a section, and how the section is after it."""
 
     section: str
     pages: int = 0  # with entries
@@ -26,7 +32,7 @@ class SectionReport:
     plain_size: int = 0  # bytes before compression
     gzip_size: int = 0  # bytes in storage
     skipped: int = 0  # rows of all pages that could not be listed
-    dropped: int = 0  # values of them left out
+    dropped: int = 0  # values left out of their entries
     rendered: int = 0  # pages that this build rendered
     stored: int = 0  # new objects; pages whose bytes are as before need none
     dirty: int = 0  # pages that are still to be built
@@ -34,7 +40,43 @@ class SectionReport:
     hold_reason: str = ""  # why nothing more is published
     problems: list[str] = field(default_factory=list)  # rows left out, by name
     errors: list[str] = field(default_factory=list)  # pages that were not built
-    seconds: float = 0.0
+    seconds: float = 0.0  # of all processes together
+
+    def add(self, other: SectionReport) -> None:
+        """Add what another process did."""
+        self.rendered += other.rendered
+        self.stored += other.stored
+        self.problems += other.problems
+        self.errors += other.errors
+        self.seconds += other.seconds
+
+    def read_totals(self, section: Section) -> None:
+        """Read the sums over the pages of the section."""
+        for state, *numbers in fetch(_totals, section=section.pk):
+            *sums, unbuilt = [int(n) for n in numbers]  # some databases give decimals
+            if state == State.NEXT:
+                self.unplanned = unbuilt
+                continue
+            self.pages, self.entries, self.plain_size, self.gzip_size = sums[:4]
+            self.skipped, self.dropped, self.dirty = sums[4:]
+
+
+def _totals(section: Any) -> QuerySet[Page, Any]:
+    return (
+        Page.objects.planned()
+        .filter(section=section)
+        .values("state")
+        .annotate(
+            listed=Count("pk", filter=Q(entries__gt=0)),
+            all_entries=Sum("entries"),
+            plain=Sum("plain_size"),
+            gzipped=Sum("gzip_size"),
+            all_skipped=Sum("skipped"),
+            all_dropped=Sum("dropped"),
+            dirty=Count("pk", filter=Q(is_dirty=1)),
+            unbuilt=Count("pk", filter=Q(built=0)),
+        )
+    )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -62,7 +104,7 @@ class BuildReport:
 
     @property
     def problems(self) -> list[str]:
-        """What was asked for and did not happen, in words."""
+        """Why not all that was asked for is published."""
         found = [
             f"{s.section} is held: {s.hold_reason}"
             for s in self.sections
@@ -73,8 +115,8 @@ class BuildReport:
             if section.unplanned:
                 found.append(
                     f"{section.section}: {section.unplanned} pages of its new plan are "
-                    "not built, so the old plan is served. Mend what keeps them, then "
-                    f"run build_sitemaps {section.section} --replan"
+                    "not built, so the old plan is served. Fix what keeps them from "
+                    f"being built, then run build_sitemaps {section.section} --replan"
                 )
             if section.dirty and not section.hold_reason and not section.errors:
                 found.append(
@@ -82,69 +124,6 @@ class BuildReport:
                     "see sitemap_status"
                 )
         return found + self.index_errors
-
-
-def section_report(
-    section: Section, counts: Counts, *, sums: bool = True
-) -> SectionReport:
-    """Return the state of a section, and what was done to it.
-
-    Args:
-        section: its row.
-        counts: what was done.
-        sums: whether anybody asks for sums over its pages, which may be many. Without,
-            they are 0, unless the shrink guard needs to know its entries.
-    """
-    sums = sums or counts.grew or is_peak_old(section)
-    report = _report(section, counts, sums=sums)
-    if sums:
-        note_peak(section, report.entries)
-    return report
-
-
-def _report(section: Section, counts: Counts, *, sums: bool) -> SectionReport:
-    totals = {
-        state: [int(number) for number in numbers]  # some databases sum to decimals
-        for state, *numbers in (fetch(_totals, section=section.pk) if sums else ())
-    }
-    nothing = [0] * 8
-    *active, _ = totals.get(State.ACTIVE, nothing)
-    pages, entries, plain_size, gzip_size, skipped, dropped, dirty = active
-    return SectionReport(
-        section=section.name,
-        pages=pages,
-        entries=entries,
-        plain_size=plain_size,
-        gzip_size=gzip_size,
-        skipped=skipped,
-        dropped=dropped,
-        dirty=dirty,
-        unplanned=totals.get(State.NEXT, nothing)[-1],
-        rendered=counts.rendered,
-        stored=counts.stored,
-        hold_reason=section.hold_reason,
-        problems=counts.problems,
-        errors=counts.errors,
-        seconds=counts.seconds,
-    )
-
-
-def _totals(section: Any) -> QuerySet[Page, Any]:
-    return (
-        Page.objects.planned()
-        .filter(section=section)
-        .values("state")
-        .annotate(
-            listed=Count("pk", filter=Q(entries__gt=0)),
-            all_entries=Sum("entries"),
-            plain=Sum("plain_size"),
-            gzipped=Sum("gzip_size"),
-            all_skipped=Sum("skipped"),
-            all_dropped=Sum("dropped"),
-            dirty=Count("pk", filter=Q(is_dirty=1)),
-            unbuilt=Count("pk", filter=Q(built=0)),
-        )
-    )
 
 
 def index_problems(pages: Iterable[Page]) -> list[str]:
@@ -163,3 +142,63 @@ _PARKED = (
     f"{MAX_ATTEMPTS} builds were interrupted. Find out what ends them, then run "
     "build_sitemaps --full"
 )
+
+
+def dry_run(names: Iterable[str] = ()) -> BuildReport:
+    """Render every page of sections, and report what a full build would do.
+
+    Args:
+        names: sections; all registered ones by default.
+
+    Raises:
+        NotRegistered: a section that does not exist.
+        SourceError: a source could not be read.
+    """
+    began = time.monotonic()
+    names = list(names) or list(registry)
+    for name in names:
+        registry.get(name)
+    site = get_site()
+    reports = [_try_section(name, site) for name in names]
+    seconds = time.monotonic() - began
+    return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
+
+
+def _try_section(name: str, site: Site) -> SectionReport:
+    began = time.monotonic()
+    report = SectionReport(section=name)
+    for page in _pages(name, site):
+        for built in _try(page, site):
+            report.pages += bool(built.entries)
+            report.rendered += 1
+            report.stored += built.is_new and bool(built.object)
+            report.entries += built.entries
+            report.plain_size += built.plain_size
+            report.gzip_size += built.gzip_size
+            report.skipped += built.skipped
+            report.dropped += built.dropped
+            report.problems += built.problems
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def _pages(name: str, site: Site) -> list[Page]:
+    section = Section.objects.filter(site=site.name, name=name).first()
+    if section is not None and section.next_number > 1:
+        return active_plan(section)
+    section = section or Section(site=site.name, name=name)
+    ranges = first_plan(name, site).ranges
+    return [Page(section=section, number=0, low=r.low, high=r.high) for r in ranges]
+
+
+def _try(page: Page, site: Site) -> Iterator[BuiltPage]:
+    """Render a page; in pieces, where it has outgrown its limits."""
+    try:
+        yield build_page(page, site, is_stored=False)
+    except LimitExceededError:
+        ways = split_ranges(page, site)
+        # The end of the last page holds a whole page, unless its rows are large.
+        pieces = next(ranges for ranges in ways if len(ranges) > 1)
+        for bounds in pieces:
+            piece = Page(section=page.section, low=bounds.low, high=bounds.high)
+            yield from _try(piece, site)

@@ -39,6 +39,10 @@ class BuiltPage:
     gzip_hash: str = ""
 
 
+#: A page as it was claimed, and what was built for it.
+Result = tuple[Page, BuiltPage]
+
+
 def build_page(
     page: Page,
     site: Site,

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import OutputWrapper
 
-from django_sitemaps_plus.building.options import Progress
+from django_sitemaps_plus.building.build import Progress
 
 try:
     from rich import progress as rich_progress

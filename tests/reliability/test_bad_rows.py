@@ -10,8 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.sources import base
 from tests.support.testapp.models import Product
 
@@ -145,7 +144,7 @@ def test_a_generator_that_never_ends_keeps_what_there_was(sections, monkeypatch)
     refresh()
     before = set(published_urls())
     monkeypatch.setattr(EndlessSource, "has_end", False)
-    endless, others = refresh((), Options(replan=True)).sections
+    endless, others = refresh(replan=True).sections
     assert "more than 10,000 rows without keys" in endless.errors[0]
     assert others.errors == []
     assert set(published_urls()) == before

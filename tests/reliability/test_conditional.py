@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from tests.support.testapp.models import Product
 
 from .tools.http_cache import HttpCache
@@ -83,7 +83,7 @@ class Server:
 
     def publish(self) -> None:
         """Build what has changed."""
-        refresh((), ALLOW)
+        refresh(**ALLOW)
 
 
 def truth(path: str) -> bytes | None:

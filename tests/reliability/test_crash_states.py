@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -22,8 +23,7 @@ from django.conf import settings
 from django.db import connection
 from django.test import override_settings
 
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 
 from .test_kill_sweep import deletions_and_merges, edits_and_a_split, first_build
 from .tools.crashes import Cut, Disk, Recorder, cuts, on_disk
@@ -144,14 +144,16 @@ def not_new(cut: Cut, media: Path) -> Iterator[str]:
                 yield f"{name} is not what was published"
 
 
-def recorded(prepare: Callable[[], None], options: Options, media: Path) -> Recorder:
+def recorded(
+    prepare: Callable[[], None], options: dict[str, Any], media: Path
+) -> Recorder:
     """Publish; return what was done, which must explain all that is on the disk."""
     prepare()
     media.mkdir(exist_ok=True)
     recorder = Recorder(media)
     recorder.start_with(on_disk(media))
     with recorder.recording(), noting_commits(recorder):
-        refresh((), options)
+        refresh(**options)
     *_, last = cuts(recorder.steps)
     *_, disk = (state for state in last.states() if len(state) == len(on_disk(media)))
     assert disk == on_disk(media), "the record is not complete"
@@ -167,16 +169,16 @@ def a_new_tree() -> None:
 @pytest.mark.parametrize(
     ("prepare", "options"),
     [
-        (a_new_tree, Options()),
-        (first_build, Options()),
-        (edits_and_a_split, Options()),
-        (deletions_and_merges, Options(allow_shrink=True)),
+        (a_new_tree, {}),
+        (first_build, {}),
+        (edits_and_a_split, {}),
+        (deletions_and_merges, {"allow_shrink": True}),
     ],
 )
 @pytest.mark.parametrize("has_plain", [False, True], ids=["gzip", "plain"])
 def test_power_cut_at_any_step(
     prepare: Callable[[], None],
-    options: Options,
+    options: dict[str, Any],
     has_plain: bool,
     sections,
     media_root,

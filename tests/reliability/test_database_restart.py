@@ -17,7 +17,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.views.responses import RETRY_AFTER
 from tests.support.servers.postgresql import PostgreSQL, start_postgresql, use_database

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from django_sitemaps_plus import cache as cached
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import Page, listing
 from django_sitemaps_plus.serving import robots_txt
@@ -76,7 +76,7 @@ def site(sections, settings) -> None:
     sections.register("built", PlainSource)
     refresh()
     Product.objects.filter(pk__gt=11 * STEP).delete()
-    refresh((), ALLOW)
+    refresh(**ALLOW)
     merged, _ = Page.objects.of("default", "built").filter(number=3).delete()
     assert merged == 1
     rename([0], "edit")  # and the index is rendered on request

@@ -9,8 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Page, Section
 from tests.support.testapp.models import Product
 
@@ -172,7 +171,7 @@ class TestBadRows:
             CommandError, match=rf"40 of 200 rows cannot be listed\. {remedy}$"
         ):
             call_command("build_sitemaps", verbosity=0)
-        refresh((), Options(allow_shrink=True))
+        refresh(allow_shrink=True)
         assert len(published_urls()) == GOOD - 40
         assert Page.objects.dirty().count() == 0
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.cache import cache
@@ -21,8 +22,7 @@ from django.db import connection, connections
 from django.test import Client
 from lxml import etree
 
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.publishing.sync import repair
@@ -161,10 +161,10 @@ def is_harmless(difference: str) -> bool:
     return "should not be there" in difference
 
 
-def wrong_end(options: Options, media: Path) -> list[str]:
+def wrong_end(options: dict[str, Any], media: Path) -> list[str]:
     """Build as usual; return what differs from the table, in words."""
     just_looked()
-    refresh((), options)
+    refresh(**options)
     documents = crawl(Client())
     listed = sorted(url for document in documents.values() for url in urls_in(document))
     wrong = unfinished() + [it for it in unlike_pages(media) if not is_harmless(it)]
@@ -176,14 +176,14 @@ def wrong_end(options: Options, media: Path) -> list[str]:
 @pytest.mark.parametrize(
     ("prepare", "options"),
     [
-        (first_build, Options()),
-        (edits_and_a_split, Options()),
-        (deletions_and_merges, Options(allow_shrink=True)),
+        (first_build, {}),
+        (edits_and_a_split, {}),
+        (deletions_and_merges, {"allow_shrink": True}),
     ],
 )
 def test_killed_at_any_step(
     prepare: Callable[[], None],
-    options: Options,
+    options: dict[str, Any],
     sections,
     media_root,
     tmp_path,
@@ -208,7 +208,7 @@ def test_killed_at_any_step(
     began = time.monotonic()
     for step in count(1, STRIDE):
         template.restore()
-        if not run_killed(lambda: refresh((), options), step):
+        if not run_killed(lambda: refresh(**options), step):
             break
         kills += 1
         # A page may be published twice in a build, and killed before its name follows.

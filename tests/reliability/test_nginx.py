@@ -13,7 +13,7 @@ import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing.sync import repair
@@ -162,7 +162,7 @@ def test_the_client_has_the_bytes_of_the_server(
         monkeypatch.setattr(timezone, "now", clock.now)
         Product.objects.all().delete()
         add_quietly(range(0, 15 * STEP, STEP))
-        refresh((), ALLOW)
+        refresh(**ALLOW)
         cache = HttpCache(web, chance)  # type: ignore[arg-type]
         for step in range(STEPS):
             clock.tick()

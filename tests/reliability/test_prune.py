@@ -14,7 +14,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import AppSettings, get_site
 from django_sitemaps_plus.maintenance import prune as pruning
 from django_sitemaps_plus.maintenance.prune import prune
@@ -71,7 +71,7 @@ class Site:
                     Product.objects.filter(pk__in=chance.sample(keys, 10)).delete()
                 case _:
                     rename(chance.sample(keys, 3), mark)
-            refresh((), ALLOW)
+            refresh(**ALLOW)
 
     def prune(self) -> None:
         """Prune again and again; look each time whether it has taken too much."""
@@ -142,7 +142,7 @@ def test_nothing_that_is_pointed_to_is_removed(sections, monkeypatch, figures):
     wait_between_store_and_flip(monkeypatch, seed)
     site = Site(seed)
     site.run()
-    refresh((), ALLOW)
+    refresh(**ALLOW)
     site.bad += unfinished()
     for _ in range(2):
         prune(get_site())

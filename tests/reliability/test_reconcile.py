@@ -10,7 +10,6 @@ import pytest
 from django.db import connection
 
 from django_sitemaps_plus import receivers
-from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
@@ -119,7 +118,7 @@ def test_edits_that_nobody_told(number, how, sections, settings, figures):
         "AUDIT_BUDGET_SECONDS": 600,
     }
     editor = Editor(random.Random(seed := some_seed(number)))
-    options = Options(allow_shrink=True, full=how == "full", audits=how == "audit")
+    options = {"allow_shrink": True, "full": how == "full", "audits": how == "audit"}
     sections.register("products", DatedSource)
     add_quietly(range(0, ROWS * STEP, STEP))
     build_and_relay()
@@ -130,7 +129,7 @@ def test_edits_that_nobody_told(number, how, sections, settings, figures):
         for _ in range(ROUND):
             editor.edit()
         Page.objects.update(checked_at=START)
-        build_and_relay((), options)
+        build_and_relay(**options)
         tell_engines()
         differing = {url for url, _ in before.items() ^ listed().items()}
         found = set(RecordingEngine.told())

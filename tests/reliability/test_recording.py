@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db import transaction
 
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Change
 from tests.support.testapp.models import Product
 
@@ -41,5 +40,5 @@ def test_a_full_refresh_finds_what_was_not_recorded(monkeypatch):
     """The pages list the table once all of them are rendered."""
     rename([0], "later")
     monkeypatch.undo()
-    refresh((), Options(full=True))
+    refresh(full=True)
     assert published_urls() == table()

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Page
 from tests.support.servers.fixtures import celery_on
 from tests.support.servers.programs import wait_until

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.tracking import recording
 from tests.support.testapp.models import Product

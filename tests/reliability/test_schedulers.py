@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.claims import BATCH_PAGES
 from django_sitemaps_plus.models import Page
 from tests.support.servers.programs import wait_until

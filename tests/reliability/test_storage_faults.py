@@ -18,7 +18,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.registry import registry
 from tests.support.servers.workers import ROOT, Broker, environment
 from tests.support.testapp.models import Product

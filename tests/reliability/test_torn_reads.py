@@ -17,8 +17,7 @@ from django.core.files.storage import FileSystemStorage
 from django.db import connection
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -91,7 +90,7 @@ def republish() -> None:
     """Publish all pages anew, for ever."""
     for number in count(1):
         change_all(number)
-        refresh((), Options(full=True, audits=False))
+        refresh(full=True, audits=False)
 
 
 def documents() -> Iterator[tuple[str, Document]]:

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.maintenance import prune
 from django_sitemaps_plus.models import Page, Publication
 from django_sitemaps_plus.registry import registry

@@ -13,9 +13,12 @@ from django.db.models import CharField, Exists, F, OuterRef, Q, TextField, UUIDF
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.building.flip import publish, send_page_built
+from django_sitemaps_plus.building.flip import (
+    publish,
+    send_page_built,
+    take_new_changes,
+)
 from django_sitemaps_plus.building.guard import forget_peak, held_pages, plan_reason
-from django_sitemaps_plus.building.late import take_changes_again
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError
@@ -176,7 +179,7 @@ def settle_plan(
             forget_peak(section)
         elif reason := plan_reason(section, next_plan(section)):
             return False, reason
-        take_changes_again(section, site)
+        take_new_changes(section, site)
         return finish_replan(section, site), ""
     return is_stale and begin_replan(section, site, is_broken=True) > 0, ""
 

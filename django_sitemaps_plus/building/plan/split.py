@@ -14,15 +14,13 @@ from functools import partial
 from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import (
-    Result,
-    hold,
     point,
     publish,
     read_announce,
+    take_changes_meanwhile,
 )
-from django_sitemaps_plus.building.guard import why_held
-from django_sitemaps_plus.building.late import take_late_changes
-from django_sitemaps_plus.building.store import BuiltPage, build_page
+from django_sitemaps_plus.building.guard import hold, why_held
+from django_sitemaps_plus.building.store import BuiltPage, Result, build_page
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges, split_step
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -86,7 +84,7 @@ def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
     built = _build_pieces(page, ranges, site)
     if _must_wait(page, built):
         return []
-    take_late_changes(page, site)
+    take_changes_meanwhile(page, site)
     now = timezone.now()
     with atomic():
         raise_plan_version(page.section)

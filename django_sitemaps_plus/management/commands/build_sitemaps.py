@@ -11,10 +11,9 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.dry_run import dry_run as render_only
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.report import BuildReport
+from django_sitemaps_plus.building.report import dry_run as render_only
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.management.progress import show_progress
 from django_sitemaps_plus.management.tables import table
@@ -92,7 +91,7 @@ class Command(BaseCommand):
         dry_run: bool,
         json: bool,
         verbosity: int,
-        **options: Any,
+        **others: Any,
     ) -> None:
         """Build what was asked for.
 
@@ -102,14 +101,16 @@ class Command(BaseCommand):
         quiet = json or verbosity == 0
         try:
             with show_progress(self.stdout, quiet=quiet) as progress:
-                asked = Options(
-                    full=full,
-                    replan=replan,
-                    allow_shrink=allow_shrink,
-                    workers=workers,
-                    progress=progress,
+                options = {
+                    "full": full,
+                    "replan": replan,
+                    "allow_shrink": allow_shrink,
+                    "workers": workers,
+                    "progress": progress,
+                }
+                report = (
+                    render_only(sections) if dry_run else build(sections, **options)
                 )
-                report = render_only(sections) if dry_run else refresh(sections, asked)
         except (SitemapsPlusError, ImproperlyConfigured) as error:
             raise CommandError(
                 f"Nothing more was published: {str(error).rstrip('.')}. "

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test.utils import override_settings
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.renderers import render_urlset

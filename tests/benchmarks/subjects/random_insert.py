@@ -12,7 +12,7 @@ from pathlib import Path
 from django.conf import settings
 from isal import igzip
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import unbuild
 from tests.benchmarks.harness import Contender, Subject, Target

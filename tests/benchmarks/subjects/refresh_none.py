@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import build_all, unbuild
 from tests.benchmarks.changing import listening

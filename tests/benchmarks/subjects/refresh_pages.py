@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.building import build_all, hide, show, unbuild
@@ -72,7 +71,7 @@ class _Variant:
 
         def put_back() -> None:
             product.save()
-            refresh((), Options(sums=False))
+            refresh(sums=False)
 
         return self._timed(before, heard, put_back)
 

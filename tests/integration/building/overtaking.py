@@ -6,7 +6,10 @@ from typing import Any
 
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.building import worker
+from django_sitemaps_plus.building.build import Build
+from django_sitemaps_plus.building.report import SectionReport
+from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.models import Page
 from tests.support.testapp.models import Product
 
@@ -38,3 +41,8 @@ def pages_of_products() -> list[dict[str, Any]]:
     """Return the rows of the pages, all columns but when they were last compared."""
     rows = Page.objects.filter(section__name="products").order_by("number")
     return [{**row, "checked_at": None} for row in rows.values()]
+
+
+def work(sections: list[int]) -> dict[str, SectionReport]:
+    """Build the dirty pages of sections, as one worker; return what was done."""
+    return worker.work(Build(names=[], site=get_site()), sections).reports

@@ -15,9 +15,9 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.store import BuiltPage
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.storage import read_object
 from tests.integration.building.overtaking import (
@@ -25,6 +25,7 @@ from tests.integration.building.overtaking import (
     marks,
     pages_of_products,
     rename,
+    work,
 )
 from tests.support.builds import build
 from tests.support.shop import limited, make_products
@@ -96,7 +97,7 @@ class TestOvertaken:
             with monkeypatch.context() as patch:
                 # It would wait for the first builder, which waits for it.
                 patch.setattr(worker, "is_anybody_busy", lambda *arguments: False)
-                done = worker.Work(get_site(), [section.pk]).run()
+                done = work([section.pk])
             assert done["products"].stored == 1
 
         after_page(monkeypatch, 3, take_over_one)
@@ -207,9 +208,9 @@ class TestThreads:
         monkeypatch.setattr(worker, "is_anybody_busy", is_anybody_busy)
         Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
         ids = [Section.objects.get(name="products").pk]
-        thread = in_thread(lambda: reports.append(worker.Work(get_site(), ids).run()))
+        thread = in_thread(lambda: reports.append(work(ids)))
         assert asleep.wait(HANG)
-        assert worker.Work(get_site(), ids).run() == {}
+        assert work(ids) == {}
         assert marks(client) == ["a", "a", "a"]
         thread.join(HANG)
         assert [counts["products"].rendered for counts in reports] == [3]

@@ -10,7 +10,7 @@ import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connections
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.plan import merge
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.signals import urls_changed

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 
-from django_sitemaps_plus.building.build import Options, refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import BuiltPage
@@ -78,7 +78,7 @@ def mark(number: int) -> None:
             random.shuffle(keys)
             mark_all(section, announce=bool(number % 2))
             mark_keys(section, space, keys[:30])
-    refresh((), Options(replan=not number))
+    refresh(replan=not number)
 
 
 def failures_of(works: list[Callable[[int], object]]) -> list[str]:

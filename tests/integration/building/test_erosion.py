@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from tests.support.shop import limited, make_products
@@ -48,7 +47,7 @@ def test_no_more_than_half_goes(shop, crawl, tenths):
         problems += refresh().problems
         assert sum(map(len, crawl().values())) >= ROWS / 2
     assert any("--allow-shrink" in problem for problem in problems)
-    refresh(options=Options(allow_shrink=True))
+    refresh(allow_shrink=True)
     assert sum(map(len, crawl().values())) == Product.objects.count() < ROWS / 2
 
 
@@ -58,10 +57,10 @@ def test_what_was_allowed_is_what_the_next_losses_are_measured_by(shop, settings
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "SHRINK_GUARD": 0.2}
     thin_out(3)
     assert refresh().problems
-    refresh(options=Options(allow_shrink=True, sums=sums))
+    refresh(allow_shrink=True, sums=sums)
     assert Section.objects.get(name="products").peak == Product.objects.count()
     thin_out(3)
-    assert refresh(options=Options(sums=sums)).problems
+    assert refresh(sums=sums).problems
 
 
 def test_what_is_replaced_is_not_lost(shop):
@@ -97,7 +96,7 @@ def test_a_merge_publishes_no_loss_of_which_nobody_knew(shop, crawl):
     report = refresh()
     assert any("--allow-shrink" in problem for problem in report.problems)
     assert sum(map(len, crawl().values())) >= ROWS / 2
-    refresh(options=Options(allow_shrink=True))
+    refresh(allow_shrink=True)
     assert sum(map(len, crawl().values())) == Product.objects.count() == 196
 
 

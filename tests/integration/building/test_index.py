@@ -11,8 +11,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.building import flip
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import listing
 from tests.support.builds import build
@@ -175,5 +174,5 @@ class TestIndex:
         for limit in (10, 11, 10, 11, 10):
             sections._registry.clear()
             sections.register("products", limited(limit))
-            refresh((), Options(replan=True))
+            refresh(replan=True)
             assert len(indexes(client)[0]) == 3

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, Publication, State, lease
 from django_sitemaps_plus.notifications import url_changes
@@ -94,7 +93,7 @@ def test_a_merge_that_takes_longer_than_a_lease_keeps_its_claims(slow, publish):
     gone = [product.pk for product in made[CHUNK_ROWS + 10 :]]
     Product.objects.filter(pk__in=gone[:-1]).delete()
     rows.is_slow = True
-    build_and_relay([section.name], Options(full=True, allow_shrink=True))
+    build_and_relay([section.name], full=True, allow_shrink=True)
     assert section.pages.filter(state=State.RETIRED).exists()
     assert rows.lost
     assert not any(rows.lost)
@@ -118,6 +117,6 @@ def test_a_publication_that_takes_longer_than_its_lease_stays_claimed(
     monkeypatch.setattr(url_changes, "open_object", open_object)
     with hearing(urls_changed) as heard:
         rename("a")
-        build_and_relay(["products"], Options(full=True))
+        build_and_relay(["products"], full=True)
     assert [len(told["updated"] + told["added"]) for told in heard] == [2]
     assert lost == [False, False]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import build_page

@@ -11,7 +11,6 @@ from django.db.models import F, TextField
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Length
 
-from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
@@ -22,7 +21,7 @@ from tests.support.published import age
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
 
-from .overtaking import end_leases
+from .overtaking import end_leases, work
 
 pytestmark = pytest.mark.database
 
@@ -76,7 +75,7 @@ class TestSection:
         """Each by itself, with what the database said of it."""
         Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
         ids = list(Page.objects.values_list("section_id", flat=True).distinct())
-        counts = worker.Work(get_site(), ids).run()
+        counts = work(ids)
         assert len(counts["products"].errors) == 3
         assert all("no_such_column" in error for error in counts["products"].errors)
         assert Product.objects.count() == 25, "the connection is of use"
@@ -86,7 +85,7 @@ class TestSection:
         Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
         ids = list(Page.objects.values_list("section_id", flat=True).distinct())
         for _ in range(MAX_ATTEMPTS):
-            worker.Work(get_site(), ids).run()
+            work(ids)
             end_leases()
         assert Page.objects.parked().count() == 3
 

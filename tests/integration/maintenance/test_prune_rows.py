@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.maintenance import prune as pruning
 from django_sitemaps_plus.maintenance.prune import PruneReport
 from django_sitemaps_plus.models import (

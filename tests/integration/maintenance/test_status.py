@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Hold, Page, Section

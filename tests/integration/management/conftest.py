@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.shop import limited, make_products

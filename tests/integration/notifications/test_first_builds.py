@@ -8,7 +8,6 @@ import pytest
 from django.db import connection, transaction
 
 from django_sitemaps_plus.building import build as building
-from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.models import Delivery, Publication, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.registry import registry
@@ -20,8 +19,8 @@ from tests.support.testapp.models import Product
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-REPLAN = Options(replan=True)
-FULL = Options(full=True)
+REPLAN = {"replan": True}
+FULL = {"full": True}
 
 
 def told(recording):
@@ -61,7 +60,7 @@ class TestNothingIsTold:
         """The same URLs are on other pages; nor of a row that comes in with it."""
         publish(limited(7))
         Product.objects.bulk_create([Product(name="new", slug="new")])
-        build_and_relay((), REPLAN)
+        build_and_relay(**REPLAN)
         assert told(recording) == []
 
     def test_of_a_deploy_that_changes_every_entry(self, recording, products, publish):
@@ -99,7 +98,7 @@ class TestNothingIsTold:
         build_and_relay()
         assert told(recording) == product_urls(range(25, 35))
         Product.objects.filter(pk__in=[p.pk for p in products[:18]]).delete()
-        build_and_relay((), Options(full=True, allow_shrink=True))
+        build_and_relay(full=True, allow_shrink=True)
         assert told(recording) == product_urls(range(18))
 
 
@@ -145,7 +144,7 @@ class TestChanges:
         with connection.cursor() as cursor:
             gone = [products[5].pk]
             cursor.execute("DELETE FROM testapp_product WHERE id = %s", gone)
-        build_and_relay((), FULL)
+        build_and_relay(**FULL)
         expected = [*product_urls([3, 5]), url("new"), url("renamed")]
         assert told(recording) == sorted(expected)
 
@@ -160,7 +159,7 @@ class TestChanges:
         """A plan that tells nothing does not hide it."""
         rename(products[3], "renamed")
         publish(limited(7))
-        build_and_relay((), REPLAN)
+        build_and_relay(**REPLAN)
         assert told(recording) == [*product_urls([3]), url("renamed")]
 
     @pytest.mark.parametrize("is_noticed", [False, True])
@@ -229,7 +228,7 @@ class TestChangesDuringABuildOfWhichNobodyIsTold:
         """Of the edit alone: it is in new pages, and the old ones go without it."""
         registry.unregister("products")
         registry.register("products", limited(7))
-        build_and_relay((), REPLAN)
+        build_and_relay(**REPLAN)
         build_and_relay()
         assert told(recording) == renamed
 

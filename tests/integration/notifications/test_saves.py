@@ -9,7 +9,6 @@ import pytest
 from django.db import transaction
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
@@ -74,7 +73,7 @@ class TestAnnounceSaves:
     def test_one_of_a_row_that_is_not_listed_is_not_told(self, products):
         """Nobody is to know its URL."""
         Product.objects.filter(pk=products[3].pk).update(published=False)
-        build_and_relay((), Options(full=True))
+        build_and_relay(full=True)
         assert told() == product_urls([3])
         products[3].published = False
         products[3].save()

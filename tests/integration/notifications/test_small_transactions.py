@@ -6,7 +6,7 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Delivery, Publication, Section
 from django_sitemaps_plus.notifications import Takes, outbox, url_changes

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing import sync, tree

@@ -12,12 +12,11 @@ from django.utils import timezone
 
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import flip as flipping
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.claims import claim
-from django_sitemaps_plus.building.dry_run import dry_run
 from django_sitemaps_plus.building.flip import flip
-from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.building.plan.replan import begin_replan
+from django_sitemaps_plus.building.report import dry_run
 from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, State
@@ -69,7 +68,7 @@ def test_names_follow_every_flip(products, public, client):
     assert Page.objects.filter(state=State.RETIRED).exclude(object="").exists()
     assert wrong_names(public) == []
     make_products(20, first=100)
-    refresh([], Options(replan=True, full=True))
+    refresh(replan=True, full=True)
     assert wrong_names(public) == []
 
 

@@ -11,7 +11,7 @@ from django.core.files.storage import storages
 from django.db.models import Value
 from django.db.models.functions import Concat
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.checks.building import check_building
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.prune import prune

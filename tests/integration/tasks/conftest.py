@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus import Source
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 
 
 @pytest.fixture

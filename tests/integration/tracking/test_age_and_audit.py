@@ -15,8 +15,7 @@ from django.db.models.functions import Now
 from django_sitemaps_plus import Source, ViewSource
 from django_sitemaps_plus.building import audit
 from django_sitemaps_plus.building import build as refreshing
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Page
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
@@ -32,7 +31,7 @@ def make_older(section, seconds):
 
 
 def rendered(**options):
-    return refresh((), Options(**options)).sections[0].rendered
+    return refresh(**options).sections[0].rendered
 
 
 class Views(ViewSource):
@@ -210,7 +209,7 @@ class TestAudit:
     def test_full_compares_all_at_once(self, section):
         """--full is the audit without a budget."""
         Product.objects.filter(slug="product-00004").update(slug="told-nobody")
-        report = refresh((), Options(full=True)).sections[0]
+        report = refresh(full=True).sections[0]
         assert (report.rendered, report.stored) == (4, 1)
 
 

@@ -8,8 +8,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Lower, Now
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.tracking import recording
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Author, Book, Country, Post, Product
@@ -172,7 +171,7 @@ def test_the_order_of_the_queryset_does_not_count(publish):
     product.name = "zzz"
     product.save(update_fields=["name"])
     assert recorded() == []
-    refresh((), Options(full=True))
+    refresh(full=True)
     assert page_of(section, 1).plain_hash == before
 
 

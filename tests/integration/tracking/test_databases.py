@@ -9,7 +9,7 @@ from django.db import connections
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import Change

@@ -15,7 +15,6 @@ from django.utils import timezone
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.claims import BATCH_PAGES, claim, release
-from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Section
 from django_sitemaps_plus.registry import registry
@@ -357,7 +356,7 @@ class TestRollingDeploys:
     def build_with_the_new_code(self):
         """Build what is marked, as a worker that has nothing to notice."""
         self.become(self.NEW)
-        build_and_relay((), Options(notices=False))
+        build_and_relay(notices=False)
 
     def test_an_old_builder_ends_where_a_deploy_has_marked(
         self, section, client, monkeypatch
@@ -372,7 +371,7 @@ class TestRollingDeploys:
             return real(page, *others)
 
         monkeypatch.setattr(worker, "build_page", build_page)
-        report = build_and_relay((), Options(full=True))
+        report = build_and_relay(full=True)
         assert report.problems == [
             "products: 20 pages are still to be built; see sitemap_status"
         ]
@@ -391,7 +390,7 @@ class TestRollingDeploys:
         others = Section.objects.get(name="others")
         others.pages.update(wanted=F("wanted") + 1)
         self.be_noticed()
-        report = build_and_relay((), Options(notices=False, waits=waits))
+        report = build_and_relay(notices=False, waits=waits)
         rendered = {found.section: found.rendered for found in report.sections}
         assert rendered == {"products": 0, "others": 2}
         claimed = section.pages.exclude(token="", claimed_at=None, attempts=0)
@@ -423,7 +422,7 @@ class TestRollingDeploys:
 
         section.pages.filter(number=1).update(wanted=F("wanted") + 1)
         self.become(limited(3, get_queryset=broken))
-        report = build_and_relay((), Options(notices=False)).sections[0]
+        report = build_and_relay(notices=False).sections[0]
         assert "no such shop" in report.errors[0]
 
     def test_a_source_that_changes_while_it_is_read_is_built_to_the_end(self, section):

@@ -9,7 +9,7 @@ import pytest
 from django.db import models
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry

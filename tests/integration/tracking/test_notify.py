@@ -9,7 +9,7 @@ from django.db import OperationalError, connection, connections, models
 from django.test.utils import CaptureQueriesContext, isolate_apps
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import collecting, locating, recording

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db.models import Count
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import collecting
 from tests.support.testapp.models import (

@@ -8,7 +8,7 @@ from django.db.models import Count, Max, Q
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import collecting
 from tests.support.testapp.models import Author, Book, Country, Tag, Town

@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Change
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product

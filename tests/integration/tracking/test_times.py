@@ -8,7 +8,7 @@ import pytest
 from django.db.models import Q
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import schedule

@@ -8,7 +8,8 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import _Refresh, refresh
+from django_sitemaps_plus.building.build import Build
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import INDEX, Page, Section, listing
 from tests.support.documents import read_index
@@ -60,7 +61,7 @@ class TestShared:
         """What was kept is of another version."""
         assert listed(client) == THREE
         make_products(10, first=25)
-        monkeypatch.setattr(_Refresh, "_index", lambda self, missing: None)
+        monkeypatch.setattr(Build, "_publish_index", lambda self, missing: None)
         refresh()
         assert listed(client) == [*THREE, "sitemap-products-4.xml"]
 

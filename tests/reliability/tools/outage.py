@@ -9,7 +9,6 @@ from pathlib import Path
 
 from django.db import Error, close_old_connections, transaction
 
-from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.exceptions import BuildError
 from tests.reliability.test_kill_sweep import wrong_documents
 from tests.reliability.test_recovery import SlowSource
@@ -25,7 +24,7 @@ from .shop import STEP, rename
 KEYS = range(0, 90 * STEP, STEP)
 
 #: An audit would find what the crashes have lost.
-NO_AUDIT = Options(audits=False)
+NO_AUDIT = {"audits": False}
 
 #: Seconds between two transactions, and between two refreshes of the loop.
 PAUSE_SECONDS = 0.02
@@ -148,7 +147,7 @@ class Loop:
 
     def _outcome(self) -> str:
         try:
-            report = build_and_relay((), NO_AUDIT)
+            report = build_and_relay(**NO_AUDIT)
         except BuildError:
             return "failed"
         return "failed" if any(found.errors for found in report.sections) else "done"

@@ -9,7 +9,6 @@ from typing import Any
 from django.db.models.functions import Now
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.options import Options
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.models import Change, Page, State
@@ -27,7 +26,7 @@ LIMIT = 10
 STEP = 100
 
 #: Builds as who knows that rows are meant to go.
-ALLOW = Options(allow_shrink=True)
+ALLOW = {"allow_shrink": True}
 
 ORIGIN = "https://example.com"
 

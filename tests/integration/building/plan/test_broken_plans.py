@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Page, Section
 from tests.support.shop import limited, make_products, product_urls
 

@@ -9,7 +9,7 @@ from django.db import models
 from django.test.utils import isolate_apps
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import refresh
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.sources.keyset import KeySpace
 from tests.support.documents import read_index
 from tests.support.shop import limited

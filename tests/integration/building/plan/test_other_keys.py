@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, planning
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay
@@ -48,7 +47,7 @@ def test_a_key_of_another_type_gets_a_new_plan(publish, crawl, before, after, is
     replace(limited(10, key=after))
     if is_saved:
         Product.objects.get(pk=150).save()
-    refresh((), Options(allow_shrink=True))
+    refresh(allow_shrink=True)
     assert everything(crawl()) == urls
     lows = [page.low for page in plan_of(section)[1:]]
     model_field = Product._meta.get_field("id" if after == "pk" else after)
@@ -124,7 +123,7 @@ def test_a_plan_to_come_of_another_type_is_given_up(publish, failing):
     section = publish(limited(10))
     replace(limited(6))
     failing(6)
-    refresh((), Options(replan=True))
+    refresh(replan=True)
     failing()
     replace(limited(10, key="slug"))
     refresh()
@@ -168,7 +167,7 @@ def test_another_model_gets_a_new_plan(publish, crawl):
     Shop.objects.bulk_create([Shop() for _ in range(30)])
     replace(of_shops(10))
     Shop.objects.first().save()
-    refresh((), Options(allow_shrink=True))
+    refresh(allow_shrink=True)
     listed = everything(crawl())
     assert len(listed) == 30
     assert all("/shops/" in loc for loc in listed)

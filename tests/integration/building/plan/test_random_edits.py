@@ -7,8 +7,7 @@ import random
 
 import pytest
 
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.models import Section
 from tests.support.shop import limited
@@ -73,7 +72,7 @@ def test_an_edit_touches_its_page_alone(publish, shape, capsys):
         if Product.objects.count() < 3:
             act = insert
         act(source)
-        refresh((), Options(allow_shrink=True))
+        refresh(allow_shrink=True)
         problems = check(section, before, objects(section), version)
         reshapes += section.plan_version != version
         bad += [f"edit {number}: {problem}" for problem in problems]

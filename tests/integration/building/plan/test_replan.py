@@ -9,8 +9,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import _Refresh, refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import Build
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.plan.replan import is_broken, may_break
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import section_status
@@ -32,7 +32,7 @@ from .plans import (
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
-REPLAN = Options(replan=True)
+REPLAN = {"replan": True}
 
 
 def command(*arguments):
@@ -55,7 +55,7 @@ class TestAskedFor:
         section = publish(limited(10))
         before = crawl()
         replace(limited(6))
-        refresh((), REPLAN)
+        refresh(**REPLAN)
         assert sizes(section) == [6, 6, 6, 6, 6]
         assert numbers(section) == [4, 5, 6, 7, 8]
         after = crawl()
@@ -78,7 +78,7 @@ class TestAskedFor:
         spread(30)
         section = publish(limited(5))
         replace(limited(15))
-        refresh((), REPLAN)
+        refresh(**REPLAN)
         assert sizes(section) == [15, 15]
 
     def test_ranges_that_stay_the_same_keep_their_pages(self, publish):
@@ -86,7 +86,7 @@ class TestAskedFor:
         spread(30)
         section = publish(limited(10))
         before = objects(section)
-        refresh((), REPLAN)
+        refresh(**REPLAN)
         assert objects(section) == before
         assert not section.pages.filter(state="retired").exists()
 
@@ -95,7 +95,7 @@ class TestAskedFor:
         spread(30)
         section = publish(limited(10))
         Product.objects.filter(pk__in=[10, 20, 30]).delete()
-        refresh((), REPLAN)
+        refresh(**REPLAN)
         assert sizes(section) == [10, 10, 7]
         assert dirty(section) == []
 
@@ -107,7 +107,7 @@ class TestAskedFor:
         section = publish(limited(10))
         replace(limited(6))
         failing(6)
-        refresh((), REPLAN)
+        refresh(**REPLAN)
         assert numbers(section) == [1, 2, 3]
         assert client.get("/sitemap-products-2.xml").status_code == 200
         failing()
@@ -157,8 +157,8 @@ class TestUnfinished:
         section = publish(limited(10))
         replace(limited(6))
         with monkeypatch.context() as patch:
-            patch.setattr(_Refresh, "_settle", lambda self, section: False)
-            refresh((), REPLAN)
+            patch.setattr(Build, "_settle", lambda self, section: False)
+            refresh(**REPLAN)
         assert numbers(section) == [1, 2, 3]
         command()
         assert sizes(section) == [6, 6, 6, 6, 6]
@@ -246,7 +246,7 @@ class TestBroken:
         """The refresh says so, and every row is listed once again."""
         swap(section)
         assert is_broken(section)
-        refresh((), Options(allow_shrink=True))
+        refresh(allow_shrink=True)
         assert "is broken: it gets a new one" in caplog.text
         assert everything(crawl()) == [
             f"https://example.com/labels/code-{n:02}/" for n in range(20)
@@ -259,7 +259,7 @@ class TestBroken:
         # As if the order of before had put another row on the first page.
         Label.objects.filter(pk="code-02")._raw_delete("default")
         Label.objects.bulk_create([Label(code="code-01a")])
-        refresh((), Options(allow_shrink=True))
+        refresh(allow_shrink=True)
         assert section.pages.get(number=1).state == "active"
         assert crawl()["/sitemap-products-1.xml"] == [
             f"https://example.com/labels/code-{n}/" for n in ("00", "01", "01a", "03")
@@ -268,7 +268,7 @@ class TestBroken:
     def test_the_next_refresh_leaves_the_new_plan_alone(self, section):
         """It is mended once."""
         swap(section)
-        refresh((), Options(allow_shrink=True))
+        refresh(allow_shrink=True)
         before = numbers(section)
         refresh()
         assert numbers(section) == before
@@ -302,7 +302,7 @@ class TestBrokenUUIDs:
         """Without a deploy, by the next refresh; every row is listed once again."""
         urls = everything(crawl())
         swap(section)
-        refresh((), Options(allow_shrink=True))
+        refresh(allow_shrink=True)
         assert numbers(section)[0] > 1
         assert everything(crawl()) == urls
         assert not is_broken(Section.objects.get(pk=section.pk))

@@ -9,8 +9,8 @@ from django.db.models import F
 from django.db.models.signals import post_init
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building import worker
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.plan.merge import merge
 from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
@@ -38,7 +38,7 @@ from .plans import (
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
-ALLOW = Options(allow_shrink=True)
+ALLOW = {"allow_shrink": True}
 
 
 def url(number):
@@ -131,12 +131,10 @@ class TestSplit:
 
     def test_pieces_are_rendered_once_more(self, publish, monkeypatch):
         """A change located a moment before the split is on one of them."""
-        from django_sitemaps_plus.building import build as refreshing
-
         spread(30)
         section = publish(limited(10))
         add(111, 112)
-        monkeypatch.setattr(refreshing.Work, "run", one_batch)
+        monkeypatch.setattr("django_sitemaps_plus.building.build.work", one_batch)
         refresh()
         assert dirty(section) == [2, 4]
 
@@ -151,14 +149,12 @@ class OfLargeRows(ProductSource):
         return f"/{item.slug}/{'x' * 400}"
 
 
-def one_batch(work):
+def one_batch(build, sections):
     """Build what is dirty now, and nothing that becomes it meanwhile."""
-    from django_sitemaps_plus.building.claims import claim
-
-    pages = claim(work.sections, since=work.since)
+    pages = worker.claim(sections, since=build.since)
     if pages:
-        work._build(pages)
-    return work.counts
+        worker._build(build, pages)
+    return build
 
 
 class TestMerge:
@@ -175,7 +171,7 @@ class TestMerge:
 
     def test_two_small_neighbours_become_one(self, section):
         """The first keeps its number and takes the other's range."""
-        refresh((), ALLOW)
+        refresh(**ALLOW)
         assert (numbers(section), sizes(section)) == ([1, 2, 4], [10, 4, 10])
         page = section.pages.get(number=2)
         assert (page.low, page.high) == ("110", "310")
@@ -183,7 +179,7 @@ class TestMerge:
 
     def test_the_page_that_went_answers_until_it_is_pruned(self, section, client):
         """A crawler may hold an index that names it; then it is gone for ever."""
-        refresh((), ALLOW)
+        refresh(**ALLOW)
         assert locs(client.get(url(3)).content) == [
             f"https://example.com/products/p-{key}/" for key in (210, 220)
         ]
@@ -194,12 +190,12 @@ class TestMerge:
 
     def test_its_number_is_not_used_again(self, section):
         """Neither by a split nor by a new plan."""
-        refresh((), ALLOW)
+        refresh(**ALLOW)
         section.pages.filter(state="retired").delete()
         add(*range(211, 220), *range(221, 230))
         refresh()
         assert 3 not in numbers(section)
-        refresh((), Options(replan=True, allow_shrink=True))
+        refresh(replan=True, allow_shrink=True)
         used = list(section.pages.values_list("number", flat=True))
         assert 3 not in used
         assert len(set(used)) == len(used)
@@ -212,7 +208,7 @@ class TestMerge:
         refresh()
         before, stamped = objects(section), stamps(section)
         Product.objects.filter(pk__gt=100).delete()
-        refresh((), ALLOW)
+        refresh(**ALLOW)
         assert numbers(section) == [1]
         assert objects(section) == {1: before[1]}
         assert stamps(section) == {1: stamped[1]}
@@ -220,7 +216,7 @@ class TestMerge:
     def test_a_page_that_went_meanwhile_takes_in_nothing(self, section, crawl):
         """Another worker had read it a moment before."""
         Product.objects.filter(pk__gt=310, pk__lte=370).delete()
-        refresh((), ALLOW)
+        refresh(**ALLOW)
         before = crawl()
         both = section.pages.with_section().filter(number__in=[3, 4])
         gone, behind = both.order_by("number")
@@ -241,7 +237,7 @@ class TestMerge:
         spread(20)
         section = publish(limited(10))
         Product.objects.filter(pk__in=[40, 50, 60, 70, 80, 90]).delete()
-        refresh((), ALLOW)
+        refresh(**ALLOW)
         assert (numbers(section), sizes(section)) == ([1, 2], [4, 10])
 
 
@@ -282,12 +278,12 @@ class TestARaisedLimit:
         spread(80)
         section = publish(limited(5))
         replace(limited(100))
-        refresh((), Options(full=True))
+        refresh(full=True)
         assert sizes(section) == [40, 40]
 
     def test_pages_that_merged_are_left_alone(self, section):
         """Neither edits nor a row that comes and goes split or merge them again."""
-        refresh((), Options(full=True))
+        refresh(full=True)
         version = Section.objects.get(pk=section.pk).plan_version
         for key in (15, 205, 415):
             product = add(key)[0]
@@ -312,7 +308,7 @@ class TestEmptyPages:
         spread(30)
         section = publish(limited(10))
         Product.objects.filter(pk__gt=100, pk__lte=200).delete()
-        refresh((), ALLOW)
+        refresh(**ALLOW)
         assert client.get(url(2)).status_code == 404
         assert listed(client) == [1, 3]
         assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 0, 10])
@@ -386,7 +382,7 @@ class TestNoOscillation:
         section = publish(type("Limited", (InLanguages,), {"limit": 30}))
         assert sizes(section) == [30, 30]
         Product.objects.exclude(pk__in=[10, 20, 190, 200]).delete()
-        refresh((), Options(full=True))
+        refresh(full=True)
         assert sizes(section) == [12]
 
     @pytest.mark.parametrize("key", [101, 195, 305, 401], ids=str)

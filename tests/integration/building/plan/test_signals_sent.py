@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from django_sitemaps_plus.building.build import _Refresh, refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import Build
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.core.diff import diff
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Publication
@@ -24,7 +24,7 @@ from .plans import add, numbers, objects, spread
 
 pytestmark = pytest.mark.django_db
 
-ALLOW = Options(allow_shrink=True)
+ALLOW = {"allow_shrink": True}
 
 
 @contextmanager
@@ -115,7 +115,7 @@ class TestUrlsChanged:
         with hearing(urls_changed) as heard:
             for product in Product.objects.filter(pk__in=gone):
                 product.delete()
-            build_and_relay((), ALLOW)
+            build_and_relay(**ALLOW)
         assert len(numbers(section)) == 2 or numbers(section) == [1, 2, 3]
         assert total(heard) == {"removed": sorted(url(*gone))}
 
@@ -124,7 +124,7 @@ class TestUrlsChanged:
         gone = [*range(130, 210, 10), *range(230, 310, 10)]
         Product.objects.filter(pk__in=gone).delete()
         with hearing(urls_changed) as heard:
-            build_and_relay((), ALLOW)
+            build_and_relay(**ALLOW)
         assert numbers(section) == [1, 2]
         assert total(heard) == {"removed": sorted(url(*gone))}
 
@@ -148,7 +148,7 @@ class TestUrlsChanged:
         registry.unregister("products")
         registry.register("products", limited(7))
         with hearing(urls_changed) as heard:
-            build_and_relay((), Options(replan=True))
+            build_and_relay(replan=True)
         assert heard == []
         assert Publication.objects.count() == 0
 
@@ -158,7 +158,7 @@ class TestUrlsChanged:
         registry.register("products", limited(7))
         Product.objects.bulk_create([Product(pk=15, name="p", slug="p-15")])
         with hearing(urls_changed) as heard:
-            build_and_relay((), Options(replan=True))
+            build_and_relay(replan=True)
         assert total(heard) == {"added": url(15)}
         assert [told["announce"] for told in heard] == [False]
 
@@ -170,8 +170,8 @@ class TestUrlsChanged:
         registry.register("products", limited(7))
         with hearing(urls_changed):
             with monkeypatch.context() as patch:
-                patch.setattr(_Refresh, "_settle", lambda self, section: False)
-                refresh((), Options(replan=True))
+                patch.setattr(Build, "_settle", lambda self, section: False)
+                refresh(replan=True)
             section.pages.filter(state="next").update(announce=True)
             refresh()
         assert [found.announce for found in Publication.objects.all()] == [False]
@@ -287,7 +287,7 @@ class TestUrlsChanged:
         add_publications(section, ["no/such.gz"])
         with hearing(urls_changed):
             url_changes.relay(until=time.monotonic())
-            refresh((), Options(seconds=0))
+            refresh(seconds=0)
             assert Publication.objects.get().claimed_at is None
             url_changes.relay()
         assert not Publication.objects.exists()
@@ -325,7 +325,7 @@ class TestPageBuilt:
     def test_an_unchanged_page_is_not_told(self, section):
         """It was compared, not published."""
         with hearing(page_built) as heard:
-            build_and_relay((), Options(full=True))
+            build_and_relay(full=True)
         assert heard == []
 
     def test_the_pieces_of_a_split_are_told_by_their_own_numbers(self, section):
@@ -343,7 +343,7 @@ class TestPageBuilt:
         Product.objects.filter(pk__gt=120, pk__lte=200).delete()
         Product.objects.filter(pk__gt=220).delete()
         with hearing(page_built) as heard:
-            build_and_relay((), ALLOW)
+            build_and_relay(**ALLOW)
         assert numbers(section) == [1, 2]
         found = [(told["number"], told["entries"]) for told in heard]
         assert (sorted(found[:2]), found[2:]) == ([(2, 2), (3, 2)], [(2, 4)])
@@ -358,7 +358,7 @@ class TestPageBuilt:
             answers[number] = client.get(url).status_code
 
         page_built.connect(fetch)
-        build_and_relay((), Options(replan=True))
+        build_and_relay(replan=True)
         page_built.disconnect(fetch)
         assert answers == dict.fromkeys([4, 5, 6, 7, 8], 200)
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.building.build import refresh
-from django_sitemaps_plus.building.options import Options
+from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import locating
@@ -42,13 +41,13 @@ def split_page_two():
 
 def merge_two_and_three():
     Product.objects.filter(pk__in=[*range(110, 200, 10), *range(220, 310, 10)]).delete()
-    refresh((), Options(allow_shrink=True))
+    refresh(allow_shrink=True)
 
 
 def replan():
     registry.unregister("products")
     registry.register("products", limited(7))
-    refresh((), Options(replan=True))
+    refresh(replan=True)
 
 
 @pytest.mark.parametrize(
