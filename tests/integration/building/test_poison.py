@@ -61,12 +61,6 @@ def test_pages_without_a_past_go_first(dirty_pages):
     assert builder(dirty_pages)[0] == [2, 3, 4, 5, 6, 7, 8]
 
 
-def test_a_claim_reads_no_more_of_the_section_than_it_needs(dirty_pages):
-    """What the look-back remembers may be large."""
-    (page, *_) = claim(dirty_pages)
-    assert page.section.get_deferred_fields() == {"seen"}
-
-
 def test_a_page_that_fails_is_tried_once_however_long_the_build(sections, settings):
     """Even where its claim is old by the time that the others are built."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 0}
