@@ -176,3 +176,24 @@ class TestIndex:
             sections.register("products", limited(limit))
             refresh(replan=True)
             assert len(indexes(client)[0]) == 3
+
+    def test_it_awaits_every_section(self, sections, crawl):
+        """Until each was built once it is rendered live, and names them all."""
+        make_products(25)
+        sections.register("products", limited(10))
+        sections.register("more", limited(20))
+        live = crawl()
+        assert build(["more"]).index_pages is None
+        assert crawl() == live
+        assert build(["products"]).index_pages == 5
+        assert crawl() == live
+
+    def test_it_follows_while_another_section_is_new(self, sections, crawl):
+        """A section that was never built keeps no other from being listed."""
+        make_products(25)
+        sections.register("products", limited(10))
+        build()
+        sections.register("more", limited(20))
+        make_products(10, first=25)
+        build(["products"])
+        assert sum(map(len, crawl().values())) == 35

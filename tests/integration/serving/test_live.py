@@ -1,4 +1,4 @@
-"""Pages that are rendered on request are kept for a while, where they are small."""
+"""What is rendered on request is kept for a while, where it is small."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from django.core.cache import cache
 from django.core.cache.backends import base, locmem
 
 from django_sitemaps_plus import ModelSource
-from django_sitemaps_plus import cache as cached
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.models import lease
-from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.models.lease import keep
+from django_sitemaps_plus.planning import bounded_plan
+from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.serving import live, single_flight
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -21,12 +21,6 @@ from tests.support.testapp.models import Product
 pytestmark = pytest.mark.django_db
 
 PATH = "/sitemap-products-1.xml"
-
-
-def page_key() -> str:
-    """Return the key of the page in the cache."""
-    source = registry.get("products")
-    return live._key("page", "products", 1, get_site(), source)
 
 
 @pytest.fixture
@@ -46,7 +40,7 @@ def renders(sections: Any, settings: Any) -> list[str]:
     return words
 
 
-@pytest.mark.parametrize(("more", "expected"), [(1, 1), (0, 2), (-1, 2)])
+@pytest.mark.parametrize(("more", "expected"), [(1, 1), (0, 2)])
 def test_a_page_is_kept_if_its_gzip_is_below_the_limit(
     renders, client, monkeypatch, more, expected
 ):
@@ -65,95 +59,41 @@ def test_the_limit_is_a_million_bytes():
     assert live.MAX_BYTES == 1_000_000
 
 
-@pytest.mark.parametrize("seconds", [60, 300])
-def test_a_page_is_kept_for_live_cache_seconds(
-    renders, client, settings, monkeypatch, seconds
-):
+def test_a_page_is_kept_for_live_cache_seconds(renders, client, settings, monkeypatch):
     """A second before its end it is, a second after it is rendered again."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": seconds}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 300}
     clock = SimpleNamespace(now=1_000.0)
     for module in (base, locmem):
-        ticking = SimpleNamespace(time=lambda: clock.now)
-        monkeypatch.setattr(module, "time", ticking)
+        monkeypatch.setattr(module, "time", SimpleNamespace(time=lambda: clock.now))
     found = []
-    for after in (0, seconds - 1, seconds + 1):
+    for after in (0, 299, 301):
         clock.now = 1_000.0 + after
         assert client.get(PATH).status_code == 200
         found.append(len(renders))
     assert found == [1, 1, 2]
 
 
-class TestSharedLivePages:
-    def test_a_page_is_kept_for_a_while(self, sections, settings, client):
-        """A second request renders nothing."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-        make_products(3)
-        sections.register("products", limited(10))
-        first = client.get("/sitemap-products-1.xml")
-        source = sections.get("products")
-        source.chunks = None  # whoever renders now fails
-        second = client.get("/sitemap-products-1.xml")
-        assert (second.status_code, second.content) == (200, first.content)
-        cache.clear()
-        assert client.get("/sitemap-products-1.xml").status_code == 503
+def test_an_index_waits_once_for_all_its_sections(sections, client, monkeypatch):
+    """Other processes plan each of them; it lists them all the same."""
+    waited: list[float] = []
+    clock = SimpleNamespace(monotonic=lambda: sum(waited), sleep=waited.append)
+    monkeypatch.setattr(single_flight, "time", clock)
+    make_products(20)
+    for name in ("one", "two", "three"):
+        sections.register(name, limited(10))
+        cache.set(f"sitemaps_plus:{live._plan_key(name, get_site())}:busy", b"", 30)
+    assert client.get("/sitemap.xml").content.count(b"<sitemap>") == 6
+    assert sum(waited) == pytest.approx(single_flight.MAX_WAIT, abs=0.1)
 
-    def test_who_finds_another_at_work_waits_for_it_then_renders(
-        self, sections, settings, client, monkeypatch
-    ):
-        """At most two seconds; here nearly none."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-        monkeypatch.setattr(single_flight, "MAX_WAIT", 0.1)
-        make_products(3)
-        sections.register("products", limited(10))
-        key = page_key()
-        cache.set(f"sitemaps_plus:{key}:busy", b"", 30)
-        response = client.get("/sitemap-products-1.xml")
-        assert response.status_code == 200
-        assert cache.get(f"sitemaps_plus:{key}:busy") == b""
 
-    def test_who_begins_as_another_ends_takes_what_that_one_kept(
-        self, sections, settings, client, monkeypatch
-    ):
-        """It found nothing, and was slow to say that it would render."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-        make_products(3)
-        sections.register("products", limited(10))
-        first = client.get("/sitemap-products-1.xml")
-        sections.get("products").chunks = None  # whoever renders now fails
-        missed: list[str] = []
-
-        def recall_late(key: str, kind: type) -> Any:
-            missed.append(key)
-            return cached.recall(key, kind) if len(missed) > 1 else None
-
-        monkeypatch.setattr(single_flight, "recall", recall_late)
-        second = client.get("/sitemap-products-1.xml")
-        assert (second.status_code, second.content) == (200, first.content)
-        assert cached.first_to(f"{missed[0]}:busy", 1)  # it lets others try
-
-    def test_who_takes_long_stays_at_work(
-        self, sections, settings, client, monkeypatch
-    ):
-        """Each chunk of rows is a sign of life, so nobody else begins."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-        clock = SimpleNamespace(now=1_000.0)
-        for module in (base, locmem, lease):
-            ticking = SimpleNamespace(
-                time=lambda: clock.now, monotonic=lambda: clock.now
-            )
-            monkeypatch.setattr(module, "time", ticking)
-        others: list[bool] = []
-
-        def location(self: ModelSource, product: Product) -> str:
-            clock.now += single_flight.BUSY_SECONDS / 800  # so a chunk takes 0.6 of it
-            if product.slug.endswith("00"):
-                others.append(
-                    cached.first_to(f"{key}:busy", single_flight.BUSY_SECONDS)
-                )
-            return f"/{product.slug}/"
-
-        make_products(1_500)
-        sections.register("products", limited(2_000, location=location))
-        key = page_key()
-        assert client.get("/sitemap-products-1.xml").status_code == 200
-        assert set(others) == {False}
+def test_planning_and_rendering_send_heartbeats(sections):
+    """For each page that is planned, and for each chunk of rows."""
+    make_products(1_500)
+    sections.register("products", limited(1_000))
+    beats: list[str] = []
+    with keep(lambda: beats.append("beat"), 0):
+        plan = bounded_plan("products", get_site(), 10_000)
+        assert plan is not None
+        assert len(beats) == len(plan.ranges) == 2
+        render_page("products", plan.ranges[0], get_site())
+    assert len(beats) > 3

@@ -1,4 +1,4 @@
-"""What one makes for all who ask: live plans, and pages that need them."""
+"""Single flight: one caller computes a value, concurrent callers wait for it."""
 
 from __future__ import annotations
 
@@ -7,106 +7,140 @@ from concurrent import futures
 from types import SimpleNamespace
 
 import pytest
-from django.core.cache import cache
 from django.core.cache.backends import base, locmem
 
-from django_sitemaps_plus import Entry, Source
-from django_sitemaps_plus import cache as cached
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus import cache
 from django_sitemaps_plus.models import lease
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.serving import live, single_flight
-from django_sitemaps_plus.serving.live import live_plan
-from tests.support.shop import ProductSource, limited, make_products
+from django_sitemaps_plus.serving import single_flight
+from django_sitemaps_plus.serving.single_flight import SingleFlight, patience
 
-pytestmark = pytest.mark.django_db
-
-INDEX, PAGE = "/sitemap.xml", "/sitemap-products-1.xml"
-SITE = Site("default", "https://example.com")
 THREADS = 8
 
 
-def plan_key(section):
-    return live._plan_key(section, get_site())
+def flight(compute, key="value", seconds=60):
+    """Return a text that is computed, and kept if it has less than ten characters."""
+    return SingleFlight(key, str, seconds, compute, lambda text: len(text) < 10)
 
 
-def page_key():
-    source = registry.get("products")
-    return live._key("page", "products", 1, get_site(), source)
+def be_busy(key="value"):
+    """Be another process that computes a value, and keeps none."""
+    assert cache.first_to(f"{key}:busy", 30)
 
 
-def be_busy(key):
-    """Be another process that makes something, and gives no result."""
-    cache.set(f"sitemaps_plus:{key}:busy", b"", 30)
+def is_free(key="value"):
+    """Return whether another process would compute it now."""
+    return cache.first_to(f"{key}:busy", single_flight.BUSY_SECONDS)
 
 
-def waited_seconds(monkeypatch):
-    """Let time pass only while somebody waits; return the seconds, as they come."""
-    waited = []
-    clock = SimpleNamespace(monotonic=lambda: sum(waited), sleep=waited.append)
+@pytest.fixture
+def waited(monkeypatch):
+    """Let time pass only while a caller waits; return the seconds, as they come."""
+    seconds = []
+    clock = SimpleNamespace(monotonic=lambda: sum(seconds), sleep=seconds.append)
     monkeypatch.setattr(single_flight, "time", clock)
-    return waited
+    return seconds
 
 
-def test_an_index_waits_once_for_all_its_sections(sections, client, monkeypatch):
-    """Others are at work on the plan of each; it lists them all the same."""
-    waited = waited_seconds(monkeypatch)
-    make_products(20)
-    for number in range(6):
-        sections.register(f"s-{number}", limited(10))
-        be_busy(plan_key(f"s-{number}"))
-    response = client.get(INDEX)
-    assert sum(waited) == pytest.approx(single_flight.MAX_WAIT, abs=0.1)
-    assert response.content.count(b"<sitemap>") == 12
+class TestKeeping:
+    @pytest.mark.parametrize(
+        ("value", "seconds", "times"),
+        [("x", 60, 1), ("x" * 10, 60, 2), (None, 60, 2), ("x", 0, 2)],
+    )
+    def test_a_value_is_computed_once_if_it_is_kept(self, value, seconds, times):
+        """And each time if it is too large, None or kept for no time."""
+        computed = []
+        one = flight(lambda: computed.append(1) or value, seconds=seconds)
+        assert (one.value(), one.value()) == (value, value)
+        assert len(computed) == times
+
+    @pytest.mark.parametrize("garbage", [b"\x80\x04", 0, ["x"], object])
+    def test_a_value_of_another_type_counts_as_nothing(self, garbage):
+        """Somebody else may write under our keys."""
+        cache.remember("value", garbage, 60)
+        assert flight(lambda: "mine").value() == "mine"
 
 
-def test_a_page_waits_once_for_itself_and_its_plan(
-    sections, client, settings, monkeypatch
-):
-    """Somebody else is at both."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-    waited = waited_seconds(monkeypatch)
-    make_products(20)
-    sections.register("products", limited(10))
-    be_busy(plan_key("products"))
-    be_busy(page_key())
-    assert client.get(PAGE).status_code == 200
-    assert sum(waited) == pytest.approx(single_flight.MAX_WAIT, abs=0.1)
+class TestOtherProcesses:
+    def test_a_caller_that_has_waited_computes_it_too(self, waited):
+        """It leaves the turn of the other process as it is."""
+        be_busy()
+        assert flight(lambda: "mine").value() == "mine"
+        assert sum(waited) == pytest.approx(single_flight.MAX_WAIT, abs=0.1)
+        assert not is_free()
+
+    def test_a_caller_that_waits_takes_what_the_other_keeps(self, waited, monkeypatch):
+        """As soon as it is there."""
+        be_busy()
+
+        def sleep(seconds):
+            waited.append(seconds)
+            cache.remember("value", "other", 60)
+
+        monkeypatch.setattr(single_flight.time, "sleep", sleep)
+        assert flight(lambda: "mine").value() == "other"
+        assert len(waited) == 1
+
+    def test_what_is_kept_before_its_turn_comes_is_taken(self, monkeypatch):
+        """It found nothing, and was slow to take its turn."""
+        found = iter([None, "other"])
+        monkeypatch.setattr(single_flight, "recall", lambda *args: next(found))
+        assert flight(lambda: "mine").value() == "other"
+        assert is_free()
+
+    @pytest.mark.parametrize("is_nested", [True, False])
+    def test_a_request_waits_once_for_all_its_values(self, waited, is_nested):
+        """For one within the other, and for one after the other."""
+        be_busy("outer")
+        be_busy("inner")
+        inner = flight(lambda: "inner", "inner")
+        if is_nested:
+            assert flight(inner.value, "outer").value() == "inner"
+        else:
+            with patience():
+                assert flight(lambda: "outer", "outer").value() == "outer"
+                assert inner.value() == "inner"
+        assert sum(waited) == pytest.approx(single_flight.MAX_WAIT, abs=0.1)
+
+    def test_heartbeats_keep_the_turn(self, monkeypatch):
+        """However long the work takes; the turn ends with it."""
+        clock = SimpleNamespace(now=1_000.0)
+        for module in (base, locmem, lease):
+            ticks = SimpleNamespace(time=lambda: clock.now, monotonic=lambda: clock.now)
+            monkeypatch.setattr(module, "time", ticks)
+        others = []
+
+        def compute():
+            for _ in range(5):
+                clock.now += single_flight.BUSY_SECONDS * 0.6
+                lease.heartbeat()
+                others.append(is_free())
+            return "mine"
+
+        assert flight(compute).value() == "mine"
+        assert others == [False] * 5
+        assert is_free()
+
+    def test_a_caller_that_waits_keeps_the_turn_of_what_it_computes(self, monkeypatch):
+        """Or another process would begin to compute it."""
+        monkeypatch.setattr(single_flight, "MAX_WAIT", 0.5)
+        extended = []
+        monkeypatch.setattr(
+            single_flight, "extend", lambda key, _: extended.append(key)
+        )
+        be_busy("inner")
+        flight(flight(lambda: "x", "inner").value, "outer").value()
+        assert set(extended) == {"outer:busy"}
 
 
-def test_who_waits_for_a_plan_stays_at_work_on_its_page(
-    sections, client, settings, monkeypatch
-):
-    """Or a second process would begin to render it."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
-    monkeypatch.setattr(single_flight, "MAX_WAIT", 0.5)
-    signs, signs_of_waiting = [], []
-    monkeypatch.setattr(single_flight, "extend", lambda key, seconds: signs.append(key))
-
-    class NotedSource(ProductSource):
-        limit = 10
-
-        def first_keys(self, *args, **kwargs):
-            signs_of_waiting.extend(signs)
-            return super().first_keys(*args, **kwargs)
-
-    make_products(20)
-    sections.register("products", NotedSource)
-    be_busy(plan_key("products"))
-    assert client.get(PAGE).status_code == 200
-    busy = f"{page_key()}:busy"
-    assert set(signs_of_waiting) == {busy}
-
-
-def test_one_thread_plans_where_the_cache_is_down(sections, settings, monkeypatch):
-    """All that ask before it is done take its plan, which is kept nowhere."""
+def test_one_thread_computes_where_the_cache_is_down(settings, monkeypatch):
+    """The others take its value, which is kept nowhere."""
     settings.CACHES = {
         **settings.CACHES,
         "down": {"BACKEND": "tests.support.caches.FailingCache"},
     }
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "CACHE": "down"}
     monkeypatch.setattr(single_flight, "MAX_WAIT", 30.0)
-    waiting, all_wait = set(), threading.Event()
+    waiting, all_wait, computed = set(), threading.Event(), []
 
     def wait(*args):
         waiting.add(threading.get_ident())
@@ -114,43 +148,13 @@ def test_one_thread_plans_where_the_cache_is_down(sections, settings, monkeypatc
             all_wait.set()
         return futures.wait(*args)
 
+    def compute():
+        computed.append(1)
+        all_wait.wait(10)
+        return "mine"
+
     monkeypatch.setattr(single_flight, "wait", wait)
-
-    class WaitedFor(Source):
-        limit = 1
-        planned = 0
-
-        def entries(self, origin):
-            type(self).planned += 1
-            all_wait.wait(10)
-            return [Entry(loc=f"{origin}/{letter}/") for letter in "abc"]
-
-    sections.register("letters", WaitedFor)
     with futures.ThreadPoolExecutor(THREADS) as threads:
-        asked = [threads.submit(live_plan, "letters", SITE) for _ in range(THREADS)]
-    assert [len(found.result().ranges) for found in asked] == [3] * THREADS
-    assert WaitedFor.planned == 1
-
-
-def test_who_plans_for_long_stays_at_work(sections, client, monkeypatch):
-    """Each page is a sign of life, so nobody else begins."""
-    clock = SimpleNamespace(now=1_000.0)
-    for module in (base, locmem, lease):
-        ticking = SimpleNamespace(time=lambda: clock.now, monotonic=lambda: clock.now)
-        monkeypatch.setattr(module, "time", ticking)
-    others = []
-
-    class SlowSource(ProductSource):
-        limit = 10
-
-        def first_keys(self, *args, **kwargs):
-            for key in super().first_keys(*args, **kwargs):
-                clock.now += single_flight.BUSY_SECONDS * 0.6
-                busy = f"{plan_key('products')}:busy"
-                others.append(cached.first_to(busy, single_flight.BUSY_SECONDS))
-                yield key
-
-    make_products(50)
-    sections.register("products", SlowSource)
-    assert client.get(INDEX).status_code == 200
-    assert others == [False] * 5
+        asked = [threads.submit(flight(compute).value) for _ in range(THREADS)]
+    assert [found.result() for found in asked] == ["mine"] * THREADS
+    assert len(computed) == 1

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.urls import NoReverseMatch, include, path, reverse
 
-from django_sitemaps_plus import views
 from tests.support.key_files import ENGINES, KEY, PATH
 from tests.support.settings import SITEMAPS_PLUS
 
@@ -43,12 +42,8 @@ def test_caches_may_keep_it_for_all(client):
     assert response["Cache-Control"] == "public, max-age=600"
     assert "Vary" not in response
     assert not response.cookies
-
-
-def test_who_has_it_gets_304(client):
-    """The ETag is of the bytes."""
-    etag = client.get(PATH)["ETag"]
-    assert client.get(PATH, headers={"If-None-Match": etag}).status_code == 304
+    headers = {"If-None-Match": response["ETag"]}
+    assert client.get(PATH, headers=headers).status_code == 304
 
 
 def test_head_has_no_body(client):
@@ -57,24 +52,12 @@ def test_head_has_no_body(client):
     assert (response.content, response["Content-Length"]) == (b"", str(len(KEY)))
 
 
-def test_it_is_only_read(client):
-    """By GET and HEAD."""
-    assert client.post(PATH).status_code == 405
-
-
 OTHERS = [
     f"/{KEY.upper()}.txt",
-    f"/{KEY}x.txt",
-    f"/{KEY[:-1]}.txt",
-    f"/{KEY}.TXT",
-    f"/{KEY}.txt/",
     f"/{KEY}.txt%0a",
     f"/{KEY}%00.txt",
     f"/x/{KEY}.txt",
-    f"/../{KEY}.txtx",
     "/humans.txt",
-    "/robots.txt",
-    "/.txt",
     f"/{'a' * 500}.txt",
 ]
 
@@ -85,12 +68,6 @@ def test_no_other_name_is_served(client, path):
     response = client.get(path)
     assert response.status_code == 404
     assert KEY.encode() not in response.content
-
-
-def test_the_view_serves_no_other_name_either(rf):
-    """For who routes it in another way."""
-    with pytest.raises(Http404):
-        views.key_file(rf.get("/other.txt"), "other.txt")
 
 
 def test_other_names_are_the_project_s(client, settings):
@@ -111,7 +88,6 @@ def test_without_the_engine_there_is_no_file(client, settings):
     "engines",
     [
         {"broken": {"BACKEND": "no.such.Engine"}},
-        {"broken": {"BACKEND": "builtins.int"}},
         {"broken": {}},
     ],
 )

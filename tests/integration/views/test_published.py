@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from typing import Any
 
@@ -64,12 +64,6 @@ class TestCost:
         with django_assert_num_queries(1):
             assert client.get(path).status_code == 200
 
-    def test_412_takes_no_object(self, client, monkeypatch, path):
-        """A condition that fails needs no body either."""
-        fail_open(monkeypatch)
-        response = client.get(path, headers={"If-Match": '"another"'})
-        assert response.status_code == 412
-
 
 class TestRowsOfTheTable:
     def test_edits_wait_for_the_next_build(self, client):
@@ -94,15 +88,6 @@ class TestRowsOfTheTable:
         found = parsedate_to_datetime(client.get(PAGE)["Last-Modified"])
         assert found == (now - timedelta(seconds=90)).replace(microsecond=0)
 
-    def test_a_change_within_the_second_is_seen(self, client):
-        """A reader of the same second must not take the new page for the old one."""
-        flip = datetime(2026, 5, 5, 5, 5, 5, 900_000, tzinfo=UTC)
-        Page.objects.update(published_at=flip)
-        when = client.get(PAGE)["Last-Modified"]
-        assert when == "Tue, 05 May 2026 05:05:05 GMT"
-        response = client.get(PAGE, headers={"If-Modified-Since": when})
-        assert response.status_code == 304
-
 
 def delete(page: Page) -> None:
     path_of(page).unlink()
@@ -112,35 +97,25 @@ def cut_short(page: Page) -> None:
     path_of(page).write_bytes(path_of(page).read_bytes()[:-9])
 
 
-def empty(page: Page) -> None:
-    path_of(page).write_bytes(b"")
-
-
 def replace(page: Page) -> None:
     path_of(page).write_bytes(path_of(page_row(INDEX, 0)).read_bytes() + b"\0")
 
 
-@pytest.mark.parametrize("damage", [delete, cut_short, empty, replace])
-class TestLostObjects:
+@pytest.mark.parametrize("damage", [delete, cut_short, replace])
+class TestDamagedObjects:
     """A storage that lost or spoiled an object costs time, nothing else."""
 
-    @pytest.mark.parametrize("headers", [{}, GZIP])
-    def test_a_page_is_rendered_instead(self, client, damage, headers, messages):
+    @pytest.mark.parametrize("path", [PAGE, f"{PAGE}.gz"])
+    def test_a_page_is_rendered_instead(self, client, damage, path, messages):
         """200, the right bytes, and an error in the log that names the object."""
-        before = client.get(PAGE, headers=headers)
+        before = client.get(path)
         page = page_row("products", 2)
         damage(page)
-        after = client.get(PAGE, headers=headers)
+        after = client.get(path)
         assert after.status_code == 200
         assert after.content == before.content
         assert after["ETag"] == before["ETag"]
         assert page.object in messages("object_damaged")[0]
-
-    def test_a_file_is_rendered_instead(self, client, damage):
-        """The .gz of it too."""
-        before = client.get(f"{PAGE}.gz").content
-        damage(page_row("products", 2))
-        assert client.get(f"{PAGE}.gz").content == before
 
     def test_the_index_is_rendered_instead(self, client, damage):
         """From the page rows, so with the same lastmods."""
@@ -148,23 +123,15 @@ class TestLostObjects:
         damage(page_row(INDEX, 0))
         assert client.get("/sitemap.xml").content == before
 
-    def test_rows_may_have_changed_meanwhile(self, client, damage):
-        """Then the page is what the rows are now, under an ETag of its own."""
-        before = client.get(PAGE)
-        damage(page_row("products", 2))
-        Product.objects.filter(slug="product-00012").delete()
-        after = client.get(PAGE)
-        assert locs(after.content) == product_urls([10, 11, 13, 14])
-        assert after["ETag"] != before["ETag"]
-        assert "Last-Modified" not in after
-
     def test_rows_that_came_in_meanwhile_are_all_there(self, client, damage):
         """However many: only a build splits a page, and none may be possible now."""
+        before = client.get(PAGE)
         damage(page_row("products", 2))
         make_products(20, first=15)
         answer = client.get(PAGE)
-        assert answer.status_code == 200
         assert locs(answer.content) == product_urls(range(10, 35))
+        assert answer["ETag"] != before["ETag"]
+        assert "Last-Modified" not in answer
 
 
 class TestDatabaseFaults:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from typing import Any
 
@@ -41,13 +40,16 @@ class TestFaults:
         set_robots(RULES={"DISALLOW": "/admin/"})
         return lambda: fail_queries(lambda sql: True, error=DatabaseError)
 
-    def test_without_a_database_the_last_indexes_are_named(self, client, no_database):
+    def test_without_a_database_the_last_indexes_are_named(
+        self, client, no_database, messages
+    ):
         """The last good body stays, byte for byte."""
         before = client.get(URL)
         with no_database():
             after = client.get(URL)
         assert sitemaps(after) == [FIRST, SECOND]
         assert (after.content, after["ETag"]) == (before.content, before["ETag"])
+        assert messages("rows_failed")
 
     def test_a_process_that_knows_none_names_the_first(self, client, no_database):
         """It is always there; the rules hold."""
@@ -63,13 +65,6 @@ class TestFaults:
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **base}
         with no_database():
             assert sitemaps(client.get(URL)) == ["https://other.example/sitemap.xml"]
-
-    def test_the_log_says_that_rows_cannot_be_read(self, client, no_database, caplog):
-        """Somebody has to look."""
-        with no_database():
-            client.get(URL)
-        actions = [getattr(record, "action", "") for record in caplog.records]
-        assert "rows_failed" in actions
 
     def test_a_router_that_fails_is_no_5xx(self, client, monkeypatch):
         """Whatever it raises, it is the project's code."""
@@ -87,19 +82,13 @@ class TestFaults:
         fail_open(monkeypatch)
         assert sitemaps(client.get(URL)) == [FIRST, SECOND]
 
-    @pytest.mark.parametrize("base_url", [None, 5, "shop.example", "https://a/?x"])
+    @pytest.mark.parametrize("base_url", [None, 5, "https://a/?x"])
     def test_without_an_origin_there_are_rules_alone(self, client, settings, base_url):
         """The host of the request is nobody's word for it."""
         rules = {"RULES": {"DISALLOW": "/admin/"}}
         settings.SITEMAPS_PLUS = {"BASE_URL": base_url, "ROBOTS": rules}
         response = client.get(URL, headers={"Host": "evil.example"})
         assert lines_of(response) == ["User-agent: *", "Disallow: /admin/"]
-
-    def test_under_debug_the_host_stands_in(self, client, settings):
-        """As for sitemaps, for a first look."""
-        settings.SITEMAPS_PLUS, settings.DEBUG = {"ROBOTS": {}}, True
-        response = client.get(URL, headers={"Host": "localhost:8000"})
-        assert sitemaps(response)[0] == "http://localhost:8000/sitemap.xml"
 
     def test_an_origin_that_cannot_be_read_leaves_the_rules(self, client, django_site):
         """The table of contrib.sites is out of reach, and nothing is known."""
@@ -121,21 +110,16 @@ class TestFaults:
     @pytest.mark.parametrize(
         "robots",
         [
-            True,
-            False,
             "User-agent: *",
-            ["x"],
-            {"RULES": 5},
             {"RULES": [None, [], {"USER_AGENT": []}]},
             {"RULES": {"USER_AGENT": "x\ny", "DISALLOW": "/"}},
             {"RULES": {"DISALLOW": ["admin/", 5, "/\n", b"/x"], "CRAWL_DELAY": "x"}},
-            {"EXTRA": ["a\nDisallow: /", 5, {"x": 1}]},
-            {"SITEMAPS": ["/sitemap.xml", object()]},
+            {"EXTRA": ["a\nDisallow: /", 5], "SITEMAPS": ["/sitemap.xml", object()]},
             {"RULE": [], 5: 6},
         ],
     )
     def test_settings_that_cannot_be_used_are_left_out(
-        self, client, settings, caplog, robots
+        self, client, settings, messages, robots
     ):
         """The rest is served, and the log says what is wrong; checks say it before."""
         settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": robots}
@@ -143,6 +127,4 @@ class TestFaults:
             *("User-agent: *", "Disallow:", ""),
             *(f"Sitemap: {FIRST}", f"Sitemap: {SECOND}"),
         ]
-        faults = [r for r in caplog.records if r.action == "robots_fault"]
-        assert faults
-        assert all(r.levelno == logging.ERROR for r in faults)
+        assert messages("robots_fault")
