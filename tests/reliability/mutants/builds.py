@@ -75,11 +75,13 @@ def flip_without_version(point, page, *args, **kwargs):
 
 
 @mutant(
-    "building.claims:_mine", f"{_FENCING}::test_giving_up_leaves_the_claim_of_another"
+    "building.claims:release", f"{_FENCING}::test_giving_up_leaves_the_claim_of_another"
 )
-def release_without_token(mine, page):
+def release_without_token(release, pages, *args, **kwargs):
     """A claim is released without its token."""
-    return type(page).objects.filter(pk=page.pk)
+    for page in pages:
+        page.refresh_from_db(fields=["token"])
+    release(pages, *args, **kwargs)
 
 
 @mutant(
@@ -190,13 +192,13 @@ def last_modified_falls(publication_time, page, now):
 
 
 @mutant(
-    "building.plan.planning:add_plan",
+    "building.plan.replan:add_pages",
     "tests/integration/notifications/test_first_builds.py::"
     "TestNothingIsTold::test_of_a_first_build",
 )
-def first_build_announced(add_plan, *args, announce=False, **kwargs):
+def first_build_announced(add_pages, *args, announce=False, **kwargs):
     """A first build is announced as if all of it were new."""
-    return add_plan(*args, announce=True, **kwargs)
+    return add_pages(*args, announce=True, **kwargs)
 
 
 @mutant(

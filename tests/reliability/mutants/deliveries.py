@@ -27,25 +27,25 @@ def sent_before_it_is_sent(claim, *args):
 
 
 @mutant(
-    "notifications.url_changes:_tell",
+    "notifications.url_changes:_relay",
     f"{_TELLING}::test_a_teller_that_dies_leaves_it_to_the_next",
 )
-def publication_deleted_first(tell, publication, *args):
+def publication_deleted_first(relay, publication):
     """A publication is deleted before its changes are queued."""
     type(publication).objects.filter(pk=publication.pk).delete()
-    return tell(publication, *args)
+    return relay(publication)
 
 
 @mutant(
-    "notifications.url_changes:_tell",
+    "notifications.url_changes:_relay",
     f"{_NOTIFICATIONS}/test_small_transactions.py::test_what_a_publication_changed",
 )
-def one_large_transaction(tell, publication, *args):
+def one_large_transaction(relay, publication):
     """All that a publication changed is queued in one transaction."""
     from django_sitemaps_plus.models.transactions import atomic
 
     with atomic():
-        return tell(publication, *args)
+        return relay(publication)
 
 
 @mutant("notifications.rows:update", f"{_TWO}::test_a_sleeper_notes_nothing")

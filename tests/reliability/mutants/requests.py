@@ -21,27 +21,31 @@ _QUOTED = (
 )
 
 
-@mutant(f"{_HTTP}.attempts:hear", f"{_EGRESS}::test_redirects_are_not_followed")
-def redirect_followed(hear, connection):
+@mutant(f"{_HTTP}.client:_Exchange._ask", f"{_EGRESS}::test_redirects_are_not_followed")
+def redirect_followed(ask, exchange):
     """A redirect is followed."""
-    from django_sitemaps_plus.notifications.http import addresses, connections
+    from unittest import mock
 
-    response = hear(connection)
-    if location := response.headers.get("Location"):
-        endpoint = addresses.parse_endpoint(location)
-        other = connections.new_connection(endpoint, endpoint.host, 5)
-        other.request("GET", endpoint.path)
-        return hear(other)
-    return response
+    from django_sitemaps_plus.notifications.http import client
+
+    seen = []
+    real = client.redirect_host
+    hosts = mock.Mock(side_effect=lambda at: seen.append(at) or real(at))
+    with mock.patch.object(client, "redirect_host", hosts):
+        answer = ask(exchange)
+    if answer.redirect_host:
+        exchange._message = replace(exchange._message, url=seen[0])
+        return ask(exchange)
+    return answer
 
 
 @mutant(
-    f"{_HTTP}.attempts:new_connection",
+    f"{_HTTP}.client:open_connection",
     f"{_EGRESS}::test_a_name_that_moves_to_loopback_is_not_followed",
 )
-def name_looked_up_again(new_connection, endpoint, address, seconds):
+def name_looked_up_again(open_connection, endpoint, address, seconds):
     """A name is looked up again after its address was checked."""
-    return new_connection(endpoint, endpoint.host, seconds)
+    return open_connection(endpoint, endpoint.host, seconds)
 
 
 @mutant(f"{_HTTP}.addresses:find_addresses", _FORBIDDEN)
@@ -87,29 +91,29 @@ def localhost_anywhere(may_be_asked, address, endpoint):
     return endpoint.is_loopback or may_be_asked(address, endpoint)
 
 
-@mutant(f"{_HTTP}.attempts:read", _MEMORY)
-def body_without_limit(read, response, max_bytes):
+@mutant(f"{_HTTP}.client:read_body", _MEMORY)
+def body_without_limit(read_body, response):
     """A body is read to its end."""
     return response.read()
 
 
-@mutant(f"{_HTTP}.attempts:read", _MEMORY)
-def body_decompressed(read, response, max_bytes):
+@mutant(f"{_HTTP}.client:read_body", _MEMORY)
+def body_decompressed(read_body, response):
     """A body is decompressed however large it becomes."""
-    body = read(response, max_bytes)
+    body = read_body(response)
     if response.headers.get("Content-Encoding") == "gzip":
         body = zlib.decompressobj(31).decompress(body)
     return body
 
 
 @mutant(
-    f"{_HTTP}.attempts:Attempt.join",
+    f"{_HTTP}.client:_Exchange.join",
     f"{_EGRESS}::test_nobody_keeps_us_longer_than_promised",
     is_slow=True,
 )
-def dripping_server_waited_for(join, attempt, seconds=None):
+def dripping_server_waited_for(join, exchange, seconds=None):
     """A server that sends byte by byte is waited for."""
-    return join(attempt, 3 * (seconds or 0))
+    return join(exchange, 3 * (seconds or 0))
 
 
 @mutant("notifications.secrets:Secret.__repr__", _SHOWN)
@@ -124,26 +128,26 @@ def secret_pickled(reduce, secret):
     return type(secret), (secret.reveal(),)
 
 
-@mutant(f"{_HTTP}.messages:Revealed.hide", _ANSWERS)
+@mutant(f"{_HTTP}.client:_Revealed.hide", _ANSWERS)
 def quoted_secret_kept(hide, revealed, text):
     """What a server quotes of a secret is kept."""
     return text
 
 
 @mutant(
-    f"{_HTTP}.attempts:Attempt._failure",
+    f"{_HTTP}.client:_Exchange._failure",
     f"{_LEAKS}::test_nothing_leaks_where_nobody_is_asked",
 )
-def traceback_of_the_thread(failure, attempt, error):
+def traceback_of_the_thread(failure, exchange, error):
     """An error of a request leads to the thread that knows the secrets."""
     trace = error.__traceback__
-    return failure(attempt, error).with_traceback(trace)
+    return failure(exchange, error).with_traceback(trace)
 
 
-@mutant(f"{_HTTP}.attempts:new_connection", _ANSWERS)
-def connection_prints(new_connection, *args):
+@mutant(f"{_HTTP}.client:open_connection", _ANSWERS)
+def connection_prints(open_connection, *args):
     """Connections print what they send where a project has it so."""
-    connection = new_connection(*args)
+    connection = open_connection(*args)
     connection.set_debuglevel(http.client.HTTPConnection.debuglevel)
     return connection
 
@@ -157,14 +161,14 @@ def raised_text_logged(without_text, error):
     return str(error)
 
 
-@mutant("notifications.configuration:_called", f"{_QUOTED}[raises]")
-def options_quoted(called, factory, options):
+@mutant("notifications.configuration:_instance", f"{_QUOTED}[raises]")
+def options_quoted(instance, kind, options):
     """What an engine raises of its options is quoted."""
     try:
-        factory(*options.args, **options.kwargs)
+        kind(**options)
     except Exception as error:  # noqa: BLE001 - as the original does
         return f"cannot be made with these options: {error}"
-    return called(factory, options)
+    return instance(kind, options)
 
 
 @mutant("notifications.configuration:_imported", f"{_QUOTED}[module]")
@@ -173,6 +177,6 @@ def import_error_raised(imported, backend):
     from django.utils.module_loading import import_string
 
     try:
-        return import_string(backend), ""
+        return import_string(backend)
     except ImportError as error:
-        return None, str(error)
+        return str(error)
