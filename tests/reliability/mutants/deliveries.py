@@ -159,7 +159,11 @@ def failed_url_first(claim, due, most):
     return claim(due, most)
 
 
-@mutant("notifications.dispatch:claim", f"{_DELIVERING}::TestAUrlThatAnEngineFailsAt")
+@mutant(
+    "notifications.dispatch:claim",
+    f"{_DELIVERING}::TestAUrlThatAnEngineFailsAt",
+    is_slow=True,  # it hangs until its bound
+)
 def failed_url_forgotten(claim, due, most):
     """A URL that a request failed with is never submitted again."""
     return claim(due.filter(attempts=0), most)
