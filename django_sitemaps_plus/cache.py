@@ -1,4 +1,4 @@
-"""Django's cache, where nothing is kept that matters: one that fails costs work."""
+"""Django's cache. Nothing in it is needed: a cache that fails only costs work."""
 
 from __future__ import annotations
 

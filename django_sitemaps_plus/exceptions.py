@@ -6,15 +6,15 @@
      +-- ConfigurationError        (also ImproperlyConfigured)
      |    +-- AlreadyRegistered    the name of a section is taken
      +-- NotRegistered             (also LookupError)
-     +-- EngineError               an engine was not told
-     |    +-- RetryLater           it cannot be reached, or has no time now
+     +-- EngineError               an engine was not notified
+     |    +-- RetryLater           it cannot be reached, or is busy
      |    +-- EngineRefused        it takes nothing until somebody acts
      |    +-- BatchRejected        something in one request is wrong
      +-- BuildError
           +-- SourceError        a source could not be read
           |    +-- StalePlanError     its stored plan does not fit it any more
           +-- StoreError         the storage did not take or give an object
-               +-- LostObjectError    it is gone, or not what was stored
+               +-- LostObjectError    an object is missing or damaged
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from django.core.exceptions import ImproperlyConfigured
 
 
 class SitemapsPlusError(Exception):
-    """Anything that goes wrong here; never raised itself."""
+    """The root of the tree; never raised itself."""
 
 
 class ConfigurationError(SitemapsPlusError, ImproperlyConfigured):
-    """A setting or a source that cannot work as it is."""
+    """A setting or a source cannot work as it is."""
 
 
 class AlreadyRegistered(ConfigurationError):
@@ -48,7 +48,7 @@ class SourceError(BuildError):
     """A source could not be read: its queryset, its database or its code failed.
 
     Attributes:
-        is_outage: whether its database was out of reach, so that a later try may do.
+        is_outage: whether its database was out of reach, so that a later try may work.
     """
 
     def __init__(self, message: str = "", *, is_outage: bool = False) -> None:
@@ -57,7 +57,7 @@ class SourceError(BuildError):
 
 
 class StalePlanError(SourceError):
-    """The bounds of the stored plan are no keys of the source any more."""
+    """The bounds of the stored plan are not keys of the source any more."""
 
 
 class StoreError(BuildError):
@@ -65,20 +65,20 @@ class StoreError(BuildError):
 
 
 class LostObjectError(StoreError):
-    """An object is gone, or is not what was stored; to ask again is of no use."""
+    """An object is missing or damaged; reading it again does not help."""
 
 
 class EngineError(SitemapsPlusError):
-    """An engine was not told. Its text is for people, and holds no secrets."""
+    """An engine was not notified. The text is for people and contains no secrets."""
 
     def __str__(self) -> str:
-        """Return its words, as far as every database, log and terminal takes them."""
+        """Return the text without characters that a database or terminal refuses."""
         text = super().__str__().replace("\0", "")
         return text.encode(errors="replace").decode()
 
 
 class RetryLater(EngineError):
-    """An engine cannot take anything now: it is away, busy, or asks for patience.
+    """An engine takes nothing now: it cannot be reached, is busy, or asks to wait.
 
     Attributes:
         after: seconds that it asks to wait, or None.
@@ -90,15 +90,15 @@ class RetryLater(EngineError):
 
 
 class EngineRefused(EngineError):
-    """An engine takes nothing until somebody has set something right, as a key."""
+    """An engine takes nothing until somebody corrects a key, an account or an address."""
 
 
 class BatchRejected(EngineError):
-    """Something in a batch is wrong; told in smaller ones, all but that arrives.
+    """Something in a batch is wrong; smaller batches find out what.
 
     Attributes:
-        targets: those that are wrong, where the engine has accepted all others of the
-            batch; none where it does not say, or has accepted nothing.
+        targets: the wrong ones, if the engine accepted all others of the batch; empty
+            if it does not say, or accepted nothing.
     """
 
     def __init__(self, message: str = "", targets: Iterable[str] = ()) -> None:

@@ -1,24 +1,24 @@
-"""Faults that pass: they say nothing of the row or the page at which they come."""
+"""Faults that pass: they say nothing about the row or the page being rendered."""
 
 from __future__ import annotations
 
 from django.db import Error, InterfaceError, OperationalError
 
-# MySQL's codes of an unknown column and an unknown function.
+# MySQL's codes for an unknown column and an unknown function.
 _UNKNOWN = {1054, 1305}
 
-# What says of MySQL that it is away, busy, or has no time.
+# MySQL's codes for: away, busy, out of time.
 _PASSING = {0, 1040, 1053, 1205, 1213, 1969, 2002, 2003, 2006, 2013, 3024, 4031}
 
-# SQLSTATE's: no connection, rolled back, no resources, an operator has intervened.
+# SQLSTATE classes: no connection, rolled back, no resources, operator intervention.
 _PASSING_CLASSES = {"08", "40", "53", "57"}
 
-# Of SQLite, and of clients of PostgreSQL that have lost it.
+# In messages of SQLite, and of PostgreSQL's clients when the connection is lost.
 _PASSING_WORDS = ("connection", "locked", "busy", "unable to open", "disk I/O")
 
 
 def is_outage(error: BaseException) -> bool:
-    """Return whether a database was out of reach or had no time, and may do later.
+    """Return whether a database was out of reach or too busy, so a later try may work.
 
     SQLite and MySQL call an unknown table or column an operational error as well.
     """
@@ -29,20 +29,20 @@ def is_outage(error: BaseException) -> bool:
 
 
 def ends_work(error: BaseException) -> bool:
-    """Return whether the work is to end, whatever it was at.
+    """Return whether an error asks the process to stop working.
 
-    Celery raises its soft time limit at any line; the error is known by its name, since
-    Celery need not be installed.
+    Celery raises its soft time limit at any line. The error is recognised by its name,
+    because Celery may not be installed.
     """
     return any(kind.__name__ == "SoftTimeLimitExceeded" for kind in type(error).__mro__)
 
 
 def is_passing(error: BaseException) -> bool:
-    """Return whether what failed at a row may be well at the next one.
+    """Return whether an error at a row is not the row's fault.
 
-    A row is not to be left out for it, or what was published would lack its URL until
-    somebody looks again. An error of a database is taken for the row's own unless it
-    surely is not: a page whose row fails each time would never be built.
+    Such a row is not left out, or its URL would be missing until the next audit. An
+    error of a database counts as the row's own unless it surely is not: otherwise a
+    page whose row always fails would never be built.
     """
     if isinstance(error, (InterfaceError, OperationalError)):
         return _is_surely_passing(error)

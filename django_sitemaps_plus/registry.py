@@ -13,12 +13,12 @@ from django.utils.module_loading import autodiscover_modules
 from .exceptions import AlreadyRegistered, ConfigurationError, NotRegistered
 from .sources import SitemapSource, Source
 
-#: What the name of a section may look like: it stands in URLs and file names.
+#: The name of a section, which becomes part of URLs and file names.
 NAME = re.compile(r"[a-z0-9_-]{1,64}")
 
 S = TypeVar("S")
 
-# None may be what a faulty import has left in the place of a source.
+# Not None, which a faulty import may have left in place of a source.
 _NOT_GIVEN: Any = object()
 
 
@@ -26,10 +26,10 @@ class SourceRegistry:
     """The sections of a project by name, in order of registration."""
 
     def __init__(self) -> None:
-        # All state is in here: Django's autodiscovery restores this one attribute
-        # when a module fails to import.
+        # All state is here: Django's autodiscovery restores this one attribute when a
+        # module fails to import.
         self._registry: dict[str, Source] = {}
-        #: Called, without arguments, whenever a section has come or gone.
+        #: Called without arguments when a section is registered or unregistered.
         self.listeners: list[Callable[[], None]] = []
 
     @overload
@@ -39,17 +39,17 @@ class SourceRegistry:
     def register(self, name: str, source: S) -> S: ...
 
     def register(self, name: str, source: Any = _NOT_GIVEN) -> Any:
-        """Make a source the section of a name; without a source, return a decorator.
+        """Register a source under a name; without a source, return a decorator.
 
         Args:
-            name: 1 to 64 of ``a-z 0-9 _ -``; it is part of the page's URLs.
+            name: 1 to 64 of ``a-z 0-9 _ -``; it becomes part of the URLs of its pages.
             source: a class or an instance, of ours or a contrib ``Sitemap``.
 
         Returns:
             The source as given.
 
         Raises:
-            ConfigurationError: another kind of name, or nothing that is a source.
+            ConfigurationError: the name has other characters, or the source is not one.
             AlreadyRegistered: the name is taken.
         """
         if source is _NOT_GIVEN:
@@ -66,17 +66,17 @@ class SourceRegistry:
         return source
 
     def unregister(self, name: str) -> None:
-        """Forget a section.
+        """Remove a section.
 
         Raises:
-            NotRegistered: there is none of that name.
+            NotRegistered: no section has this name.
         """
         self.get(name)
         del self._registry[name]
         self.changed()
 
     def changed(self) -> None:
-        """Tell the listeners that sections have come or gone."""
+        """Call the listeners."""
         for listener in self.listeners:
             listener()
 
@@ -84,7 +84,7 @@ class SourceRegistry:
         """Return the source of a section.
 
         Raises:
-            NotRegistered: there is none of that name.
+            NotRegistered: no section has this name.
         """
         try:
             return self._registry[name]
@@ -109,11 +109,7 @@ class SourceRegistry:
 
 
 def check_name(name: object) -> None:
-    """Raise unless a section may have this name.
-
-    Raises:
-        ConfigurationError: it may not.
-    """
+    """Raise a ConfigurationError unless a section may have this name."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ConfigurationError(
             f"{name!r} cannot name a section: it becomes part of a URL, so use 1 to 64 "
@@ -127,7 +123,7 @@ def _as_source(name: str, given: Any) -> Source:
         return SitemapSource(given)
     if not issubclass(kind, Source):
         raise ConfigurationError(
-            f"Section {name!r}: {given!r} is no source. Register a subclass of "
+            f"Section {name!r}: {given!r} is not a source. Register a subclass of "
             "ModelSource, ViewSource, Source or django.contrib.sitemaps.Sitemap."
         )
     source: Any = given
