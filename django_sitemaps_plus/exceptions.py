@@ -90,7 +90,7 @@ class RetryLater(EngineError):
 
 
 class EngineRefused(EngineError):
-    """An engine takes nothing until somebody corrects a key, an account or an address."""
+    """An engine takes nothing until somebody corrects a key or an account."""
 
 
 class BatchRejected(EngineError):

@@ -93,7 +93,7 @@ class TestRegister:
     @pytest.mark.parametrize("given", [object(), dict, "pages", 5, lambda: None, None])
     def test_what_is_no_source_is_refused(self, sources, given):
         """With what would be one."""
-        with pytest.raises(ConfigurationError, match=r"'pages': .* is no source"):
+        with pytest.raises(ConfigurationError, match=r"'pages': .* is not a source"):
             sources.register("pages", given)
         assert "pages" not in sources
 
