@@ -100,5 +100,5 @@ def _within(limit: int, chunks: Iterator[str], tally: Tally) -> Iterator[str]:
     for chunk in chunks:
         heartbeat()
         if tally.entries > limit:
-            raise LimitExceededError(limit, "entries")
+            raise LimitExceededError(f"more than {limit:,} entries in one file")
         yield chunk

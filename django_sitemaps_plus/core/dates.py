@@ -1,4 +1,4 @@
-"""W3C dates as sitemaps write them, and as databases hand them over."""
+"""W3C dates as sitemaps write them, and as databases return them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ W3C_LENGTH = 25
 def w3c(value: date) -> str:
     """Return a date, or an aware datetime in UTC, as W3C text.
 
-    Fractions of a second are cut off: crawlers ignore them, and they would make
-    equal pages differ.
+    Fractions of a second are cut off: crawlers ignore them, and equal pages would
+    differ.
 
     Raises:
-        TypeError: the value is no date.
+        TypeError: the value is not a date.
         ValueError: a datetime without a time zone, or one that UTC cannot express.
     """
     if not isinstance(value, datetime):
         if not isinstance(value, date):
-            raise TypeError(f"{value!r} is no date; give a date or an aware datetime")
+            raise TypeError(
+                f"{value!r} is not a date; give a date or an aware datetime"
+            )
         return value.isoformat()
     if value.utcoffset() is None:
         raise ValueError(f"{value!r} has no time zone; give an aware datetime")
@@ -32,16 +34,16 @@ def w3c(value: date) -> str:
 
 
 def check_w3c(text: str) -> str:
-    """Return text that is a date or date-time of our own form, as it is.
+    """Return text if it is a date or date-time as :func:`w3c` writes it.
 
     Raises:
-        ValueError: it is none, for example month 13 or the year 0000.
+        ValueError: it is not, for example month 13 or the year 0000.
     """
     if len(text) not in (10, W3C_LENGTH):
-        raise ValueError(f"{text!r} is no W3C date")
+        raise ValueError(f"{text!r} is not a W3C date")
     moment = datetime.fromisoformat(text)
     if w3c(moment.date() if len(text) == 10 else moment) != text:
-        raise ValueError(f"{text!r} is no W3C date")
+        raise ValueError(f"{text!r} is not a W3C date")
     return text
 
 

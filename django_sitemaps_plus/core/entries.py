@@ -1,4 +1,4 @@
-"""Entries: what a sitemap may say about one URL, checked when it is made."""
+"""Entries: what a sitemap may say about one URL, checked when they are made."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def check_changefreq(value: object) -> str:
         ValueError: any other value.
     """
     if not isinstance(value, str) or value not in _CHANGEFREQS:
-        raise ValueError(f"changefreq {value!r} is none of {', '.join(CHANGEFREQS)}")
+        raise ValueError(f"changefreq {value!r} is not one of {', '.join(CHANGEFREQS)}")
     # A member of an enumeration is the word, and may print as its own name.
     return str.__str__(value)
 
@@ -41,10 +41,11 @@ def check_changefreq(value: object) -> str:
 def check_priority(value: object) -> float:
     """Return a priority as a number from 0.0 to 1.0.
 
-    Integers, floats, decimals and plain decimal text are taken.
+    Args:
+        value: an integer, a float, a decimal, or plain decimal text.
 
     Raises:
-        ValueError: no such number, or one out of range.
+        ValueError: not such a number, or out of range.
     """
     number = math.nan
     if isinstance(value, str):
@@ -53,7 +54,7 @@ def check_priority(value: object) -> float:
         with suppress(OverflowError):
             number = float(value)
     if not 0.0 <= number <= 1.0:
-        raise ValueError(f"priority {value!r} is no number from 0.0 to 1.0")
+        raise ValueError(f"priority {value!r} is not a number from 0.0 to 1.0")
     return abs(number)  # minus zero is zero
 
 
@@ -67,8 +68,7 @@ def format_priority(value: float) -> str:
 class Entry:
     """One ``<url>`` of a sitemap.
 
-    Everything is checked and put in its final form when the entry is made, so an
-    entry can always be written.
+    Everything is checked and normalised when it is made, so it can always be written.
 
     Attributes:
         loc: absolute http(s) URL, 12 to 2,047 characters once percent-encoded.
@@ -119,26 +119,24 @@ def check_all(kind: type[_T], values: Iterable[Any]) -> tuple[_T, ...]:
     """Return the values as a tuple.
 
     Raises:
-        TypeError: one of them is not of the kind that belongs there.
+        TypeError: one of them is of another class.
     """
     found = tuple(values)
     for value in found:
         if not isinstance(value, kind):
-            raise TypeError(f"{value!r} is no {kind.__name__}")
+            raise TypeError(f"{value!r} is not of the class {kind.__name__}")
     return found
 
 
 def check_images(values: Iterable[Any]) -> tuple[Image, ...]:
-    """Return the images of one entry; a plain URL is taken for an image.
+    """Return the images of one entry; a URL becomes an image.
 
     Raises:
         TypeError, ValueError: a value that is neither, or more than 1,000.
     """
     if isinstance(values, str | Image):
         values = (values,)
-    images = tuple(
-        Image(value) if isinstance(value, str) else value for value in values
-    )
+    images = [Image(value) if isinstance(value, str) else value for value in values]
     if len(images) > MAX_IMAGES:
         raise ValueError(f"{len(images):,} images: at most {MAX_IMAGES:,} are allowed")
     return check_all(Image, images)
@@ -150,6 +148,4 @@ def check_news(value: object) -> News | None:
     Raises:
         TypeError: the value is something else.
     """
-    if value is not None and not isinstance(value, News):
-        raise TypeError(f"{value!r} is no News")
-    return value
+    return None if value is None else check_all(News, [value])[0]

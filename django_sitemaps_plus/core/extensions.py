@@ -15,7 +15,7 @@ from .dates import w3c
 from .limits import MAX_VIDEO_TAGS
 from .locations import encode_url
 
-# Language, script and region: what search engines read, and no more of BCP 47.
+# Language, script and region: the part of BCP 47 that search engines read.
 _LANGUAGE = re.compile(
     r"x-default|[A-Za-z]{2,3}(?:-[A-Za-z]{4})?(?:-(?:[A-Za-z]{2}|[0-9]{3}))?"
 )
@@ -55,7 +55,7 @@ class Alternate:
     def __post_init__(self) -> None:
         if not _LANGUAGE.fullmatch(self.hreflang):
             raise ValueError(
-                f"hreflang {self.hreflang!r} is no language code: give a language, "
+                f"hreflang {self.hreflang!r} is not a language code: give a language, "
                 "optionally script and region, such as de, pt-BR or zh-Hant-TW"
             )
         object.__setattr__(self, "href", encode_url(self.href))
@@ -153,7 +153,7 @@ class Video:
         for name, low, high in (("duration", 1, 28_800), ("view_count", 0, None)):
             value = getattr(self, name)
             if value is not None and not isinstance(value, int):
-                raise TypeError(f"video {name} {value!r} is no whole number")
+                raise TypeError(f"video {name} {value!r} is not a whole number")
             _check_range(f"video {name}", value, low, high)
         _check_range("video rating", self.rating, 0, 5)
         for name in ("expiration_date", "publication_date"):
@@ -200,7 +200,7 @@ def _check_range(
     if value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
-        raise TypeError(f"{what} {value!r} is no number")
+        raise TypeError(f"{what} {value!r} is not a number")
     is_nan = isinstance(value, Decimal) and value.is_nan()  # comparing one raises
     if is_nan or not value >= low or (high is not None and value > high):
         top = "any number" if high is None else f"{high:,}"
@@ -209,7 +209,7 @@ def _check_range(
 
 def _check_text(what: str, value: object, low: int, high: int | None) -> None:
     if not isinstance(value, str):
-        raise TypeError(f"{what} {value!r} is no text")
+        raise TypeError(f"{what} {value!r} is not a string")
     if len(value) < low or (high is not None and len(value) > high):
         top = "any number" if high is None else f"{high:,}"
         raise ValueError(

@@ -1,4 +1,4 @@
-"""One document on its way to storage: counted, hashed and gzipped as it is written."""
+"""Gzipped documents: written with their size and hashes, and read back with a limit."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ try:
 except ImportError:  # the extra `fast` is not installed
     isal_zlib = None
 
-# zlib adds a gzip header of its own to a window of 15 bits + 16: no name, mtime 0, so
-# equal input gives equal bytes.
+# A window of 15 bits + 16: zlib writes a gzip header without name and time, so equal
+# input gives equal bytes.
 _GZIP_WINDOW = 31
 _SIZE_BYTES = 4  # at the end, for the size before compression (RFC 1952)
 _ZLIB_LEVEL = 6
@@ -26,7 +26,7 @@ _ISAL_LEVEL = 2
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """A finished file, gzipped, with what HTTP and storage ask about it."""
+    """A gzipped file, with what HTTP and storage need to know about it."""
 
     gzip: bytes = field(repr=False)
     gzip_hash: str  # SHA-256 of the gzip bytes, in hexadecimal
@@ -34,38 +34,27 @@ class Document:
     plain_size: int  # bytes before compression
 
 
-class DocumentWriter:
-    """Takes a document piece by piece; memory holds its compressed form alone."""
+def write_document(pieces: Iterable[bytes], max_bytes: int = MAX_BYTES) -> Document:
+    """Return the document of all pieces; memory holds its compressed form alone.
 
-    def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        self.max_bytes = max_bytes
-        self._size = 0
-        self._hash = hashlib.sha256()
-        self._gzip = _compressor()
-        self._pieces: list[bytes] = []
-
-    def write(self, data: bytes) -> None:
-        """Add bytes.
-
-        Raises:
-            LimitExceededError: the document grows past ``max_bytes`` uncompressed.
-        """
-        self._size += len(data)
-        if self._size > self.max_bytes:
-            raise LimitExceededError(self.max_bytes, "bytes")
-        self._hash.update(data)
-        self._pieces.append(self._gzip.compress(data))
-
-    def finish(self) -> Document:
-        """Return the whole; the writer is of no use afterwards."""
-        self._pieces.append(self._gzip.flush())
-        data = b"".join(self._pieces)
-        return Document(
-            gzip=data,
-            gzip_hash=hashlib.sha256(data).hexdigest(),
-            plain_hash=self._hash.hexdigest(),
-            plain_size=self._size,
-        )
+    Raises:
+        LimitExceededError: it is larger than ``max_bytes`` uncompressed.
+    """
+    size, plain_hash, compressor = 0, hashlib.sha256(), _compressor()
+    compressed: list[bytes] = []
+    for piece in pieces:
+        size += len(piece)
+        if size > max_bytes:
+            raise LimitExceededError(f"more than {max_bytes:,} bytes in one file")
+        plain_hash.update(piece)
+        compressed.append(compressor.compress(piece))
+    data = b"".join([*compressed, compressor.flush()])
+    return Document(
+        gzip=data,
+        gzip_hash=hashlib.sha256(data).hexdigest(),
+        plain_hash=plain_hash.hexdigest(),
+        plain_size=size,
+    )
 
 
 def _compressor() -> Any:  # zlib keeps the type private
@@ -74,28 +63,16 @@ def _compressor() -> Any:  # zlib keeps the type private
     return zlib.compressobj(_ZLIB_LEVEL, zlib.DEFLATED, _GZIP_WINDOW)
 
 
-def write_document(pieces: Iterable[bytes]) -> Document:
-    """Return the document of all pieces.
-
-    Raises:
-        LimitExceededError: it is larger than a sitemap may be.
-    """
-    writer = DocumentWriter()
-    for piece in pieces:
-        writer.write(piece)
-    return writer.finish()
-
-
 def inflate(data: bytes, max_bytes: int = MAX_BYTES) -> bytes:
     """Return what gzip bytes hold, never more than ``max_bytes``.
 
     Raises:
-        ValueError: damaged, cut short, or larger than allowed.
+        ValueError: they are damaged, cut short, or hold more.
     """
     library = isal_zlib or zlib
     stream = library.decompressobj(_GZIP_WINDOW)
-    # Told how much to expect, isal makes room once: twice as fast. A false trailer
-    # ends as data that is damaged or cut short.
+    # With the expected size isal allocates once and is twice as fast. A wrong size in
+    # the trailer is found as damaged data.
     expected = int.from_bytes(data[-_SIZE_BYTES:], "little")
     try:
         plain: bytes = stream.decompress(data, min(expected, max_bytes) + 1)

@@ -23,18 +23,4 @@ MAX_VIDEO_TAGS = 32
 
 
 class LimitExceededError(ValueError):
-    """A document grew past what one file may hold; a smaller key range fits.
-
-    Attributes:
-        limit: the number that was passed.
-        unit: what it counts, ``"entries"`` or ``"bytes"``.
-    """
-
-    def __init__(self, limit: int, unit: str) -> None:
-        super().__init__(f"more than {limit:,} {unit} in one file")
-        self.limit = limit
-        self.unit = unit
-
-    def __reduce__(self) -> tuple[type[LimitExceededError], tuple[int, str]]:
-        """Let the error cross from a worker process to the one that waits for it."""
-        return type(self), (self.limit, self.unit)
+    """A document would not fit into one file; one of a smaller key range does."""

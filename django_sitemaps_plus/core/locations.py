@@ -7,27 +7,26 @@ from urllib.parse import quote
 
 from .limits import MAX_URL_LENGTH, MIN_URL_LENGTH
 
-# A URL that needs no work: the usual case, decided by one match. A port of five digits
-# may be too high.
+# A URL that needs no encoding, the usual case. A port of five digits may be too high.
 _READY = re.compile(
     r"https?://[a-z0-9.-]+(?::[0-9]{1,4})?"
     r"(?:[/?](?:[A-Za-z0-9\-._~:/?@!$&'()*+,;=]|%[0-9A-Fa-f]{2})*)?"
 )
-# ASCII: else U+017F, the long s, passes for the s of https.
+# ASCII, or U+017F, the long s, would pass for the s of https.
 _PARTS = re.compile(r"(https?)://([^/?#]*)(.*)", re.ASCII | re.IGNORECASE | re.DOTALL)
 _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?")
 _MAX_PORT = 65_535
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
-# What RFC 3986 lets stand in a path and a query, and an escape that is there already.
+# What RFC 3986 allows in a path and a query, and escapes that are there already.
 _SAFE = "/?:@!$&'()*+,;=~%"
 
 
 def encode_url(url: str) -> str:
     """Return an absolute http(s) URL as RFC 3986 text with an IDNA host.
 
-    What is percent-encoded already stays as it is. Characters that a URL cannot
-    hold are percent-encoded as UTF-8.
+    Existing percent-encoding stays. Other characters that a URL cannot contain are
+    percent-encoded as UTF-8.
 
     Raises:
         TypeError: not a string.
@@ -36,7 +35,7 @@ def encode_url(url: str) -> str:
             characters.
     """
     if not isinstance(url, str):
-        raise TypeError(f"{url!r} is no URL; give a string")
+        raise TypeError(f"{url!r} is not a URL; give a string")
     encoded = url if _READY.fullmatch(url) else _encode(url)
     if len(encoded) > MAX_URL_LENGTH:
         raise ValueError(
@@ -49,7 +48,7 @@ def encode_url(url: str) -> str:
 def _encode(url: str) -> str:
     parts = _PARTS.fullmatch(url)
     if parts is None:
-        raise ValueError(f"{url[:200]!r} is no absolute http or https URL")
+        raise ValueError(f"{url[:200]!r} is not an absolute http or https URL")
     scheme, authority, rest = parts.groups()
     before, hash_sign, fragment = rest.partition("#")
     rest = _quote(before) + (hash_sign and "#" + _quote(fragment))
@@ -69,11 +68,11 @@ def _encode_authority(authority: str) -> str:
         try:
             host = host.encode("idna").decode("ascii")
         except UnicodeError as error:
-            raise ValueError(f"{authority[:200]!r} is no host name") from error
+            raise ValueError(f"{authority[:200]!r} is not a host name") from error
         authority = f"{host}{colon}{port}"
     found = _HOST.fullmatch(authority.lower())
     if not found:
-        raise ValueError(f"{authority[:200]!r} is no host, or has credentials in it")
+        raise ValueError(f"{authority[:200]!r} is not a host, or has credentials in it")
     if int(found["port"] or 0) > _MAX_PORT:
         raise ValueError(f"{authority[:200]!r} has a port above {_MAX_PORT:,}")
     return authority.lower()
@@ -100,8 +99,8 @@ def absolute_url(location: str, origin: str | None) -> str:
 
     Args:
         location: a path that begins with one slash, or an absolute URL.
-        origin: scheme and host, as ``https://shop.example``, already encoded; None
-            takes absolute URLs alone, of any origin.
+        origin: scheme and host, as ``https://shop.example``, already encoded; with None
+            only absolute URLs are allowed, of any origin.
 
     Raises:
         TypeError: not a string.
@@ -110,7 +109,7 @@ def absolute_url(location: str, origin: str | None) -> str:
             :func:`encode_location` refuses.
     """
     if not isinstance(location, str):
-        raise TypeError(f"{location!r} is no location; give a path or a URL")
+        raise TypeError(f"{location!r} is not a location; give a path or a URL")
     if origin and location.startswith("/") and not location.startswith("//"):
         return encode_location(origin + location)
     url = encode_location(location)

@@ -1,4 +1,4 @@
-"""robots.txt (RFC 9309): groups of rules, lines of any kind, and where sitemaps are."""
+"""robots.txt (RFC 9309): groups of rules, other lines, and URLs of sitemaps."""
 
 from __future__ import annotations
 
@@ -16,74 +16,25 @@ MAX_BYTES = 512_000
 #: Seconds that crawlers can be asked to wait between two requests: a day.
 MAX_DELAY = 86_400
 
-# Whatever some reader takes for the end of a line, and what UTF-8 cannot express.
+# What some reader takes for the end of a line, and what UTF-8 cannot express.
 _BREAK = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
-# RFC 9309 has letters, "_" and "-"; crawlers call themselves by more than that.
+# RFC 9309 has letters, "_" and "-"; names of crawlers have more than that.
 _AGENT = re.compile(r"\*|[A-Za-z0-9_-][A-Za-z0-9_./+ -]*")
 
-# Crawlers compare patterns with URLs byte by byte, so all that a line can hold stays.
+# Crawlers compare patterns with URLs byte by byte, so the rest stays as it is.
 _SAFE = "!\"$%&'()*+,/:;<=>?@[\\]^`{|}~"
 
 
-def agent(text: str) -> str:
-    """Return the name of a crawler as a User-agent line holds it; ``*`` is all others.
-
-    Raises:
-        TypeError: not a string.
-        ValueError: no name of a crawler. None is made of it, for it would be another's.
-    """
-    name = _one_line(text)
-    if not _AGENT.fullmatch(name):
-        raise ValueError(f"{name[:200]!r} is no name of a crawler")
-    return name
-
-
-def path_pattern(text: str) -> str:
-    """Return a path as Allow and Disallow lines hold it; ``*`` and ``$`` are special.
-
-    Blanks, ``#`` and characters outside ASCII are percent-encoded, as they are in the
-    request of a crawler. Control characters are refused: a line break is more likely a
-    mistake than part of a path.
-
-    Raises:
-        TypeError: not a string.
-        ValueError: it begins with neither ``/`` nor ``*``, or has a control character.
-    """
-    path = _one_line(text)
-    if path and not path.startswith(("/", "*")):
-        raise ValueError(f"{path[:200]!r} is no path: begin it with '/' or '*'")
-    return quote(path, safe=_SAFE)
-
-
-def sitemap_url(url: str) -> str:
-    """Return the URL of a sitemap, on any host, as a Sitemap line holds it.
-
-    Raises:
-        TypeError: not a string.
-        ValueError: no absolute http(s) URL, or one with a fragment, which a reader of
-            the file takes for a comment.
-    """
-    encoded = encode_url(_one_line(url))
-    if "#" in encoded:
-        raise ValueError(f"{encoded[:200]!r} has a fragment: leave it out")
-    return encoded
-
-
 def extra_line(text: str) -> str:
-    """Return a line of any kind, as it is. A comment or a record of one engine only.
+    """Return a line of any kind, such as a comment, as it is.
 
     Raises:
         TypeError: not a string.
-        ValueError: more than one line, or a control character in it; it cannot be
-            encoded, since nobody knows what such a line means.
+        ValueError: more than one line, or with a control character.
     """
-    return _one_line(text)
-
-
-def _one_line(text: str) -> str:
     if not isinstance(text, str):
-        raise TypeError(f"{text!r:.200} is no string")
+        raise TypeError(f"{text!r:.200} is not a string")
     if _BREAK.search(text):
         raise ValueError(
             f"{text!r:.200} has a line break, a control character or a lone surrogate"
@@ -91,9 +42,51 @@ def _one_line(text: str) -> str:
     return text.strip()
 
 
+def agent(text: str) -> str:
+    """Return the name of a crawler for a User-agent line; ``*`` means all others.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: not a name of a crawler.
+    """
+    name = extra_line(text)
+    if not _AGENT.fullmatch(name):
+        raise ValueError(f"{name[:200]!r} is not a name of a crawler")
+    return name
+
+
+def path_pattern(text: str) -> str:
+    """Return a path for Allow and Disallow lines; ``*`` and ``$`` are special.
+
+    Spaces, ``#`` and characters outside ASCII are percent-encoded, as in a request.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: it begins with neither ``/`` nor ``*``, or has a control character.
+    """
+    path = extra_line(text)
+    if path and not path.startswith(("/", "*")):
+        raise ValueError(f"{path[:200]!r} is not a path: begin it with '/' or '*'")
+    return quote(path, safe=_SAFE)
+
+
+def sitemap_url(url: str) -> str:
+    """Return the URL of a sitemap, on any host, for a Sitemap line.
+
+    Raises:
+        TypeError: not a string.
+        ValueError: not an absolute http(s) URL, or with a fragment, which readers of
+            the file take for a comment.
+    """
+    encoded = encode_url(extra_line(url))
+    if "#" in encoded:
+        raise ValueError(f"{encoded[:200]!r} has a fragment: leave it out")
+    return encoded
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """What some crawlers may fetch; of the patterns that match, the longest decides.
+    """What some crawlers may fetch; the longest pattern that matches decides.
 
     Attributes:
         agents: their names, as of :func:`agent`.
@@ -112,7 +105,7 @@ class Group:
 
     def __post_init__(self) -> None:
         if not self.agents:
-            raise ValueError("a group of rules has no crawler that follows it")
+            raise ValueError("a group of rules names no crawler")
         if self.crawl_delay is not None:
             delay_text(self.crawl_delay)
         for name, clean in _CLEAN.items():
@@ -120,14 +113,14 @@ class Group:
             object.__setattr__(self, name, cleaned)
 
     def lines(self) -> list[str]:
-        """Return its records."""
+        """Return its lines."""
         rules = [
             *[f"Allow: {path}" for path in self.allow],
             *[f"Disallow: {path}".rstrip() for path in self.disallow],
         ]
         if self.crawl_delay is not None:
             rules.append(f"Crawl-delay: {delay_text(self.crawl_delay)}")
-        # Without any rule a reader may count the next group's as this one's.
+        # Without a rule a reader may take those of the next group for this one's.
         agents = [f"User-agent: {name}" for name in self.agents]
         return [*agents, *(rules or ["Disallow:"])]
 
@@ -140,14 +133,14 @@ _CLEAN = {"agents": agent, "allow": path_pattern, "disallow": path_pattern}
 
 
 def delay_text(seconds: float) -> str:
-    """Return a number of seconds, to the millisecond, as a Crawl-delay line holds it.
+    """Return a number of seconds, to the millisecond, for a Crawl-delay line.
 
     Raises:
         TypeError: not a number.
-        ValueError: negative, above a day, or not a number of seconds at all.
+        ValueError: negative, above a day, or NaN.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
-        raise TypeError(f"{seconds!r:.200} is no number of seconds")
+        raise TypeError(f"{seconds!r:.200} is not a number of seconds")
     if not 0 <= seconds <= MAX_DELAY:
         raise ValueError(f"a delay is a number of seconds from 0 to {MAX_DELAY:,}")
     return f"{seconds:.3f}".rstrip("0").rstrip(".")
@@ -169,8 +162,7 @@ def render_robots(
     """Render a robots.txt of one record a line, in UTF-8, whatever is in them.
 
     Raises:
-        TypeError, ValueError: an extra line or a URL is none, as :func:`extra_line` and
-            :func:`sitemap_url` say.
+        TypeError, ValueError: as :func:`extra_line` and :func:`sitemap_url`.
     """
     lines = [line for group in groups for line in [*group.lines(), ""]]
     lines += [extra_line(text) for text in extra]

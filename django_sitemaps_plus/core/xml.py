@@ -1,4 +1,4 @@
-"""Text that may stand in an XML 1.0 document."""
+"""Text for XML 1.0 documents."""
 
 from __future__ import annotations
 
@@ -14,11 +14,9 @@ def drop_illegal(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return the text as XML character data, fit for attributes too.
+    """Return the text as XML character data, also for attributes.
 
-    Characters that XML cannot express are dropped, since not even a numeric
-    reference may name them. The five special ones are escaped as the sitemap
-    protocol asks.
+    Characters that XML cannot express are dropped; the five special ones are escaped.
     """
     text = drop_illegal(text).replace("&", "&amp;")
     text = text.replace("<", "&lt;").replace(">", "&gt;")

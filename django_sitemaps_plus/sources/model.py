@@ -194,5 +194,5 @@ def _at_most(batches: Iterable[list[Any]], limit: int) -> Iterator[list[Any]]:
     for batch in batches:
         count += len(batch)
         if count > limit:
-            raise LimitExceededError(limit, "entries")
+            raise LimitExceededError(f"more than {limit:,} entries in one file")
         yield batch

@@ -59,7 +59,7 @@ class TestPlans:
         make_products(5)
         strict = limited(2, on_error="raise", priority=lambda self, row: float("nan"))
         sections.register("strict", strict)
-        with pytest.raises(CommandError, match="priority nan is no number"):
+        with pytest.raises(CommandError, match="priority nan is not a number"):
             call_command("build_sitemaps", verbosity=0)
         assert objects() == {}
         assert client.get("/sitemap-strict-1.xml").status_code == 503

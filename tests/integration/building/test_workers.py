@@ -157,7 +157,7 @@ class TestFailures:
             "products: page 1:",
             "products: page 2:",
         ]
-        assert all("priority 7 is no number" in text for text in report.problems)
+        assert all("priority 7 is not a number" in text for text in report.problems)
 
     def test_a_page_that_fails_is_tried_once_by_all_workers_together(self, sections):
         """Else many workers would park a page in a single build."""
@@ -166,7 +166,7 @@ class TestFailures:
         sections.register("products", source)
         for attempts in range(1, MAX_ATTEMPTS):
             call = {"workers": 3, "verbosity": 0}
-            with pytest.raises(CommandError, match="priority 7 is no number"):
+            with pytest.raises(CommandError, match="priority 7 is not a number"):
                 call_command("build_sitemaps", **call)
             assert page_row("products", 1).attempts == attempts
             assert page_row("products", 2).attempts == attempts

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.core.gzip import DocumentWriter
+from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page
@@ -256,7 +256,7 @@ class TestOwnPagesThatChange:
         ways = split_ranges(page, get_site())
         assert next(ways) == [KeyRange(page.low, page.high)]
         largest = page.plain_size
-        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (largest,))
+        monkeypatch.setattr(write_document, "__defaults__", (largest,))
         Product.objects.filter(slug="product-00003").update(slug="product-00003-x")
         (section,) = build().sections
         assert len(section.errors) == 1

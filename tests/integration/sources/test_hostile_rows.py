@@ -112,7 +112,7 @@ class TestValuesDropped:
         tally = render(Source).tally
         assert tally.problems == [
             f"Product {products[0].pk} listed without priority: "
-            "ValueError: priority -1 is no number from 0.0 to 1.0"
+            "ValueError: priority -1 is not a number from 0.0 to 1.0"
         ]
         assert messages("value_dropped") == [f"section=rendered {tally.problems[0]}"]
 

@@ -11,7 +11,7 @@ from django.contrib.sitemaps import Sitemap
 from django.core.cache.backends import locmem
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.core.gzip import DocumentWriter
+from django_sitemaps_plus.core.gzip import write_document
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, limited, make_products, product_urls
 from tests.support.testapp.models import Product
@@ -185,7 +185,7 @@ class TestRowsThatCome:
         """The limit of bytes splits pages that the limit of entries would not."""
         make_products(30)
         sections.register("products", limited(20))
-        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (1_500,))
+        monkeypatch.setattr(write_document, "__defaults__", (1_500,))
         crawl()  # the first look finds the pages too large
         found = crawl()
         assert sorted(set().union(*found.values())) == product_urls(range(30))
@@ -197,7 +197,7 @@ class TestRowsThatCome:
         """What no plan can mend ends, and is said in the log."""
         make_products(4)
         sections.register("products", limited(4))
-        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (150,))
+        monkeypatch.setattr(write_document, "__defaults__", (150,))
         response = client.get("/sitemap-products-1.xml")
         assert response.status_code == 503
         assert response["Retry-After"] == "120"

@@ -57,7 +57,7 @@ class TestW3C:
     @pytest.mark.parametrize("value", ["2026-11-20", 20261120, None, 1.5])
     def test_anything_else_is_refused(self, value):
         """Text and numbers are no dates."""
-        with pytest.raises(TypeError, match="is no date"):
+        with pytest.raises(TypeError, match="is not a date"):
             w3c(value)
 
     @given(MOMENTS)

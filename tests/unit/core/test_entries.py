@@ -51,7 +51,7 @@ class TestChangefreq:
     @pytest.mark.parametrize("value", ["", "Daily", " daily", "daily\n", "soon", 1, []])
     def test_anything_else_is_refused(self, value):
         """Case and spaces count: the schema takes them literally."""
-        with pytest.raises(ValueError, match="is none of always, hourly"):
+        with pytest.raises(ValueError, match="is not one of always, hourly"):
             check_changefreq(value)
 
 
@@ -171,7 +171,7 @@ class TestEntry:
     @pytest.mark.parametrize("loc", ["/a/", "", "ftp://shop.example/"])
     def test_a_bad_location_is_refused(self, loc):
         """Relative, empty, or of another scheme."""
-        with pytest.raises(ValueError, match="is no absolute"):
+        with pytest.raises(ValueError, match="is not an absolute"):
             Entry(loc)
 
     def test_only_the_location_is_positional(self):
@@ -221,7 +221,7 @@ class TestNews:
     @pytest.mark.parametrize("value", ["T", {}, 0, Image(LOC)])
     def test_anything_else_is_refused(self, value):
         """Not even what is false."""
-        with pytest.raises(TypeError, match="is no News"):
+        with pytest.raises(TypeError, match="is not of the class News"):
             check_news(value)
 
 

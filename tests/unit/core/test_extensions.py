@@ -35,7 +35,7 @@ class TestImage:
     @pytest.mark.parametrize("loc", ["/a.jpg", "data:image/png;base64,", ""])
     def test_a_relative_or_foreign_url_is_refused(self, loc):
         """Only absolute http(s)."""
-        with pytest.raises(ValueError, match="is no absolute"):
+        with pytest.raises(ValueError, match="is not an absolute"):
             Image(loc)
 
 
@@ -57,7 +57,7 @@ class TestAlternate:
     )
     def test_anything_else_is_refused(self, code):
         """An underscore, and subtags that no search engine reads, too."""
-        with pytest.raises(ValueError, match="is no language code"):
+        with pytest.raises(ValueError, match="is not a language code"):
             Alternate(code, URL)
 
     def test_its_url_is_encoded(self):
@@ -112,12 +112,12 @@ class TestVideoUrls:
     def test_each_url_is_encoded_and_checked(self, field):
         """As any other."""
         assert getattr(video(**{field: f"{URL}/\u00fc"}), field) == f"{URL}/%C3%BC"
-        with pytest.raises(ValueError, match="is no absolute"):
+        with pytest.raises(ValueError, match="is not an absolute"):
             video(**{field: "/relative"})
 
     def test_a_thumbnail_is_needed(self):
         """The schema asks for it first of all."""
-        with pytest.raises(TypeError, match="is no URL"):
+        with pytest.raises(TypeError, match="is not a URL"):
             video(thumbnail_loc=None)
 
 
@@ -223,7 +223,7 @@ class TestVideoNumbers:
         assert getattr(video(**{field: date(2026, 1, 1)}), field) == date(2026, 1, 1)
         with pytest.raises(ValueError, match="no time zone"):
             video(**{field: NAIVE})
-        with pytest.raises(TypeError, match="is no date"):
+        with pytest.raises(TypeError, match="is not a date"):
             video(**{field: "2026-01-01"})
 
 

@@ -126,7 +126,7 @@ class TestEncodeUrl:
     )
     def test_what_is_not_absolute_http_is_refused(self, url):
         """Another scheme, or none."""
-        with pytest.raises(ValueError, match="is no absolute http or https URL"):
+        with pytest.raises(ValueError, match="is not an absolute http or https URL"):
             encode_url(url)
 
     @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ class TestEncodeUrl:
     )
     def test_what_is_no_host_is_refused(self, authority):
         """Credentials, a port that is none, and characters that hosts cannot have."""
-        with pytest.raises(ValueError, match="is no host"):
+        with pytest.raises(ValueError, match="is not a host"):
             encode_url(f"https://{authority}/")
 
     @pytest.mark.parametrize("host", ["shop.example", "SHOP.example", "[::1]"])
@@ -177,7 +177,7 @@ class TestEncodeUrl:
     @pytest.mark.parametrize("value", [None, 5, b"https://shop.example/", ["x"]])
     def test_what_is_no_text_is_a_type_error(self, value):
         """Bytes are none either."""
-        with pytest.raises(TypeError, match="is no URL"):
+        with pytest.raises(TypeError, match="is not a URL"):
             encode_url(value)
 
     def test_2_047_characters_are_the_most(self):
@@ -270,19 +270,19 @@ class TestAbsoluteUrl:
     @pytest.mark.parametrize("location", ["", "a/b", "//shop.example/", "?a", "#a"])
     def test_what_is_neither_path_nor_url_is_refused(self, location):
         """Two slashes begin a host, not a path."""
-        with pytest.raises(ValueError, match="is no absolute http or https URL"):
+        with pytest.raises(ValueError, match="is not an absolute http or https URL"):
             absolute_url(location, ORIGIN)
 
     @pytest.mark.parametrize("location", [None, 5, b"/a"])
     def test_what_is_no_text_is_a_type_error(self, location):
         """A row without a path, for one."""
-        with pytest.raises(TypeError, match="is no location"):
+        with pytest.raises(TypeError, match="is not a location"):
             absolute_url(location, ORIGIN)
 
     def test_without_an_origin_any_absolute_url_is_taken(self):
         """But no path."""
         assert absolute_url("https://any.example/a", None) == "https://any.example/a"
-        with pytest.raises(ValueError, match="is no absolute"):
+        with pytest.raises(ValueError, match="is not an absolute"):
             absolute_url("/a", None)
 
     def test_the_origin_counts_towards_the_length(self):

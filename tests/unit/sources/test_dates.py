@@ -88,7 +88,7 @@ class TestLastmodText:
     @pytest.mark.parametrize("value", ["", "yesterday", "2026-11-20 09:30"])
     def test_text_of_another_form_is_refused(self, value):
         """Nothing is guessed."""
-        with pytest.raises(ValueError, match=r"is no W3C date|isoformat"):
+        with pytest.raises(ValueError, match=r"is not a W3C date|isoformat"):
             lastmod_text(value)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.core import key_ranges
-from django_sitemaps_plus.core.gzip import DocumentWriter
+from django_sitemaps_plus.core.gzip import write_document
 from tests.support.documents import all_locs
 from tests.support.published import path_of
 from tests.support.shop import START, limited
@@ -36,7 +36,7 @@ MAX_BYTES = 4_000
 @pytest.fixture
 def limit(monkeypatch: Any) -> None:
     """Let a file have few bytes."""
-    monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (MAX_BYTES,))
+    monkeypatch.setattr(write_document, "__defaults__", (MAX_BYTES,))
     monkeypatch.setattr(key_ranges, "MAX_BYTES", MAX_BYTES)
 
 

@@ -14,7 +14,7 @@ from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.building.plan.merge import merge
 from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.core.gzip import DocumentWriter
+from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page, Section
 from tests.integration.sources.contrib_zoo import InLanguages
@@ -107,7 +107,7 @@ class TestSplit:
         for product in Product.objects.all():
             product.slug = f"{'x' * 60}-{product.pk}"
             product.save()
-        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (900,))
+        monkeypatch.setattr(write_document, "__defaults__", (900,))
         refresh()
         assert sum(sizes(section)) == 10
         assert len(numbers(section)) > 1
@@ -117,7 +117,7 @@ class TestSplit:
         """Its end is not where it is cut: its rows are less than its limit."""
         spread(14)
         publish(OfLargeRows)
-        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (4_000,))
+        monkeypatch.setattr(write_document, "__defaults__", (4_000,))
         (section,) = build(dry_run=True).sections
         assert (section.pages > 1, section.entries) == (True, 14)
 
@@ -367,7 +367,7 @@ class TestNoOscillation:
         """However few their entries are: the next insert would split them."""
         full = 4_000  # bytes
         spread(14)
-        monkeypatch.setattr(DocumentWriter.__init__, "__defaults__", (full,))
+        monkeypatch.setattr(write_document, "__defaults__", (full,))
         monkeypatch.setattr("django_sitemaps_plus.core.key_ranges.MAX_BYTES", full)
         section = publish(OfLargeRows)
         before = numbers(section)

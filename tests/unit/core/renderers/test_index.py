@@ -49,5 +49,5 @@ class TestPageLines:
     @pytest.mark.parametrize("loc", ["/sitemap-a-1.xml", "", "ftp://shop.example/1"])
     def test_the_location_is_checked(self, loc):
         """As that of an entry."""
-        with pytest.raises(ValueError, match="is no absolute"):
+        with pytest.raises(ValueError, match="is not an absolute"):
             list(page_lines(loc, 1, [(1, 1, "")]))
