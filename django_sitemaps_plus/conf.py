@@ -1,7 +1,4 @@
-"""The one setting, ``SITEMAPS_PLUS``, and the site that it describes.
-
-No other module reads the setting.
-"""
+"""The setting ``SITEMAPS_PLUS``, which no other module reads, and its site."""
 
 from __future__ import annotations
 
@@ -34,50 +31,44 @@ SETTING = "SITEMAPS_PLUS"
 class AppSettings:
     """The values of ``SITEMAPS_PLUS``; a key is its field's name in upper case.
 
-    Making one never raises: a system check reports what is wrong with a value.
+    Creating one never raises: a system check reports wrong values.
     """
 
-    base_url: str | None = (
-        None  # https://shop.example, with a path under which it lives
-    )
-    scheme: str = "https"  # of the origin that contrib.sites names
-    storage: str | None = None  # alias in STORAGES; None: files in MEDIA_ROOT/sitemaps
+    base_url: str | None = None  # https://shop.example, or one with a path
+    scheme: str = "https"  # of the origin that django.contrib.sites gives
+    storage: str | None = None  # alias in STORAGES; None: MEDIA_ROOT/sitemaps
     executor: str = "django_sitemaps_plus.building.pool.LocalExecutor"
-    wake_seconds: int = 2  # seconds between a change and the build that it wakes
-    lease_seconds: int = 60  # that a builder which says nothing keeps its pages
-    max_builders: int = 8  # tasks that build at once for one refresh
-    task_seconds: int = 60  # after which a task leaves what is left to the next
+    wake_seconds: int = 2  # from a change to the build that it wakes
+    lease_seconds: int = 60  # that a builder keeps its pages without a heartbeat
+    max_builders: int = 8  # tasks that build at the same time
+    task_seconds: int = 60  # after which a task leaves the rest to the next
     public_plain: bool = False  # whether the public tree has uncompressed files too
-    prune_seconds: int = 86_400  # seconds that an object which no row names is kept
+    prune_seconds: int = 86_400  # that a replaced object is kept
     cache: str = "default"  # alias in CACHES for live plans
-    client_cache_seconds: int = 600  # seconds that a crawler may keep an answer unasked
-    plan_seconds: int = 3_600  # seconds that a live plan is kept
+    client_cache_seconds: int = 600  # max-age of answers
+    plan_seconds: int = 3_600  # that a live plan is kept
     live_max_rows: int = 2_000_000  # rows up to which a section is served unbuilt
-    live_cache_seconds: int = (
-        60  # seconds that a page rendered on request is kept; 0 for never
-    )
+    live_cache_seconds: int = 60  # that a live page is kept; 0 for never
     track: bool = True  # whether saves are recorded as changes
     replica_lag_seconds: int = 30  # age of a change before a replica is read for it
     shrink_guard: float = 0.5  # share of a section's entries that may go at once
     max_bad_rows: float = 0.1  # share of rows that need not be listed, from 100 on
-    audit_interval_seconds: int = (
-        86_400  # seconds after which a page is compared unasked
-    )
-    audit_budget_seconds: int = 10  # that a refresh spends on comparing
-    # Who is told of changes: a name to {"BACKEND": dotted path, "OPTIONS": {...}}.
+    audit_interval_seconds: int = 86_400  # after which a page is compared
+    audit_budget_seconds: int = 10  # that a build spends on comparing
+    # Who is notified: a name to {"BACKEND": dotted path, "OPTIONS": {...}}.
     engines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
-    notify: bool | None = None  # tell engines; None: unless under DEBUG, or not public
-    notify_delay_seconds: int = 5  # seconds between a change and its first notice
-    notify_interval_seconds: int = 600  # seconds between two notices of one URL
-    notify_retry_seconds: float = 5  # seconds after the first failure of an engine
+    notify: bool | None = None  # None: in production, if the origin is public
+    notify_delay_seconds: int = 5  # from a change to its first notification
+    notify_interval_seconds: int = 600  # between two notifications of one URL
+    notify_retry_seconds: float = 5  # after the first failure of an engine
     # None: no robots.txt of ours. {} or {"RULES": ..., "EXTRA": ..., "SITEMAPS": ...}.
     robots: Mapping[str, Any] | None = None
-    # Keys that we do not know; None where the setting is no dict at all.
+    # Keys that do not exist; None if the setting is not a dict.
     unknown: tuple[str, ...] | None = field(default=(), repr=False)
 
     @property
     def lease(self) -> timedelta:
-        """How long a builder that says nothing keeps its pages."""
+        """How long a builder keeps its pages without a heartbeat."""
         return timedelta(seconds=self.lease_seconds)
 
     @property
@@ -87,14 +78,14 @@ class AppSettings:
 
     @classmethod
     def keys(cls) -> list[str]:
-        """Return the keys that the setting may have, in order."""
+        """Return the keys of the setting, in order."""
         names = [item.name for item in dataclasses.fields(cls)]
         return [name.upper() for name in names if name != "unknown"]
 
 
 @cache
 def get_settings() -> AppSettings:
-    """Return the settings in force; tests may override them as any other."""
+    """Return the settings in force; tests may override them."""
     given = getattr(settings, SETTING, {})
     if not isinstance(given, Mapping):
         return AppSettings(unknown=None)
@@ -104,25 +95,20 @@ def get_settings() -> AppSettings:
 
 
 def tells_engines(site: Site | None = None) -> bool:
-    """Return whether engines are told of changes.
+    """Return whether engines are notified of changes of a site, by default the only.
 
-    Without NOTIFY they are not under DEBUG, in tests, and of an origin that the public
-    cannot reach.
-
-    Args:
-        site: the site; by default the one that the settings describe.
+    Unless NOTIFY says so, they are not under DEBUG, in tests, and if the public cannot
+    reach the origin.
     """
     configured = get_settings()
-    if not configured.engines or configured.notify is False:
-        return False
-    if configured.notify:
-        return True
+    if not configured.engines or configured.notify is not None:
+        return bool(configured.engines and configured.notify)
     # Django's test runner, and pytest-django, put the outbox there.
     if settings.DEBUG or hasattr(mail, "outbox"):
         return False
     try:
         return is_public((site or get_site()).origin)
-    except ConfigurationError:  # a check says so
+    except ConfigurationError:  # a check reports it
         return False
 
 
@@ -134,7 +120,7 @@ _PRIVATE = (
 
 
 def is_public(origin: str) -> bool:
-    """Return whether an origin is one that a search engine might reach, by its name."""
+    """Return whether a search engine might reach an origin, by its name."""
     host = (urlsplit(origin).hostname or "").rstrip(".")
     try:
         return ip_address(host).is_global
@@ -153,10 +139,9 @@ class Site:
     """One origin with its sections.
 
     Attributes:
-        name: what tells it from other sites of this project.
+        name: identifies it among the sites of this project.
         origin: scheme, host and port: ``https://shop.example``.
-        script_prefix: the path under which the project lives; begins and ends with
-            a slash.
+        script_prefix: the path of the project; begins and ends with a slash.
     """
 
     name: str
@@ -164,25 +149,24 @@ class Site:
     script_prefix: str = "/"
 
 
-#: The name of the only site, as long as the settings name no others.
+#: The name of the only site.
 DEFAULT_SITE = "default"
 
 
 def get_site(request: HttpRequest | None = None) -> Site:
-    """Return the site that sitemaps are made for.
+    """Return the site: BASE_URL, or the current site of ``django.contrib.sites``.
 
-    Its origin is BASE_URL or the current site of ``django.contrib.sites``. With
-    neither, that of the request, under DEBUG only.
+    With neither, it is that of the request, under DEBUG only.
 
     Raises:
-        ConfigurationError: there is no origin, or BASE_URL is none.
+        ConfigurationError: there is no origin, or BASE_URL is not one.
     """
     base_url = get_settings().base_url or _sites_url()
     if base_url is None and request is not None and settings.DEBUG:
         base_url = f"{request.scheme}://{request.get_host()}"
     if base_url is None:
         raise ConfigurationError(
-            "No origin for sitemap URLs. Set SITEMAPS_PLUS['BASE_URL'] to the address "
+            "Sitemap URLs have no origin. Set SITEMAPS_PLUS['BASE_URL'] to the address "
             "of your site, such as 'https://shop.example', or install "
             "django.contrib.sites."
         )
@@ -193,18 +177,18 @@ def parse_base_url(base_url: str) -> Site:
     """Return the site of an address such as ``https://shop.example/app``.
 
     Raises:
-        ConfigurationError: it is no absolute http(s) URL, or has a query or fragment.
+        ConfigurationError: it is not an http(s) URL, or has a query or fragment.
     """
     try:
         parts = urlsplit(encode_url(base_url))
     except (TypeError, ValueError) as error:
         raise ConfigurationError(
-            f"BASE_URL {base_url!r} is no address of a site: {error}. Give scheme and "
-            "host, such as 'https://shop.example'."
+            f"BASE_URL {base_url!r} is not the address of a site: {error}. Use scheme "
+            "and host, such as 'https://shop.example'."
         ) from error
     if parts.query or parts.fragment:
         raise ConfigurationError(
-            f"BASE_URL {base_url!r} has a query or a fragment. Leave it out."
+            f"BASE_URL {base_url!r} has a query or a fragment. Remove it."
         )
     # As in a request, it is decoded: reverse() encodes it.
     path = settings.FORCE_SCRIPT_NAME or unquote(parts.path)

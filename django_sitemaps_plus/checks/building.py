@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.checks import CheckMessage
 
-from django_sitemaps_plus.conf import SETTING, get_settings
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.storage import get_storage
@@ -17,7 +17,7 @@ from .messages import error, warning
 
 def check_building(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the executor and the storage."""
-    return [*_executor(), *_storage(), *_numbers()]
+    return [*_executor(), *_storage()]
 
 
 def _executor() -> Iterator[CheckMessage]:
@@ -28,36 +28,19 @@ def _executor() -> Iterator[CheckMessage]:
         hint += "'django_sitemaps_plus.tasks.CeleryExecutor'."
         yield error(8, str(fault), hint)
     else:
-        for message, hint in executor.faults():
-            yield warning(10, message, hint)
+        yield from [warning(10, *fault) for fault in executor.faults()]
 
 
 def _storage() -> Iterator[CheckMessage]:
     try:
         storage: Any = get_storage()
-    except Exception:  # noqa: BLE001 - another check says that there is none
+    except Exception:  # noqa: BLE001 - another check reports it
         return
     if getattr(storage, "gzip", False):
         alias = get_settings().storage
         yield error(
             9,
-            f"The storage {alias!r} compresses and inflates files by itself (option "
-            "gzip), so objects are not read as they were stored.",
-            "Give sitemaps an alias of their own in STORAGES, without that option.",
-        )
-
-
-def _numbers() -> Iterator[CheckMessage]:
-    configured = get_settings()
-    if isinstance(configured.max_builders, int) and configured.max_builders < 1:
-        yield error(
-            2, f"{SETTING}['MAX_BUILDERS'] is 0, so nobody builds.", "The default is 8."
-        )
-    lease = configured.lease_seconds
-    if isinstance(lease, int) and lease < 2:
-        yield error(
-            2,
-            f"{SETTING}['LEASE_SECONDS'] is {lease!r}: a builder could not say in time "
-            "that it is at work.",
-            "The default is 60.",
+            f"The storage {alias!r} compresses files by itself (option gzip), so views "
+            "do not read what was stored.",
+            "Define another alias in STORAGES for sitemaps, without that option.",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from typing import Any
 
 from django.core.checks import CheckMessage
@@ -17,10 +17,7 @@ from .messages import warning
 
 
 def check_routers(**kwargs: Any) -> list[CheckMessage]:
-    """Return the databases of objects to which routers let nobody migrate our tables.
-
-    No database is asked.
-    """
+    """Return the databases of objects where routers forbid our tables, unasked."""
     hint = "Let allow_migrate() of your routers return True there for sitemaps_plus."
     return [
         _not_migrated(alias, label, hint)
@@ -32,10 +29,12 @@ def check_routers(**kwargs: Any) -> list[CheckMessage]:
 def check_migrated(
     databases: Collection[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
-    """Return those of the named databases that have objects, and not our tables."""
+    """Return the named databases that have objects but not our tables."""
+    # The databases that sources name, and those of the models they depend on.
+    labels = {s.using: f"Section {name!r}" for name, s in registry.items() if s.using}
     return [
         _not_migrated(alias, label, f"Run manage.py migrate --database {alias}.")
-        for alias, label in {**_read(), **_written()}.items()
+        for alias, label in {**labels, **_written()}.items()
         if alias in (databases or ()) and _lacks_table(alias)
     ]
 
@@ -43,24 +42,16 @@ def check_migrated(
 def _not_migrated(alias: str, label: str, hint: str) -> CheckMessage:
     return warning(
         5,
-        f"{label} is kept on the database {alias!r}, to which sitemaps_plus is not "
-        "migrated, so its saves and deletions are not recorded.",
+        f"{label} is on the database {alias!r}, which lacks the tables of "
+        "sitemaps_plus, so saves and deletions there are not recorded.",
         hint,
     )
 
 
 def _written() -> dict[str, str]:
-    """Return the databases of models that sections depend on, each with one of them."""
+    """Return the databases of watched models, each with one of these models."""
     models = watched_models()
     return {router.db_for_write(model): model._meta.label for model in models}
-
-
-def _read() -> dict[str, str]:
-    """Return the databases that sources name, each with the section of one."""
-    found: Iterator[tuple[str | None, str]] = (
-        (source.using, f"Section {name!r}") for name, source in registry.items()
-    )
-    return {alias: label for alias, label in found if alias is not None}
 
 
 def _lacks_table(alias: str) -> bool:

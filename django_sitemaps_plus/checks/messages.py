@@ -8,7 +8,7 @@ from django.core import checks
 
 
 def error(number: int, message: str, hint: str, obj: Any = None) -> checks.CheckMessage:
-    """Return what must be mended before the app can work."""
+    """Return a fault that keeps the app from working."""
     code = f"E{number:03}"
     return checks.Error(message, _with_anchor(hint, code), obj, f"sitemaps_plus.{code}")
 
@@ -16,7 +16,7 @@ def error(number: int, message: str, hint: str, obj: Any = None) -> checks.Check
 def warning(
     number: int, message: str, hint: str, obj: Any = None
 ) -> checks.CheckMessage:
-    """Return what works, but not as well as it could."""
+    """Return a fault with which the app works less well."""
     code = f"W{number:03}"
     return checks.Warning(
         message, _with_anchor(hint, code), obj, f"sitemaps_plus.{code}"

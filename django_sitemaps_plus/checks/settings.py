@@ -17,26 +17,26 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .messages import error, warning
 
+#: The least values that work, where that is not 0.
+_LEAST = {"max_builders": 1, "lease_seconds": 2}
+
 
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting."""
-    return [
-        *_unknown_keys(),
-        *_wrong_values(),
-        *_origin(),
-        *_storage(),
-        *_cache(),
-    ]
+    checks = (_unknown_keys, _wrong_values, _origin, _storage, _cache)
+    return [message for check in checks for message in check()]
 
 
 def _unknown_keys() -> Iterator[CheckMessage]:
     known = AppSettings.keys()
     unknown = get_settings().unknown
     if unknown is None:
-        yield error(2, f"{SETTING} is no dict.", f"Known keys: {', '.join(known)}.")
+        value = getattr(settings, SETTING)
+        hint = f"Use a dict with these keys: {', '.join(known)}."
+        yield error(2, f"{SETTING} is {value!r}, which is not a dict.", hint)
     for key in unknown or ():
         close = difflib.get_close_matches(str(key).upper(), known, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Known: {', '.join(known)}."
+        hint = f"Did you mean {close[0]!r}?" if close else f"Keys: {', '.join(known)}."
         yield error(1, f"{SETTING} has an unknown key {key!r}.", hint)
 
 
@@ -44,8 +44,7 @@ def _wrong_values() -> Iterator[CheckMessage]:
     configured = get_settings()
     for item in dataclasses.fields(AppSettings)[:-1]:
         value = getattr(configured, item.name)
-        problem = _problem(item.name, str(item.type), value)
-        if problem:
+        if problem := _problem(item.name, str(item.type), value):
             yield error(
                 2,
                 f"{SETTING}[{item.name.upper()!r}] is {value!r}: {problem}.",
@@ -56,12 +55,14 @@ def _wrong_values() -> Iterator[CheckMessage]:
 def _problem(name: str, kind: str, value: Any) -> str:
     """Return what is wrong with a value, or ""."""
     if kind == "int":
+        least = _LEAST.get(name, 0)
         is_number = isinstance(value, int) and not isinstance(value, bool)
-        return "" if is_number and value >= 0 else "not a whole number from 0 up"
+        is_right = is_number and value >= least
+        return "" if is_right else f"it must be a whole number, {least} or more"
     if kind.startswith("str") and not isinstance(value, str):
-        return "" if value is None and "None" in kind else "not a string"
+        return "" if value is None and "None" in kind else "it must be a string"
     if name == "scheme" and value not in ("http", "https"):
-        return "neither http nor https"
+        return "it must be 'http' or 'https'"
     if name == "base_url" and value is not None:
         try:
             parse_base_url(value)
@@ -76,43 +77,40 @@ def _origin() -> Iterator[CheckMessage]:
     hint = f"Set {SETTING}['BASE_URL'] to the address of your site, such as "
     hint += "'https://shop.example', or install django.contrib.sites."
     if settings.DEBUG:
-        yield warning(
-            1,
-            "Sitemaps have no origin, so under DEBUG the request's host is used.",
-            hint,
-        )
+        message = "Sitemaps have no origin. DEBUG is on, so the request's host is used."
+        yield warning(1, message, hint)
     else:
-        yield error(3, "Sitemaps have no origin, so no URL can be written.", hint)
+        yield error(3, "Sitemaps have no origin, so URLs cannot be written.", hint)
 
 
 def _storage() -> Iterator[CheckMessage]:
     alias = get_settings().storage
     if alias is None and not settings.MEDIA_ROOT:
-        message = "There is no place for sitemap files, so none can be built."
+        message = "Sitemap files have no place, so they cannot be built."
         hint = f"Set MEDIA_ROOT, or {SETTING}['STORAGE'] to an alias in STORAGES."
-        # A new project has neither, and is to see live sitemaps at once.
+        # A new project has neither, and should see live sitemaps at once.
         yield warning(4, message, hint) if settings.DEBUG else error(5, message, hint)
     elif isinstance(alias, str) and alias not in settings.STORAGES:
-        yield error(
-            4,
-            f"{SETTING}['STORAGE'] is {alias!r}, which STORAGES does not define.",
-            f"Defined are: {', '.join(settings.STORAGES)}.",
-        )
+        yield error(4, *_undefined("STORAGE", alias, "STORAGES"))
 
 
 def _cache() -> Iterator[CheckMessage]:
     alias = get_settings().cache
     if alias not in settings.CACHES:
-        yield error(
-            6,
-            f"{SETTING}['CACHE'] is {alias!r}, which CACHES does not define.",
-            f"Defined are: {', '.join(settings.CACHES)}.",
-        )
+        yield error(6, *_undefined("CACHE", alias, "CACHES"))
     elif not settings.DEBUG and not is_shared():
         yield warning(
             2,
-            f"The cache {alias!r} belongs to one process, so each makes live plans of "
-            "its own, and does not know what others have asked for or found lost.",
-            "Use a shared cache such as Redis. For live plans alone it is enough to "
-            "build the sitemaps.",
+            f"The cache {alias!r} belongs to one process. Each process makes its own "
+            "live plans, and does not know which builds others have asked for or which "
+            "files they found damaged.",
+            "Use a shared cache such as Redis. If only live plans matter, building the "
+            "sitemaps is enough.",
         )
+
+
+def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:
+    return (
+        f"{SETTING}[{key!r}] is {alias!r}, which {setting} does not define.",
+        f"Use one of these: {', '.join(getattr(settings, setting))}.",
+    )

@@ -1,4 +1,4 @@
-"""Check that the URLs which an index names lead to our views."""
+"""Checks that the URLs which an index names lead to our views."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .messages import error
 
 _INCLUDE = 'path("", include("django_sitemaps_plus.urls"))'
 
-#: What to do where something else than our view answers.
+#: What to do if another view answers.
 PUT_FIRST = f"Put {_INCLUDE} before what answers it now"
 
 
 def check_urls(**kwargs: Any) -> list[CheckMessage]:
-    """Return a message where the URLconf does not include ours."""
+    """Return a message if the URLconf does not include ours."""
     if not getattr(settings, "ROOT_URLCONF", None) or are_included():
         return []
-    return [error(7, "The URLconf has no sitemaps.", f"Add {_INCLUDE} to it.")]
+    return [error(7, "The URLconf does not include the sitemaps.", f"Add {_INCLUDE}.")]
 
 
 def are_included() -> bool:
@@ -35,7 +35,7 @@ def are_included() -> bool:
 
 
 def is_answered_by(view: Callable[..., HttpResponse], path: str) -> bool:
-    """Return whether a view of ours is the first that a path leads to."""
+    """Return whether a path leads to a view."""
     try:
         return resolve(path).func is view
     except Resolver404:

@@ -214,7 +214,7 @@ class TestConfiguration:
     def test_no_origin(self, settings):
         """Said before anything is rendered."""
         settings.SITEMAPS_PLUS = {}
-        with pytest.raises(CommandError, match="No origin for sitemap URLs"):
+        with pytest.raises(CommandError, match="Sitemap URLs have no origin"):
             run()
 
     def test_no_place_for_files(self, settings):
