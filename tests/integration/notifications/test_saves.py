@@ -161,14 +161,12 @@ class TestASiteThatIsNotBuilt:
     def test_saves_are_left_to_a_first_build_that_began_meanwhile(
         self, products, monkeypatch
     ):
-        """Its pages may have been read before them."""
-        note = collecting._note
+        """Its pages may have been read before them; it holds the lock meanwhile."""
 
-        def planned(section, *args):
-            Section.objects.filter(pk=section.pk).update(next_number=2)
-            note(section, *args)
+        def wait_for_the_plan(sections):
+            Section.objects.filter(pk__in=sections).update(next_number=2)
 
-        monkeypatch.setattr(collecting, "_note", planned)
+        monkeypatch.setattr(collecting, "lock", wait_for_the_plan)
         products[3].save()
         told()
         assert Change.objects.count() == 1

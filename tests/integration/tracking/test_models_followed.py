@@ -62,13 +62,6 @@ class TestInheritance:
         cafe.save(update_fields=["seats"])
         assert recorded() == []
 
-    def test_a_source_of_the_child(self, publish):
-        """It hears of the child, once."""
-        cafe = Cafe.objects.create(slug="one")
-        publish(type("CafeSource", (PlaceSource,), {"model": Cafe}))
-        cafe.save()
-        assert recorded() == keys(cafe)
-
 
 class TestFixtures:
     def test_rows_of_a_fixture_are_recorded(self, publish, tmp_path):

@@ -92,30 +92,6 @@ def test_the_transaction_of_a_save_goes_on(fault, publish, monkeypatch, messages
     assert "was not recorded" in messages("change_lost")[0]
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-@pytest.mark.django_db(transaction=True)
-def test_a_save_in_autocommit_goes_on(fault, publish, monkeypatch, messages):
-    """The row is committed before we fail."""
-    product = make_product("one")
-    fault(monkeypatch, publish)
-    product.name = "two"
-    product.save(update_fields=["name", "slug"])
-    assert Product.objects.get().name == "two"
-    assert "was not recorded" in messages("change_lost")[0]
-
-
-@pytest.mark.parametrize("fault", [no_changes, no_pages, bad_settings])
-@pytest.mark.django_db
-def test_a_deletion_goes_on(fault, publish, monkeypatch, messages):
-    """The row is gone, and the transaction can be used."""
-    product = make_product("one")
-    fault(monkeypatch, publish)
-    with transaction.atomic():
-        product.delete()
-        assert Product.objects.count() == 0
-    assert "was not recorded" in messages("change_lost")[0]
-
-
 @pytest.mark.parametrize(
     "in_transaction",
     [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.db import OperationalError, connection, connections, models
 from django.test.utils import CaptureQueriesContext, isolate_apps
+from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.build import build as refresh
@@ -389,6 +391,17 @@ class TestMarking:
         take_changes(section, registry.get("products"))
         assert seen == [(False, [2])]
         assert recorded(both) == []
+
+    def test_a_page_knows_when_its_first_change_was_committed(self, publish):
+        """Notifications wait from then on, not from when changes are taken."""
+        section = publish(ProductSource)
+        first = timezone.now() - timedelta(hours=5)
+        for hours in ((1, 0), (3, 2)):  # two by two, the earliest first
+            for hour in hours:
+                at = first + timedelta(hours=hour)
+                Change(section="products", kind="key", low="1", at=at).save()
+            take(section)
+        assert section.pages.get().changed_at == first
 
     def test_a_key_that_no_database_holds_is_found_all_the_same(self, publish):
         """One that was recorded while the key was text, say."""
