@@ -254,6 +254,17 @@ class TestTheWindow:
         notice(Section.objects.get(pk=section.pk), registry.get("products"), get_site())
         assert dirty(section) == [2, 3, 4]
 
+    def test_a_late_row_beside_a_recorded_change_of_a_new_date_is_found(self, section):
+        """That one is behind the window, and explains no row in it."""
+        update(4, NOW - 5 * MINUTE)
+        look(section)
+        product = Product.objects.order_by("pk")[7]
+        product.updated_at = NOW - MINUTE
+        product.save()
+        update(10, NOW - 9 * MINUTE)
+        notice(Section.objects.get(pk=section.pk), registry.get("products"), get_site())
+        assert dirty(section) == [2, 3, 4]
+
     def test_a_row_from_before_the_window_is_not_found(self, section):
         """The audit is for that."""
         update(4, NOW)
