@@ -94,7 +94,7 @@ def get_settings() -> AppSettings:
     return AppSettings(**values, unknown=tuple(k for k in given if k not in known))
 
 
-def tells_engines(site: Site | None = None) -> bool:
+def notifies_engines(site: Site | None = None) -> bool:
     """Return whether engines are notified of changes of a site, by default the only.
 
     Unless NOTIFY says so, they are not under DEBUG, in tests, and if the public cannot

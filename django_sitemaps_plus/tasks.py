@@ -15,18 +15,16 @@ from functools import cached_property
 from typing import Any
 
 from celery import Task, current_app, shared_task
-from celery.exceptions import SoftTimeLimitExceeded
 from django.utils import timezone
 
 from .building.build import build
 from .building.claims import BATCH_PAGES, count_builders
-from .cache import first_to, forget, is_shared
 from .conf import get_settings, get_site
-from .executors.base import Executor
-from .executors.limits import ended_by, short_limits
+from .executors.base import Executor, get_executor
+from .executors.limits import short_limits
 from .executors.wakeups import Wakeups
 from .maintenance import prune as pruning
-from .notifications import telling
+from .notifications.dispatch import notify_engines
 from .notifications.url_changes import relay
 from .registry import registry
 
@@ -37,18 +35,12 @@ class _Task(Task):  # type: ignore[type-arg]  # not at run time
     """A task of ours.
 
     Its message is acknowledged when its work is done, and comes back if its worker
-    died. Nobody reads a result, and none is stored. At a soft time limit claims are
-    given up without blame, and the next task goes on.
+    died. No result is stored.
     """
 
     acks_late = True
     reject_on_worker_lost = True
     ignore_result = True
-
-    def __call__(self, *args: Any, **kwargs: Any) -> None:
-        """Do the work."""
-        with ended_by(SoftTimeLimitExceeded):
-            self.run(*args, **kwargs)
 
 
 _task: Any = shared_task(base=_Task)
@@ -63,10 +55,6 @@ _TIMEOUTS = {
     "read_timeout": BROKER_SECONDS,  # AMQP
     "write_timeout": BROKER_SECONDS,
 }
-
-#: Seconds more than the wait for a build, for which one that was asked for is expected.
-#: If its message is lost, the next change asks again.
-_EXPECTED_SECONDS = 30
 
 
 @_task
@@ -101,51 +89,23 @@ def audit() -> None:
 
 
 @_task
-def notify(was_asked_for: str = "") -> None:
-    """Tell engines what is due; and ask for another call when more soon is.
-
-    Args:
-        was_asked_for: by which key; another call may be asked for by it again.
+def notify() -> None:
+    """Submit to engines what is due, and ask for another call if more is due soon.
 
     Raises:
-        ConfigurationError: an engine cannot be made.
-        DatabaseError: the database failed; what has not been told waits.
+        ConfigurationError: an engine is broken.
+        DatabaseError: the database failed; what was not submitted waits.
     """
-    if was_asked_for.startswith((_NEWS, _REST)):
-        forget(was_asked_for)
-    report = telling.tell_engines(seconds=get_settings().task_seconds)
+    report = notify_engines(seconds=get_settings().task_seconds)
     if report.next_at is not None:
-        now = timezone.now()
-        due = max(report.next_at, now + timedelta(seconds=1))
-        _ask_to_notify(_rest_key(due), (due - now).total_seconds())
+        get_executor().notify(max(report.next_at, timezone.now() + _AT_LEAST))
 
 
-# What has just changed must not wait for a call that is far away.
-_NEWS, _REST = "wake-engines", "wake-engines-again"
-
-#: Seconds within which two follow-up calls are one.
-_STEP_SECONDS = 5
-
-
-def _rest_key(due: datetime) -> str:
-    """Return the key of a follow-up call: a far one must not keep back a near one."""
-    return f"{_REST}:{int(due.timestamp()) // _STEP_SECONDS}"
-
-
-def _ask_to_notify(key: str, seconds: float) -> None:
-    """Have engines told in some seconds; a later time is left to the schedule."""
-    if seconds > _LONGEST_COUNTDOWN or current_app.conf.task_always_eager:
-        return
-    if first_to(key, _seconds_held(int(seconds))):
-        try:
-            _send(notify, [key], seconds)
-        except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
-            # The key stays for a while, so that not every build waits for the broker.
-            _warn("Engines are told by the next notify of beat", error)
-
+# Between two calls that one process asks for.
+_AT_LEAST = timedelta(seconds=1)
 
 # Redis gives a message to another worker when its time is further away than this.
-_LONGEST_COUNTDOWN = 60.0
+_LONGEST_COUNTDOWN = timedelta(seconds=60)
 
 
 @_task
@@ -159,7 +119,7 @@ def prune() -> None:
 
 
 class CeleryExecutor(Executor):
-    """Lets Celery workers build, soon after something has changed."""
+    """Lets Celery workers build and notify, soon after something has changed."""
 
     @property
     def is_listening(self) -> bool:  # type: ignore[override]
@@ -168,17 +128,23 @@ class CeleryExecutor(Executor):
 
     @cached_property
     def wakeups(self) -> Wakeups:
-        """What sends messages to the workers."""
+        """What asks for builds."""
         return Wakeups(lambda name, seconds: _send(refresh, [[name]], seconds))
 
-    def notify(self, at: datetime) -> None:
-        """Ask for deliveries, NOTIFY_DELAY_SECONDS seconds after a commit."""
-        due = at + timedelta(seconds=get_settings().notify_delay_seconds)
-        _ask_to_notify(_NEWS, max((due - timezone.now()).total_seconds(), 0.0))
+    @cached_property
+    def notifications(self) -> Wakeups:
+        """What asks for deliveries."""
+        return Wakeups(lambda name, seconds: _send(notify, [], seconds))
 
     def wake(self, section: str) -> None:
         """Ask for a build of a section in WAKE_SECONDS."""
         self.wakeups.wake(section, get_settings().wake_seconds)
+
+    def notify(self, due: datetime) -> None:
+        """Ask for deliveries at a time; the schedule sees to one that is far away."""
+        wait = max(due - timezone.now(), timedelta())
+        if self.is_listening and wait <= _LONGEST_COUNTDOWN:
+            self.notifications.wake("engines", wait.total_seconds())
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that messages go nowhere, and that time limits are too short."""
@@ -207,14 +173,6 @@ def _goes_nowhere() -> bool:
     """Return whether the app is the one that Celery makes, and has no broker."""
     is_made = (current_app.main, current_app.loader_cls) == ("default", "default")
     return is_made and not current_app.conf.broker_write_url
-
-
-def _seconds_held(wait: int) -> int:
-    """Return how long nobody asks again for what begins after a wait.
-
-    Whoever begins it cannot tell a process that has a cache of its own.
-    """
-    return wait + _EXPECTED_SECONDS if is_shared() else max(wait, 1)
 
 
 def _send(task: Any, arguments: list[Any], seconds: float = 0) -> None:
@@ -276,14 +234,9 @@ def _try_to_send(sections: list[str]) -> None:
     try:
         _send(build_pages, [sections])
     except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
-        _warn("No help was called", error)
-
-
-def _warn(what: str, error: Exception) -> None:
-    logger.warning(
-        "%s, since the broker failed: %s: %s",
-        what,
-        type(error).__name__,
-        error,
-        extra={"action": "broker_failed"},
-    )
+        logger.warning(
+            "Could not reach the broker, so no worker helps: %s: %s",
+            type(error).__name__,
+            error,
+            extra={"action": "broker_failed"},
+        )

@@ -27,8 +27,8 @@ class Executor:
         It never raises, and never keeps its caller waiting: a user's save calls it.
         """
 
-    def notify(self, at: datetime) -> None:
-        """Ask for deliveries, once what was committed then may be told.
+    def notify(self, due: datetime) -> None:
+        """Ask for deliveries at a time.
 
         Best effort and quiet, as :meth:`wake`.
         """

@@ -32,14 +32,16 @@ class Wakeups:
     def wake(self, section: str, seconds: float) -> None:
         """Have a section built in some seconds; never raises.
 
-        Until then all changes are part of that build, and nothing more is sent.
+        Until then all changes are part of that build, and nothing more is sent, except
+        for an earlier time.
         """
-        now, seconds = time.monotonic(), max(seconds, QUIET_SECONDS)
-        if now < max(self._paused_until, self._due.get(section, 0.0)):
+        now = time.monotonic()
+        due = now + max(seconds, QUIET_SECONDS)
+        if now < self._paused_until or now < self._due.get(section, 0.0) <= due:
             return
-        self._due[section] = now + seconds
+        self._due[section] = due
         try:
-            self._send(section, seconds)
+            self._send(section, due - now)
         except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
             self._due.pop(section, None)
             self._pause(error)

@@ -233,9 +233,9 @@ class _Prune:
         names = list(get_settings().engines)
         rows = Delivery.objects.filter(site=self.site.name)
         gone = rows.exclude(engine__in=names).filter(changed_at__lt=self.before)
-        told = rows.filter(engine__in=names, state=Delivery.State.TOLD, is_feed=False)
+        sent = rows.filter(engine__in=names, state=Delivery.State.SENT, is_feed=False)
         # Two queries, since no index serves one for both.
-        for past in (gone, told.filter(not_before__lt=self.before)):
+        for past in (gone, sent.filter(not_before__lt=self.before)):
             self.report.deliveries += past.count()
             if not self.is_dry_run:
                 _delete_in_batches(past)

@@ -1,15 +1,25 @@
-"""Deliveries: what each engine is still to be told, and how it takes it."""
+"""Deliveries: what waits to be submitted to each engine, and how the engine is."""
 
 from __future__ import annotations
 
-from datetime import datetime
+import secrets
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, timedelta
 from hashlib import sha256
+from urllib.parse import urlsplit
 
 from django.db import models
-from django.db.models import Case, F, When
-from django.db.models.functions import Now
+from django.db.models import Case, DateTimeField, F, Q, Value, When
+from django.db.models.functions import Greatest, Now
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import get_settings
 
 from .base import Row, RowQuerySet
+from .transactions import atomic, retried
+
+#: Rows of one statement.
+BATCH_ROWS = 1_000
 
 
 def hash_target(target: str) -> str:
@@ -18,40 +28,192 @@ def hash_target(target: str) -> str:
 
 
 class DeliveryQuerySet(RowQuerySet["Delivery"]):
-    """Deliveries by what is to be done with them."""
+    """Deliveries by what is to be done with them, and what is done with them."""
+
+    def of(self, site: str, engine: str) -> DeliveryQuerySet:
+        """Return the deliveries of one engine."""
+        return self.filter(site=site, engine=engine)
+
+    def to(self, targets: Collection[str]) -> DeliveryQuerySet:
+        """Return the deliveries of some targets."""
+        return self.filter(target_hash__in=[hash_target(target) for target in targets])
 
     def waiting(self) -> DeliveryQuerySet:
-        """Return what an engine has not been told yet, and is to be."""
+        """Return those that an engine has not accepted yet."""
         return self.filter(state=Delivery.State.WAITING)
 
     def due(self, now: datetime) -> DeliveryQuerySet:
-        """Return what may be told at a time."""
+        """Return those that may be submitted at a time."""
         return self.waiting().filter(not_before__lte=now)
 
     def dead(self) -> DeliveryQuerySet:
-        """Return what an engine rejected, and is not told again unasked."""
+        """Return those that an engine rejected, which are not submitted again."""
         return self.filter(state=Delivery.State.DEAD)
+
+    def feeds(self) -> DeliveryQuerySet:
+        """Return those of feeds that are present, so far as is known."""
+        return self.filter(is_feed=True, wanted__gt=0)
+
+    @retried
+    def want(
+        self,
+        site: str,
+        engine: str,
+        targets: Collection[str],
+        at: datetime | None = None,
+        *,
+        is_feed: bool = False,
+    ) -> None:
+        """Raise ``wanted`` of an engine's targets, in one transaction.
+
+        What waits keeps its time, so that a target which changes without end is
+        submitted as well. A rejected target may be right by now; it is submitted no
+        sooner than an accepted one.
+
+        Args:
+            site: name of the site.
+            engine: name of the engine.
+            targets: at most ``BATCH_ROWS`` URLs.
+            at: when the change was committed; None for now.
+            is_feed: whether the targets are feeds.
+        """
+        now = timezone.now()
+        at = min(at or now, now)
+        not_before = at + timedelta(seconds=get_settings().notify_delay_seconds)
+        rows = self.of(site, engine).to(targets)
+        # Asked for by what it is not, or SQLite looks through all deliveries.
+        settled = rows.exclude(state=Delivery.State.WAITING)
+        later = Greatest("not_before", Value(not_before, DateTimeField()))
+        with atomic():
+            settled.update(changed_at=at, not_before=later)
+            if rows.update(wanted=F("wanted") + 1, dead_since=None) == len(targets):
+                return
+            known = set(rows.values_list("target", flat=True))
+            new = [
+                Delivery(
+                    site=site,
+                    engine=engine,
+                    host=urlsplit(target).netloc,
+                    target=target,
+                    target_hash=hash_target(target),
+                    is_feed=is_feed,
+                    wanted=1,
+                    changed_at=at,
+                    not_before=not_before,
+                )
+                for target in sorted(set(targets) - known)
+            ]
+            # A row that another process adds meanwhile is of a change before this one.
+            self.bulk_create(new, ignore_conflicts=True)
+
+    @retried
+    def forget(self, hashes: Collection[str]) -> None:
+        """Forget feeds that are gone, but for those that are being submitted.
+
+        Their rows stay: they say when such a feed may be submitted if it returns.
+        """
+        rows = self.filter(target_hash__in=hashes, token="")
+        rows.update(
+            wanted=0, sent=0, attempts=0, error="", rejections=0, dead_since=None
+        )
+
+    @retried
+    def claim(self, most: int) -> list[Delivery]:
+        """Claim the next of due deliveries; the caller has claimed their engine host.
+
+        What no request has failed with comes first, longest waiting first. What has
+        failed goes in requests of its own: it may be what the engine fails at.
+        """
+        fresh = self.filter(attempts=0).order_by("not_before", "id")
+        failed = self.filter(attempts__gt=0).order_by("attempts", "not_before", "id")
+        rows = list(fresh[:most]) or list(failed[:most])
+        token = secrets.token_hex(16)
+        # A token that is still there is of a process that died. Asked before the token
+        # is set: MySQL reads columns as they are by then.
+        attempts = Case(When(token="", then=F("attempts")), default=F("attempts") + 1)
+        with atomic():
+            for part in self._each(rows):
+                part.update(attempts=attempts, token=token, sending=F("wanted"))
+        for row in rows:
+            row.token = token
+        return rows
+
+    def accept(self, rows: Sequence[Delivery], again_at: datetime) -> None:
+        """Settle claimed rows that the engine has accepted."""
+        now = timezone.now()
+        self._settle(
+            rows,
+            sent=F("sending"),
+            attempts=0,
+            error="",
+            rejections=0,
+            dead_since=None,
+            sent_at=now,
+            changed_at=now,
+            not_before=again_at,
+        )
+
+    def reject(
+        self, rows: Sequence[Delivery], error: Exception, again_at: datetime
+    ) -> None:
+        """Settle claimed rows as dead, but for those that have changed since."""
+        is_same = When(wanted=F("sending"), then=Value(timezone.now(), DateTimeField()))
+        self._settle(
+            rows,
+            error=_text(error),
+            rejections=F("rejections") + 1,
+            dead_since=Case(is_same),
+            not_before=again_at,
+        )
+
+    def release(
+        self, rows: Sequence[Delivery], error: Exception, **fields: object
+    ) -> None:
+        """Give up the claim of rows that were not accepted; they wait on."""
+        self._settle(rows, error=_text(error), **fields)
+
+    @retried
+    def _settle(self, rows: Sequence[Delivery], **fields: object) -> None:
+        # Rows without our token are another's: our lease was over.
+        for part in self._each(rows):
+            part.filter(token=rows[0].token).update(token="", **fields)
+
+    def _each(self, rows: Sequence[Delivery]) -> Iterator[DeliveryQuerySet]:
+        keys = [row.pk for row in rows]
+        for start in range(0, len(keys), BATCH_ROWS):
+            yield Delivery.objects.filter(pk__in=keys[start : start + BATCH_ROWS])
+
+    def retry(self) -> int:
+        """Have those that failed or were rejected submitted now; count the latter."""
+        now = timezone.now()
+        self.waiting().filter(attempts__gt=0).update(not_before=now)
+        fresh = {"dead_since": None, "rejections": 0, "error": ""}
+        return self.dead().update(not_before=now, **fresh)
+
+
+def _text(error: Exception) -> str:
+    return str(error)[:2_000]
 
 
 class Delivery(Row):
-    """One URL, or one feed, that one engine is told of whenever it changes.
+    """One URL, or one feed, that is submitted to one engine whenever it changes.
 
-    It is to be told while ``wanted`` is above ``sent``, as a page is to be built. Rows
-    stay once they are told: they say when a target may be told again.
+    It waits while ``wanted`` is above ``sent``, as a page is dirty. Rows stay once they
+    are sent: they say when a target may be submitted again.
     """
 
     class State(models.IntegerChoices):
         """What is to be done with it."""
 
-        TOLD = 0
+        SENT = 0
         WAITING = 1
-        DEAD = 2  # rejected; waits for somebody
+        DEAD = 2  # rejected; waits for a person
 
     site = models.CharField(max_length=64)
     engine = models.CharField(max_length=64)
     host = models.CharField(max_length=255)  # of the target, with its port
     target = models.TextField()
-    is_feed = models.BooleanField(default=False)  # kept, so that it is known
+    is_feed = models.BooleanField(default=False)  # pruning keeps it
     target_hash = models.CharField(max_length=64)
 
     #: Raised by each change of the target; 0 again for a feed that has gone.
@@ -59,27 +221,27 @@ class Delivery(Row):
     sent = models.PositiveBigIntegerField(default=0)
     state = models.GeneratedField(
         expression=Case(
-            When(wanted__lte=F("sent"), then=State.TOLD),
+            When(wanted__lte=F("sent"), then=State.SENT),
             When(dead_since__isnull=False, then=State.DEAD),
             default=State.WAITING,
         ),
         output_field=models.PositiveSmallIntegerField(choices=State),
         db_persist=True,
     )
-    #: When what is to be told was committed; of several changes the first.
+    #: When the first change that waits was committed.
     changed_at = models.DateTimeField(db_default=Now())
-    #: When it may be told; changes until then join it. Once told or rejected, when the
-    #: next may be.
+    #: When it may be submitted, with all changes until then; once it was, when the next
+    #: change may be.
     not_before = models.DateTimeField(db_default=Now())
-    #: Who is telling it, and which version.
+    #: The claim of the process that submits it, and the version that it submits.
     token = models.CharField(max_length=32, blank=True)
     sending = models.PositiveBigIntegerField(default=0)
-    attempts = models.PositiveIntegerField(default=0)  # failed since it was last told
+    attempts = models.PositiveIntegerField(default=0)  # failed since it was accepted
     error = models.TextField(blank=True)
-    rejections = models.PositiveIntegerField(default=0)  # since it was last told
+    rejections = models.PositiveIntegerField(default=0)  # since it was accepted
     dead_since = models.DateTimeField(null=True)
     sent_at = models.DateTimeField(null=True)
-    #: What the engine itself says of it, and when it was asked.
+    #: What the engine itself reports about it, and when it was asked.
     feedback = models.JSONField(null=True)
     feedback_at = models.DateTimeField(null=True)
 
@@ -105,10 +267,37 @@ class Delivery(Row):
         return f"{self.engine}: {self.target[:200]}"
 
 
-class EngineHost(Row):
-    """An engine as far as one host is concerned: whether and when it takes requests.
+class EngineHostQuerySet(RowQuerySet["EngineHost"]):
+    """Engine hosts, and how a process becomes the only one to use one."""
 
-    Whoever holds its token is the only one that tells this engine of this host.
+    @retried
+    def claim(self, site: str, engine: str, host: str) -> EngineHost | None:
+        """Claim an engine for a host; None if it is claimed, paused or parked."""
+        now = timezone.now()
+        key = {"site": site, "engine": engine, "host": host}
+        # By our clock, as all pauses; that of a database may differ.
+        found, _ = self.get_or_create(**key, defaults={"not_before": now})
+        lapsed = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
+        free = self.filter(lapsed, pk=found.pk, parked_reason="", not_before__lte=now)
+        found.token = secrets.token_hex(16)
+        if not free.update(token=found.token, claimed_at=Now()):
+            return None
+        found.refresh_from_db()
+        return found
+
+    def retry(self) -> int:
+        """End all pauses, and parking; return how many were parked."""
+        parked = self.exclude(parked_reason="").update(
+            parked_reason="", rejections=0, batch=0, error=""
+        )
+        self.update(not_before=timezone.now(), failures=0)
+        return parked
+
+
+class EngineHost(Row):
+    """An engine for one host: whether and when it takes requests.
+
+    The process that holds its token is the only one to submit anything for this host.
     """
 
     site = models.CharField(max_length=64)
@@ -123,11 +312,11 @@ class EngineHost(Row):
     batch = models.PositiveIntegerField(default=0)
     #: Of single targets in a row that were not rejected before.
     rejections = models.PositiveIntegerField(default=0)
-    parked_reason = models.TextField(blank=True)  # why it is told nothing, for people
+    parked_reason = models.TextField(blank=True)  # why nothing is submitted
     error = models.TextField(blank=True)  # of the last request
     sent_at = models.DateTimeField(null=True)
 
-    objects = RowQuerySet.as_manager()
+    objects = EngineHostQuerySet.as_manager()
 
     class Meta(Row.Meta):
         constraints = [
@@ -138,3 +327,37 @@ class EngineHost(Row):
 
     def __str__(self) -> str:
         return f"{self.engine} for {self.host}"
+
+    def renew(self) -> bool:
+        """Begin the lease anew; return False if another process has claimed it."""
+        return bool(self._mine().update(claimed_at=Now()))
+
+    def release(self) -> None:
+        """Give up the claim."""
+        self._mine().update(token="", claimed_at=None)
+
+    def note(self, **fields: object) -> None:
+        """Set fields, as long as the claim holds."""
+        for name, value in fields.items():
+            setattr(self, name, value)
+        self._mine().update(**fields)
+
+    def park(self, error: Exception) -> None:
+        """Submit nothing more until a person has corrected what the error says."""
+        self.note(parked_reason=_text(error) or type(error).__name__)
+
+    def pause(self, error: Exception, until: datetime, batch: int) -> None:
+        """Note a failure: submit nothing until a time, and then at most so much."""
+        failures, text = self.failures + 1, _text(error)
+        self.note(failures=failures, not_before=until, batch=batch, error=text)
+
+    def free_at(self) -> datetime | None:
+        """Return when it may be claimed at the earliest; None while it is parked."""
+        if self.parked_reason:
+            return None
+        if not self.token:
+            return self.not_before
+        return max(self.not_before, timezone.now() + get_settings().lease)
+
+    def _mine(self) -> EngineHostQuerySet:
+        return EngineHost.objects.filter(pk=self.pk, token=self.token)

@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.conf import get_settings, tells_engines
+from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.signals import urls_changed
 
 from .base import Row, RowQuerySet
@@ -26,7 +26,7 @@ BATCH_PUBLICATIONS = 50
 
 def has_subscribers() -> bool:
     """Return whether an engine or a receiver of ``urls_changed`` wants URL changes."""
-    return urls_changed.has_listeners() or tells_engines()
+    return urls_changed.has_listeners() or notifies_engines()
 
 
 class PublicationQuerySet(RowQuerySet["Publication"]):

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 from django.db import Error, OperationalError, connections, transaction
 from django.db.models import F
 
-from . import Page, PageQuerySet, Section, own_alias
+from .pages import Page, PageQuerySet, Section, own_alias
 from .prepared import Rows, fetch, update
 
 P = ParamSpec("P")

@@ -1,77 +1,134 @@
-"""Delivering: each engine is told what waits for it, until it has accepted that."""
+"""Dispatch: what waits is submitted to each engine until it has accepted it."""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterable, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
+import time
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from django.db import Error
-from django.db.models import F
+from django.db.models import Q
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
+from django_sitemaps_plus.conf import Site, get_site, notifies_engines
 from django_sitemaps_plus.models import Delivery, EngineHost
 
-from . import backoff
-from .base import Batch, Engine
-from .report import DeliveryReport
-from .rows import claim, named, reject, release, rows_of, update
-from .secrets import without_text
-
-logger = logging.getLogger(__name__)
-
-#: Requests that one call makes of one engine about one host.
-MAX_REQUESTS = 200
-
-#: Targets at most of a request that finds out whether an engine which failed is well.
-FEW_TARGETS = 100
-
-#: Targets told alone, without any success in between, for which an engine that was well
-#: may fail before that counts as its own failure.
-MAX_BLAMED = 3
+from .base import Engine
+from .configuration import broken_engines, get_engine, get_engines
+from .feedback import read_back
+from .outbox import want_feeds
+from .submit import DeliveryReport, Submitter
+from .url_changes import relay_saves
 
 
-def deliver(
-    site: Site, engines: Iterable[Engine], until: datetime | None = None
+def notify_engines(
+    names: Iterable[str] = (), *, seconds: float | None = None, wait: float = 0.0
 ) -> DeliveryReport:
-    """Tell engines what is due.
-
-    Any number of processes may do so at once: each engine is told of each host by one
-    of them at a time.
+    """Submit to engines all that is due.
 
     Args:
-        site: whose targets are told.
-        engines: whom to tell.
-        until: no request is begun after it.
+        names: of the engines; none for all.
+        seconds: after which no request begins; None for no limit.
+        wait: seconds to wait for what is due soon.
 
     Returns:
-        What was done, and when there is more to do.
+        What was done: nothing unless :func:`notifies_engines`.
 
     Raises:
-        DatabaseError: our rows cannot be read or written. What has been accepted is
-            noted, but for one request; it is then made again.
+        ConfigurationError: an engine is broken, or there is no such engine.
+        DatabaseError: the database failed; what was not submitted waits.
     """
     report = DeliveryReport()
-    for engine in engines:
-        for host, first in _waiting(site, engine):
-            if first <= timezone.now():
-                _Telling(site, engine, host, report, until).run()
-            next_at = _next_at(site, engine, host)
-            report.next_at = min(filter(None, (report.next_at, next_at)), default=None)
+    if not notifies_engines():
+        return report
+    site, names, now = get_site(), list(names), timezone.now()
+    engines = chosen_engines(names)
+    until = None if seconds is None else now + timedelta(seconds=seconds)
+    end = None if seconds is None else time.monotonic() + seconds
+    report.failures += relay_saves(site, end)
+    want_feeds(site, engines=engines)
+    patience = timezone.now() + timedelta(seconds=wait)
+    dispatch(site, engines, report, until)
+    report.failures += [] if names else [engine.fault for engine in broken_engines()]
+    while (left := _seconds_left(report.next_at, patience, until)) is not None:
+        time.sleep(left)
+        dispatch(site, engines, report, until)
+    read_back(site, engines, until)
     return report
 
 
-def _waiting(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]:
-    """Yield each host of which something waits, and the first time of it.
+def _seconds_left(
+    next_at: datetime | None, patience: datetime, until: datetime | None
+) -> float | None:
+    """Return the seconds until more may be submitted; None if that is too late."""
+    now = timezone.now()
+    if next_at is None or next_at > max(patience, now):
+        return None
+    if until is not None and max(next_at, now) >= until:
+        return None
+    return max((next_at - now).total_seconds(), 0.01)
 
-    A seek in the index each: a queue may be millions of rows.
+
+def chosen_engines(names: Sequence[str]) -> list[Engine]:
+    """Return engines by their names; none for all that work.
+
+    Raises:
+        ConfigurationError: one is broken, or not configured.
     """
-    rows = rows_of(site, engine).waiting().order_by("host", "not_before")
-    firsts = rows.values_list("host", "not_before")
+    return [get_engine(name) for name in names] or list(get_engines().values())
+
+
+def has_due(site: Site, engine: Engine, until: datetime) -> bool:
+    """Return whether URLs are due that an engine could take, and has not taken.
+
+    Args:
+        site: the site of the URLs.
+        engine: the engine.
+        until: when they became due at the latest.
+    """
+    now = timezone.now()
+    resting = Q(not_before__gt=now) | ~Q(parked_reason="")
+    hosts = EngineHost.objects.filter(resting, site=site.name, engine=engine.name)
+    due = Delivery.objects.of(site.name, engine.name).due(min(until, now))
+    due = due.filter(is_feed=False).exclude(host__in=hosts.values("host"))
+    return due.exists()
+
+
+def dispatch(
+    site: Site,
+    engines: Iterable[Engine],
+    report: DeliveryReport,
+    until: datetime | None = None,
+) -> None:
+    """Submit what is due; one process at a time does so for an engine and a host.
+
+    Args:
+        site: the site of the targets.
+        engines: the engines.
+        report: gets what was done, and when there is more to do.
+        until: after which no request begins.
+
+    Raises:
+        DatabaseError: our rows cannot be read or written. What was accepted is noted,
+            except for one request, which is made again.
+    """
+    times = []
+    for engine in engines:
+        for host, first in _waiting_hosts(site, engine):
+            if first <= timezone.now():
+                key = (site.name, engine.name, host)
+                if claimed := EngineHost.objects.claim(*key):
+                    Submitter(site, engine, claimed, report, until).run()
+            times.append(_next_at(site, engine, host))
+    report.next_at = min(filter(None, times), default=None)
+
+
+def _waiting_hosts(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]:
+    """Yield each host for which something waits, and when the first of it is due.
+
+    A seek in the index each, since millions may wait.
+    """
+    rows = Delivery.objects.of(site.name, engine.name).waiting()
+    firsts = rows.order_by("host", "not_before").values_list("host", "not_before")
     found = firsts.first()
     while found:
         yield found
@@ -79,190 +136,27 @@ def _waiting(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]:
 
 
 def _next_at(site: Site, engine: Engine, host: str) -> datetime | None:
-    """Return when the next of a host may be told; None where nobody knows."""
-    rows = rows_of(site, engine).filter(host=host).waiting().order_by("not_before")
-    first: datetime | None = rows.values_list("not_before", flat=True).first()
-    recipient = EngineHost.objects.filter(
-        site=site.name, engine=engine.name, host=host
-    ).first()
-    if first is None or recipient is None:
+    """Return when more may be submitted for a host; None if that is not known."""
+    rows = Delivery.objects.of(site.name, engine.name).filter(host=host).waiting()
+    times = rows.order_by("not_before").values_list("not_before", flat=True)
+    first: datetime | None = times.first()
+    hosts = EngineHost.objects.filter(site=site.name, engine=engine.name, host=host)
+    found = hosts.first()
+    if first is None or found is None:
         return first
-    return (
-        None if recipient.parked_reason else max(first, backoff.may_be_told(recipient))
-    )
+    free_at = found.free_at()
+    return None if free_at is None else max(first, free_at)
 
 
-@dataclass(slots=True)
-class _Telling:
-    """One engine is told of one host."""
+def retry(names: Iterable[str] = ()) -> tuple[int, int]:
+    """End parking and pauses, and submit again what failed or was rejected.
 
-    site: Site
-    engine: Engine
-    host: str
-    report: DeliveryReport
-    until: datetime | None = None
-    blamed: int = 0  # targets alone, since the last success
-
-    def run(self) -> None:
-        recipient = backoff.take(self.site.name, self.engine.name, self.host)
-        if recipient is None:
-            self.report.refused.append((self.engine.name, self.host))
-            return
-        try:
-            for _ in range(MAX_REQUESTS):
-                if not (self._may_tell(recipient) and self._tell_some(recipient)):
-                    break
-        finally:
-            with suppress(Error):  # the lease gives it up then
-                backoff.leave(recipient)
-
-    def _may_tell(self, recipient: EngineHost) -> bool:
-        """Stay the one that tells it; return False where somebody else is, or late."""
-        if self.until is not None and timezone.now() >= self.until:
-            return False
-        if not (is_ours := backoff.renew(recipient)):
-            self.report.refused.append((self.engine.name, self.host))
-        return is_ours
-
-    def _tell_some(self, recipient: EngineHost) -> bool:
-        """Make one request, if there is any; return whether there may be another."""
-        due = rows_of(self.site, self.engine).filter(host=self.host)
-        rows = claim(due.due(timezone.now()), self._most(recipient))
-        if not rows:
-            return False
-        batch = Batch(
-            site=self.site, host=self.host, targets=[row.target for row in rows]
-        )
-        self.report.requests += 1
-        try:
-            self.engine.send(batch)
-        except RetryLater as error:
-            return self._stop(recipient, rows, error)
-        except EngineRefused as error:
-            release(rows, error)
-            backoff.park(recipient, error)
-            self.report.failures.append(f"{recipient}: {error}")
-            return False
-        except BatchRejected as error:
-            return self._narrow(recipient, rows, error)
-        except Exception as error:  # noqa: BLE001 - an engine may be the user's code
-            name = type(error).__name__
-            logger.error(
-                "%s failed: %s",
-                recipient,
-                without_text(error),
-                extra={"action": "engine_failed"},
-            )
-            return self._stop(recipient, rows, RetryLater(f"it raised {name}"))
-        return self._acknowledge(recipient, rows)
-
-    def _most(self, recipient: EngineHost) -> int:
-        """Return how many targets the next request may have."""
-        most = min(recipient.batch or self.engine.max_batch, self.engine.max_batch)
-        return min(most, FEW_TARGETS) if recipient.failures else most
-
-    def _acknowledge(self, recipient: EngineHost, rows: list[Delivery]) -> bool:
-        """Note that rows are told, as far as they are still ours to tell."""
-        now = timezone.now()
-        update(
-            rows,
-            sent=F("sending"),
-            token="",
-            attempts=0,
-            error="",
-            rejections=0,
-            dead_since=None,
-            sent_at=now,
-            changed_at=now,
-            not_before=now + self._again_after(),
-        )
-        self.report.sent += len(rows)
-        self.blamed = 0
-        backoff.is_well(recipient, now, self.engine.max_batch)
-        logger.info(
-            "%s: told %s", recipient, len(rows), extra={"action": "engine_told"}
-        )
-        return True
-
-    def _again_after(self) -> timedelta:
-        if self.engine.again_after is not None:
-            return self.engine.again_after
-        return timedelta(seconds=get_settings().notify_interval_seconds)
-
-    def _stop(
-        self, recipient: EngineHost, rows: list[Delivery], error: RetryLater
-    ) -> bool:
-        """Note a failure; return whether only the target is to blame for it."""
-        self.report.failures.append(f"{recipient}: {error}")
-        # One that asks for patience is busy, whatever it is told.
-        if not error.after and self._is_to_blame(recipient, rows):
-            self._blame(recipient, rows[0], error)
-            return True
-        release(rows, error, attempts=F("attempts") + 1)
-        backoff.pause(recipient, error, 0 if error.after else len(rows) // 2)
-        return False
-
-    def _is_to_blame(self, recipient: EngineHost, rows: list[Delivery]) -> bool:
-        """Return whether a failure is the target's, which has failed before."""
-        is_known = len(rows) == 1 and rows[0].attempts > 0
-        return is_known and not recipient.failures and self.blamed < MAX_BLAMED
-
-    def _blame(self, recipient: EngineHost, row: Delivery, error: RetryLater) -> None:
-        """Let a target rest, at which an engine fails that is well otherwise."""
-        self.blamed += 1
-        attempts = row.attempts + 1
-        rest = backoff.rest(attempts, error)
-        until = timezone.now() + rest
-        release([row], error, attempts=attempts, not_before=until)
-        logger.warning(
-            "%s is told %s again in %.0f s: %s",
-            recipient,
-            row.target,
-            rest.total_seconds(),
-            error,
-            extra={"action": "engine_failed"},
-        )
-
-    def _narrow(
-        self, recipient: EngineHost, rows: list[Delivery], error: BatchRejected
-    ) -> bool:
-        """Tell fewer at once, until what is wrong stands alone; that one is dead."""
-        if bad := named(rows, error):
-            others = [row for row in rows if row.target not in error.targets]
-            self._acknowledge(recipient, others)
-            self._reject(recipient, bad, error)
-            return True
-        if len(rows) > 1:
-            release(rows, error)
-            backoff.note(recipient, batch=len(rows) // 2)
-            return True
-        self._reject(recipient, rows, error)
-        # One that changes again and again says nothing of the engine.
-        is_first = not rows[0].rejections
-        return self._has_patience(recipient, error) if is_first else True
-
-    def _reject(
-        self, recipient: EngineHost, rows: list[Delivery], error: BatchRejected
-    ) -> None:
-        """Note that rows are dead, as far as they have not changed meanwhile."""
-        reject(rows, error, timezone.now() + self._again_after())
-        self.report.rejected += len(rows)
-        for row in rows:
-            logger.error(
-                "%s will not have %s: %s",
-                recipient,
-                row.target,
-                error,
-                extra={"action": "target_rejected"},
-            )
-
-    def _has_patience(self, recipient: EngineHost, error: BatchRejected) -> bool:
-        """Count a rejection; return whether the engine is told on."""
-        rejections = recipient.rejections + 1
-        backoff.note(recipient, rejections=rejections)
-        if rejections >= backoff.MAX_REJECTIONS:
-            words = f"it rejects all that it is told, the last time with: {error}"
-            backoff.park(recipient, EngineRefused(words))
-            self.report.failures.append(f"{recipient}: {words}")
-            return False
-        return True
+    Returns:
+        How many engine hosts were parked, and how many targets rejected.
+    """
+    site = get_site().name
+    hosts = EngineHost.objects.filter(site=site)
+    rows = Delivery.objects.filter(site=site)
+    if names := list(names):
+        hosts, rows = hosts.filter(engine__in=names), rows.filter(engine__in=names)
+    return hosts.retry(), rows.retry()

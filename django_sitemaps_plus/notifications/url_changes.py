@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import Any
 
 from django.db import Error
 
-from django_sitemaps_plus.conf import Site, get_site, tells_engines
+from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
 from django_sitemaps_plus.core.diff import Diff, diff, diff_many, urls_in
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.exceptions import (
@@ -79,8 +79,9 @@ def _relay_each(until: float | None, failures: list[str]) -> None:
         else:
             if publication.announce:
                 committed.append(publication.at)
-    if committed and tells_engines():
-        get_executor().notify(min(committed))
+    if committed and notifies_engines():
+        delay = timedelta(seconds=get_settings().notify_delay_seconds)
+        get_executor().notify(min(committed) + delay)
 
 
 def _postponed(error: Exception) -> str:

@@ -13,7 +13,7 @@ from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db.models.functions import Now
 
-from django_sitemaps_plus.conf import get_settings, tells_engines
+from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.models import Change, Publication, Section
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
@@ -166,7 +166,7 @@ def _note(
     section: Section, space: KeySpace, named: _Named, changes: list[Change]
 ) -> None:
     """Note rows whose URLs engines are notified of, whatever became of their pages."""
-    if tells_engines():
+    if notifies_engines():
         keys = chain(named.keys, _between(space, named.ranges))
         Publication.objects.note_saves(section, map(str, keys), changes[0].at)
 

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import Error, connections, transaction
 from django.db.models import Model, QuerySet
 
-from django_sitemaps_plus.conf import get_settings, tells_engines
+from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import Executor, get_executor
 from django_sitemaps_plus.models import Change, Page
@@ -165,10 +165,10 @@ def _has_pages(section: str, using: str) -> bool:
 def _are_engines_notified() -> bool:
     """Return whether changes are for engines; true where the origin is unknown now."""
     if get_settings().base_url is not None:
-        return tells_engines()
+        return notifies_engines()
     try:
         with contained():  # contrib.sites may be asked for the origin
-            return tells_engines()
+            return notifies_engines()
     except Error:
         return True
 

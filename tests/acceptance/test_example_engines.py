@@ -16,9 +16,9 @@ LOOK = """
 import json, django
 django.setup()
 from django.conf import settings
-from django_sitemaps_plus.conf import tells_engines
+from django_sitemaps_plus.conf import notifies_engines
 engines = settings.SITEMAPS_PLUS.get("ENGINES", {}).values()
-print(json.dumps([[e["OPTIONS"]["endpoint"] for e in engines], tells_engines()]))
+print(json.dumps([[e["OPTIONS"]["endpoint"] for e in engines], notifies_engines()]))
 """
 
 OURS = ("INDEXNOW", "BASE_URL", "DEBUG")

@@ -18,7 +18,7 @@ from django.test import Client, RequestFactory
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.models import Delivery, Page
 from django_sitemaps_plus.notifications import Takes
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.serving import robots_txt
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.integration.notifications.engines import path_of
@@ -232,7 +232,7 @@ def told() -> str:
     rename([2 * STEP], "later")
     build_and_relay()
     noted = all_rows()
-    tell_engines()
+    notify_engines()
     assert waiting() == set()
     for engine in TOLD:
         assert engine.batches

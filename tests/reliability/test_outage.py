@@ -11,10 +11,10 @@ import pytest
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.models import Delivery
+from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
-from django_sitemaps_plus.notifications.telling import tell_engines
 from tests.support.servers.engine import Heard
 from tests.support.servers.engine_rules import BAIDU_TOKEN
 
@@ -52,7 +52,7 @@ def test_an_outage_of_two_days(number, engine, settings, monkeypatch, figures):
     want_urls(get_site(), urls)
     pauses: set[float] = set()
     while passed < OUTAGE:
-        report = tell_engines()
+        report = notify_engines()
         assert report.next_at is not None
         pauses.update(_pauses())
         want_urls(get_site(), chance.sample(urls, 20))
@@ -63,7 +63,7 @@ def test_an_outage_of_two_days(number, engine, settings, monkeypatch, figures):
     engine.journal.clear()
     engine.faults.heal()
     passed += 2 * backoff.LONGEST_PAUSE
-    report = tell_engines()
+    report = notify_engines()
     batches = [len(heard.targets) for heard in engine.journal]
     figures(
         "outage of 48 hours",
@@ -106,13 +106,13 @@ def test_an_outage_of_two_days_for_three_hosts(engine, settings, monkeypatch, fi
     urls = [f"https://{host}/{number}/" for host in HOSTS for number in range(100)]
     want_urls(get_site(), urls)
     while passed < OUTAGE:
-        report = tell_engines()
+        report = notify_engines()
         assert report.next_at is not None
         passed = min(report.next_at - began + timedelta(seconds=1), passed + SWEEP)
     during = Counter(map(_host, engine.journal))
     engine.faults.heal()
     passed += 2 * backoff.LONGEST_PAUSE
-    report = tell_engines()
+    report = notify_engines()
     figures(
         "outage of 48 hours, three hosts",
         seed=seed,
@@ -138,5 +138,5 @@ def _host(heard: Heard) -> str:
 def _pauses() -> list[float]:
     """Return for how many seconds the recipients still rest."""
     now = timezone.now()
-    rows = backoff.EngineHost.objects.filter(not_before__gt=now)
+    rows = EngineHost.objects.filter(not_before__gt=now)
     return [(row.not_before - now).total_seconds() for row in rows]

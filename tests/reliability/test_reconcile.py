@@ -11,7 +11,7 @@ from django.db import connection
 
 from django_sitemaps_plus import receivers
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.testapp.models import Product
@@ -130,7 +130,7 @@ def test_edits_that_nobody_told(number, how, sections, settings, figures):
             editor.edit()
         Page.objects.update(checked_at=START)
         build_and_relay(**options)
-        tell_engines()
+        notify_engines()
         differing = {url for url, _ in before.items() ^ listed().items()}
         found = set(RecordingEngine.told())
         missed += len(differing - found)

@@ -15,8 +15,8 @@ from django_sitemaps_plus.conf import (
     get_settings,
     get_site,
     is_public,
+    notifies_engines,
     parse_base_url,
-    tells_engines,
 )
 from django_sitemaps_plus.exceptions import ConfigurationError
 
@@ -94,7 +94,7 @@ class TestTellsEngines:
     def test_a_public_site_in_production_does(self, in_production, settings):
         """Without being told to."""
         settings.SITEMAPS_PLUS = PUBLIC
-        assert tells_engines()
+        assert notifies_engines()
 
     @pytest.mark.parametrize(
         "given",
@@ -110,37 +110,37 @@ class TestTellsEngines:
     def test_others_do_not(self, in_production, settings, given):
         """Nobody to tell, switched off, not public, or no site at all."""
         settings.SITEMAPS_PLUS = {**PUBLIC, **given}
-        assert not tells_engines()
+        assert not notifies_engines()
 
     def test_under_debug_it_does_not(self, in_production, settings):
         """A developer's changes are nobody's business."""
         settings.SITEMAPS_PLUS = PUBLIC
         settings.DEBUG = True
-        assert not tells_engines()
+        assert not notifies_engines()
 
     def test_in_tests_it_does_not(self, settings):
         """They have an outbox for mails, of which they are known."""
         assert hasattr(mail, "outbox")
         settings.SITEMAPS_PLUS = PUBLIC
-        assert not tells_engines()
+        assert not notifies_engines()
 
     def test_it_can_be_forced(self, settings):
         """Under DEBUG, in tests and of a site that is not public."""
         settings.DEBUG = True
         settings.SITEMAPS_PLUS = {"ENGINES": ENGINES, "NOTIFY": True}
-        assert tells_engines()
+        assert notifies_engines()
 
     def test_force_tells_nobody_where_there_is_nobody(self, settings):
         """It still takes an engine."""
         settings.SITEMAPS_PLUS = {**PUBLIC, "ENGINES": {}, "NOTIFY": True}
-        assert not tells_engines()
+        assert not notifies_engines()
 
     def test_a_site_may_be_another_than_that_of_the_settings(
         self, in_production, settings
     ):
         """Each is judged by its own address."""
         settings.SITEMAPS_PLUS = PUBLIC
-        assert not tells_engines(Site("other", "https://10.0.0.1"))
+        assert not notifies_engines(Site("other", "https://10.0.0.1"))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``notify_search_engines``: tell engines what has changed, or what is asked for."""
+"""``notify_search_engines``: submit what has changed, or chosen URLs, to engines."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from django.core.serializers.json import DjangoJSONEncoder
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
-from django_sitemaps_plus.conf import Site, get_settings, get_site, tells_engines
+from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.maintenance.status import EngineStatus, engine_status
 from django_sitemaps_plus.management.tables import table
-from django_sitemaps_plus.notifications import Engine, Takes, telling
+from django_sitemaps_plus.notifications import Engine, Takes, dispatch
 from django_sitemaps_plus.notifications.backfill import listed_urls
 from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
-from django_sitemaps_plus.notifications.report import DeliveryReport
+from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.registry import registry
 
 
@@ -38,141 +38,126 @@ def moment(text: str) -> datetime:
         found = None
     if found is None:
         raise argparse.ArgumentTypeError(
-            f"{text!r} is no time; give one such as 2026-11-20 or 2026-11-20T09:30"
+            f"{text!r} is not a time; give one such as 2026-11-20 or 2026-11-20T09:30"
         )
     return timezone.make_aware(found) if timezone.is_naive(found) else found
 
 
 class Command(BaseCommand):
-    """Tells what waits, and ends with a line for each engine."""
+    """Submits what waits, and ends with a line for each engine."""
 
     help = (
-        "Tell search engines which URLs have changed: those given or chosen, and all "
-        "that waits to be told."
+        "Submit to search engines the URLs that have changed, and those that are given "
+        "or chosen."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
-        parser.add_argument("urls", nargs="*", metavar="URL", help="tell of these")
-        parser.add_argument(
-            "--section", action="append", default=[], help="tell of all its URLs"
-        )
-        parser.add_argument(
-            "--since", type=moment, help="only of URLs whose lastmod is not older"
-        )
-        parser.add_argument(
+        add = parser.add_argument
+        add("urls", nargs="*", metavar="URL", help="URLs to submit")
+        add("--section", action="append", default=[], help="submit all its URLs")
+        add("--since", type=moment, help="only URLs whose lastmod is not older")
+        add(
             "--all",
             action="store_true",
             dest="everything",
-            help="tell of every URL, as after a move to another address",
+            help="submit every URL, as after a move to another address",
         )
-        parser.add_argument(
-            "--engine", action="append", default=[], help="tell this one (default: all)"
+        add(
+            "--engine",
+            action="append",
+            default=[],
+            help="submit to this engine only (default: all)",
         )
-        parser.add_argument(
+        add(
             "--retry",
             action="store_true",
-            help="tell parked engines again, and of what they rejected",
+            help="resume parked engines, and submit rejected URLs again",
         )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="count, and tell nobody"
-        )
-        parser.add_argument("--json", action="store_true", help="print JSON only")
-        parser.add_argument(
-            "--new-key", action="store_true", help="print a new key for IndexNow"
-        )
+        add("--dry-run", action="store_true", help="count without sending")
+        add("--json", action="store_true", help="print JSON only")
+        add("--new-key", action="store_true", help="print a new key for IndexNow")
 
     def execute(self, *args: Any, **options: Any) -> str | None:
-        """Run, without the checks if for a new key: one of them asks for a key."""
+        """Run; for a new key without the checks, since one of them asks for a key."""
         options["skip_checks"] = options["skip_checks"] or options["new_key"]
         return super().execute(*args, **options)
 
     def handle(self, *, new_key: bool, verbosity: int, **asked: Any) -> None:
-        """Tell what was asked for.
+        """Submit what was asked for.
 
         Raises:
-            CommandError: something was not told, or engines are not told here.
+            CommandError: something was not submitted, or engines are not notified here.
         """
         if new_key:
             self.stdout.write(secrets.token_hex(16))
             return
         begin = timezone.now()
         try:
-            report, chosen = self._tell(begin, **asked)
+            report, chosen = _notify(begin, **asked)
         except (SitemapsPlusError, ImproperlyConfigured) as error:
             raise CommandError(str(error)) from error
         engines = engine_status(get_site())
         if asked["json"]:
             self.stdout.write(_as_json(report, engines, chosen))
         elif verbosity:
-            self._show(report, engines, chosen, is_dry_run=asked["dry_run"])
-        problems = [*_failures(report, engines), *_problems(engines, asked["engine"])]
-        if chosen:
-            problems += _paused(engines, asked["engine"])
-            problems += _told_by_others(asked["engine"], report, begin)
+            rows = [_row(engine) for engine in engines]
+            self.stdout.write(table(_HEAD, rows))
+            dry_run = f"Nothing was sent (--dry-run). {chosen:,} URLs chosen."
+            self.stdout.write(dry_run if asked["dry_run"] else _closing(report))
+        problems = _problems(
+            report, engines, asked["engine"], begin if chosen else None
+        )
         if problems and not asked["dry_run"]:
             raise CommandError("\n".join(dict.fromkeys(problems)))
 
-    def _tell(
-        self,
-        begin: datetime,
-        *,
-        engine: list[str],
-        retry: bool,
-        dry_run: bool,
-        **chosen: Any,
-    ) -> tuple[DeliveryReport, int]:
-        site = get_site()
-        engines = _engines(site, engine)
-        if any([chosen[name] for name in _CHOICES]):
-            _check_that_urls_are_taken(engines, is_named=bool(engine))
-        total = 0
-        # Given by hand, it need not wait for others.
-        at = begin - timedelta(seconds=get_settings().notify_delay_seconds)
-        for urls in _urls(site, **chosen):
-            total += len(urls)
-            if not dry_run:
-                want_urls(site, urls, at, engines)
-        if dry_run:
-            return DeliveryReport(), total
-        if retry:
-            telling.revive(engine)
-        wait = get_settings().notify_delay_seconds
-        return telling.tell_engines(engine, wait=wait), total
 
-    def _show(
-        self,
-        report: DeliveryReport,
-        engines: list[EngineStatus],
-        chosen: int,
-        *,
-        is_dry_run: bool,
-    ) -> None:
-        rows = [_row(engine) for engine in engines]
-        self.stdout.write(table(("engine", "waiting", "rejected", "last told"), rows))
-        if is_dry_run:
-            self.stdout.write(f"Nobody was told (--dry-run). {chosen:,} URLs chosen.")
-            return
-        told = f"{report.sent:,} told in {report.requests:,} requests."
-        if report.next_at is not None and report.next_at > timezone.now():
-            told += f" The next may be told at {_local(report.next_at)}."
-        self.stdout.write(told)
+def _notify(
+    begin: datetime, *, engine: list[str], retry: bool, dry_run: bool, **choice: Any
+) -> tuple[DeliveryReport, int]:
+    """Submit what was asked for; return what was done and how many URLs were chosen."""
+    site = get_site()
+    engines = _engines(site, engine)
+    if any([choice[name] for name in ("urls", "section", "since", "everything")]):
+        _check_that_urls_are_taken(engines, is_named=bool(engine))
+    delay = get_settings().notify_delay_seconds
+    total = 0
+    for urls in _urls(site, **choice):
+        total += len(urls)
+        if not dry_run:
+            # URLs that are given by hand need not wait.
+            want_urls(site, urls, begin - timedelta(seconds=delay), engines)
+    if dry_run:
+        return DeliveryReport(), total
+    if retry:
+        dispatch.retry(engine)
+    return dispatch.notify_engines(engine, wait=delay), total
 
 
 def _engines(site: Site, names: list[str]) -> list[Engine]:
-    """Return the engines that are to be told, or raise why none is."""
-    engines = telling.chosen(names)
+    """Return the engines that are to be notified, or raise why there are none."""
+    engines = dispatch.chosen_engines(names)
     if not engines:
-        faults = [engine.fault for engine in broken_engines()]
-        none = "No engines: SITEMAPS_PLUS['ENGINES'] names none."
-        raise CommandError(next(iter(faults), none))
-    if not tells_engines(site):
-        raise CommandError(_WHY_NOT.format(site.origin))
+        none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."
+        raise CommandError(next((engine.fault for engine in broken_engines()), none))
+    if not notifies_engines(site):
+        raise CommandError(
+            "Engines are not notified: NOTIFY is False, or it is None and this is a "
+            f"test, DEBUG is on, or {site.origin} is not a public address. "
+            "SITEMAPS_PLUS['NOTIFY'] = True forces it."
+        )
     return engines
 
 
-#: Arguments that choose URLs.
-_CHOICES = ("urls", "section", "since", "everything")
+def _check_that_urls_are_taken(engines: Sequence[Engine], *, is_named: bool) -> None:
+    """Refuse a choice of URLs that an engine, named for it, or all will not take."""
+    deaf = [engine.name for engine in engines if engine.takes is not Takes.URLS]
+    if deaf and (is_named or len(deaf) == len(engines)):
+        raise CommandError(
+            "These engines take no URLs, but indexes and feeds: "
+            f"{', '.join(deaf)}. Run the command without a choice of URLs, or name "
+            "other engines."
+        )
 
 
 def _urls(
@@ -198,78 +183,69 @@ def _as_listed(url: str, site: Site) -> str:
     try:
         return absolute_url(url, site.origin)
     except ValueError as error:
-        raise CommandError(f"{url!r} cannot be told: {error}") from error
+        raise CommandError(f"{url!r} cannot be submitted: {error}") from error
 
 
-def _failures(report: DeliveryReport, engines: list[EngineStatus]) -> list[str]:
-    """Return what failed, but for what engines are parked for: that is a problem."""
-    said = {
+def _problems(
+    report: DeliveryReport,
+    engines: list[EngineStatus],
+    names: list[str],
+    begin: datetime | None,
+) -> list[str]:
+    """Return what failed or needs a person.
+
+    Args:
+        report: what was done.
+        engines: how all engines are.
+        names: of the engines to notify; none for all.
+        begin: when the command began, if URLs were chosen.
+    """
+    # What an engine is parked for is one of its problems.
+    parked = {
         f"{engine.engine} for {host}: {why}"
         for engine in engines
         for host, why in engine.parked.items()
     }
-    return [failure for failure in report.failures if failure not in said]
+    found = [failure for failure in report.failures if failure not in parked]
+    asked = [engine for engine in engines if not names or engine.engine in names]
+    for engine in asked:
+        found += engine.problems
+        if begin and engine.waiting:
+            found += [
+                f"{engine.engine} for {host}: {error.rstrip('.')}. It is tried again "
+                "automatically"
+                for host, error in engine.failing.items()
+            ]
+    return found + (_left(names, begin) if begin else [])
 
 
-def _problems(engines: list[EngineStatus], names: list[str]) -> Iterator[str]:
-    """Yield what needs a person, in words."""
-    for engine in engines:
-        if not names or engine.engine in names:
-            yield from engine.problems
-
-
-def _paused(engines: list[EngineStatus], names: list[str]) -> Iterator[str]:
-    """Yield which engines were not told what was chosen, since they failed before."""
-    for engine in engines:
-        if engine.waiting and (not names or engine.engine in names):
-            for host, error in engine.failing.items():
-                yield (
-                    f"{engine.engine} for {host}: {error.rstrip('.')}. It is tried "
-                    "again by itself"
-                )
-
-
-def _told_by_others(
-    names: list[str], report: DeliveryReport, begin: datetime
-) -> Iterator[str]:
-    """Yield which engines were not told all, since another process is at it."""
-    # What came since the command began it was not asked for.
+def _left(names: list[str], begin: datetime) -> list[str]:
+    """Return which engines still have to take URLs that were chosen."""
+    # What became due since the command began was not asked for.
     until = begin + timedelta(seconds=get_settings().notify_delay_seconds)
-    for engine in telling.chosen(names):
-        if telling.is_told_by_another(get_site(), engine, report, until):
-            yield (
-                f"{engine.name} was not told all that was chosen: another process is "
-                "telling it; run again"
-            )
+    return [
+        f"{engine.name} was not notified of all that was chosen: another process is "
+        "at work; run again"
+        for engine in dispatch.chosen_engines(names)
+        if dispatch.has_due(get_site(), engine, until)
+    ]
 
 
-def _check_that_urls_are_taken(engines: Sequence[Engine], *, is_named: bool) -> None:
-    """Refuse a choice of URLs that an engine, named for it, or all will not take."""
-    deaf = [engine.name for engine in engines if engine.takes is not Takes.URLS]
-    if deaf and (is_named or len(deaf) == len(engines)):
-        raise CommandError(_NO_URLS.format(", ".join(deaf)))
-
-
-_NO_URLS = (
-    "These engines take no URLs, but are told where indexes and feeds are: {}. Run the "
-    "command without a choice of URLs for what waits for them, or name others."
-)
-
-_WHY_NOT = (
-    "Engines are not told: NOTIFY is False, or it is None and this is a test, DEBUG is "
-    "on, or {} is no public address. SITEMAPS_PLUS['NOTIFY'] = True forces it."
-)
-
-
-def _local(at: datetime) -> str:
-    """Return a time as clocks show it, whether USE_TZ is set or not."""
-    local = at if timezone.is_naive(at) else timezone.localtime(at)
-    return f"{local:%Y-%m-%d %H:%M:%S}"
+_HEAD = ("engine", "waiting", "rejected", "last notified")
 
 
 def _row(engine: EngineStatus) -> tuple[str, ...]:
-    told = f"{engine.sent_at:%Y-%m-%d %H:%M:%S}" if engine.sent_at else "never"
-    return engine.engine, f"{engine.waiting:,}", f"{engine.dead:,}", told
+    at = f"{engine.sent_at:%Y-%m-%d %H:%M:%S}" if engine.sent_at else "never"
+    return engine.engine, f"{engine.waiting:,}", f"{engine.dead:,}", at
+
+
+def _closing(report: DeliveryReport) -> str:
+    closing = f"{report.sent:,} accepted in {report.requests:,} requests."
+    at = report.next_at
+    if at is not None and at > timezone.now():
+        local = at if timezone.is_naive(at) else timezone.localtime(at)
+        closing += f" The next may be submitted at {local:%Y-%m-%d %H:%M:%S}."
+    return closing
 
 
 def _as_json(report: DeliveryReport, engines: list[EngineStatus], chosen: int) -> str:
@@ -278,5 +254,4 @@ def _as_json(report: DeliveryReport, engines: list[EngineStatus], chosen: int) -
         **asdict(report),
         "engines": [asdict(engine) for engine in engines],
     }
-    del found["refused"]  # people read of it in words
     return json.dumps(found, cls=DjangoJSONEncoder)

@@ -59,7 +59,7 @@ class TestChoice:
     )
     def test_what_is_no_url_of_the_site_is_refused(self, url):
         """And of those beside it nobody is told either."""
-        with pytest.raises(CommandError, match="cannot be told"):
+        with pytest.raises(CommandError, match="cannot be submitted"):
             run(URL, url)
         assert told() == []
         assert not Delivery.objects.exists()
@@ -164,7 +164,7 @@ class TestDryRun:
         build_and_relay()
         Delivery.objects.update(dead_since=timezone.now())
         before = rows()
-        assert "Nobody was told" in run("--dry-run", *arguments)
+        assert "Nothing was sent" in run("--dry-run", *arguments)
         assert rows() == before
         assert told() == FeedEngine.told() == []
 
@@ -175,7 +175,7 @@ class TestDryRun:
 
     def test_it_refuses_what_cannot_be_told(self):
         """As the command itself does."""
-        with pytest.raises(CommandError, match="cannot be told"):
+        with pytest.raises(CommandError, match="cannot be submitted"):
             run("--dry-run", "https://other.example/")
 
 

@@ -10,8 +10,8 @@ import pytest
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from django_sitemaps_plus.notifications import telling
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications import dispatch
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -79,7 +79,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(seconds: float) -> None:
         raise AssertionError(f"it waits {seconds} s")
 
-    monkeypatch.setattr(telling.time, "sleep", never)
+    monkeypatch.setattr(dispatch.time, "sleep", never)
 
 
 @pytest.fixture
@@ -135,6 +135,6 @@ def queued(live_products: list[Product]) -> list[Product]:
     """Queue the URLs of three of the live products."""
     for product in live_products[1:4]:
         product.save()
-    tell_engines()
+    notify_engines()
     assert RecordingEngine.told() == []
     return live_products

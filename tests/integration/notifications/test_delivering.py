@@ -12,10 +12,10 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, EngineHost
-from django_sitemaps_plus.notifications import backoff, dispatch
+from django_sitemaps_plus.notifications import backoff, submit
 from django_sitemaps_plus.notifications.configuration import get_engines
-from django_sitemaps_plus.notifications.dispatch import deliver
-from django_sitemaps_plus.notifications.telling import revive, tell_engines
+from django_sitemaps_plus.notifications.dispatch import dispatch, notify_engines, retry
+from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.servers.engine_faults import status
 from tests.support.servers.engine_rules import MARKER
@@ -56,20 +56,20 @@ class TestAnEngineThatIsAway:
         """And is told then."""
         indexnow.faults.script(status(code, Retry_After="900"))
         want(*urls(3))
-        report = tell_engines()
+        report = notify_engines()
         assert report.failures
         assert report.next_at > timezone.now() + timedelta(seconds=890)
         clock.forward(seconds=890)
-        assert tell_engines().requests == 0
+        assert notify_engines().requests == 0
         clock.forward(seconds=20)
-        assert tell_engines().sent == 3
+        assert notify_engines().sent == 3
         assert len(indexnow.journal) == 2
 
     def test_it_cannot_ask_for_more_than_a_day(self, indexnow, clock):
         """A mistake of its own would silence us for ever."""
         indexnow.faults.script(status(503, Retry_After="99999999"))
         want(*urls(1))
-        assert tell_engines().next_at < timezone.now() + timedelta(days=1, minutes=1)
+        assert notify_engines().next_at < timezone.now() + timedelta(days=1, minutes=1)
 
     @pytest.mark.parametrize("fault", ["503", "lost_ack"])
     def test_each_failure_makes_the_pause_longer(self, indexnow, clock, fault):
@@ -78,11 +78,11 @@ class TestAnEngineThatIsAway:
         pauses = []
         for _ in range(9):
             indexnow.faults.script(fault)
-            pauses.append((tell_engines().next_at - timezone.now()).total_seconds())
+            pauses.append((notify_engines().next_at - timezone.now()).total_seconds())
             clock.forward(seconds=pauses[-1] + 1)
         assert pauses[:4] == sorted(pauses[:4])
         assert max(pauses) <= 3_600 * 1.2
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
 
     def test_after_a_success_the_next_pause_is_short(self, indexnow, clock):
         """It has been well meanwhile."""
@@ -90,7 +90,7 @@ class TestAnEngineThatIsAway:
         for fault in ["503"] * 5 + [None, "503"]:
             indexnow.faults.script(fault)
             want(*urls(1))
-            report = tell_engines()
+            report = notify_engines()
             clock.forward(hours=2)
         assert report.next_at < timezone.now() - timedelta(hours=1)
 
@@ -99,7 +99,7 @@ class TestAnEngineThatIsAway:
         tell(one=RecordingEngine, other=OtherEngine)
         want(*urls(2))
         with RecordingEngine.failing(RetryLater("down")):
-            report = tell_engines()
+            report = notify_engines()
         assert sorted(OtherEngine.told()) == urls(2)
         assert report.failures == ["one for example.com: down"]
 
@@ -109,7 +109,7 @@ class TestAnEngineThatIsAway:
         tell(one=RecordingEngine, other=OtherEngine)
         want(*urls(1))
         with RecordingEngine.failing(kind("a\0b \ud800")):
-            tell_engines()
+            notify_engines()
         assert OtherEngine.told() == urls(1)
         assert Delivery.objects.get(engine="one").error == "ab ?"
 
@@ -117,19 +117,19 @@ class TestAnEngineThatIsAway:
         """It is then left alone as any other."""
         want(*urls(1))
         with recording.failing(RetryLater("busy", timedelta(days=1))):
-            assert tell_engines().failures == ["recording for example.com: busy"]
+            assert notify_engines().failures == ["recording for example.com: busy"]
         clock.forward(hours=1)
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
 
     def test_one_that_raises_anything_is_told_again(self, recording, clock):
         """It may be the user's own, and its words may hold what is secret."""
         want(*urls(1))
         with recording.failing(ValueError("key=canary")):
-            report = tell_engines()
+            report = notify_engines()
         assert report.failures == ["recording for example.com: it raised ValueError"]
         assert "canary" not in Delivery.objects.get().error
         clock.forward(hours=1)
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
 
 
 class TestAnEngineThatRefuses:
@@ -138,22 +138,22 @@ class TestAnEngineThatRefuses:
         """All that is to be told is kept, and a log says why."""
         indexnow.faults.script(status(code))
         want(*urls(3))
-        assert tell_engines().next_at is None
+        assert notify_engines().next_at is None
         clock.forward(days=30)
         want(*urls(1, first=3))
-        assert tell_engines().requests == 0
+        assert notify_engines().requests == 0
         assert [str(code) in text for text in messages("engine_parked")] == [True]
-        assert revive() == (1, 0)
-        assert tell_engines().sent == 4
+        assert retry() == (1, 0)
+        assert notify_engines().sent == 4
 
     def test_a_pause_that_it_was_in_ends_as_well(self, recording):
         """Who has set something right does not wait."""
         want(*urls(1))
         with recording.failing(RetryLater("down", 3_600)):
-            tell_engines()
-        assert tell_engines().requests == 0
-        revive()
-        assert tell_engines().sent == 1
+            notify_engines()
+        assert notify_engines().requests == 0
+        retry()
+        assert notify_engines().sent == 1
 
 
 class TestABadUrl:
@@ -161,39 +161,39 @@ class TestABadUrl:
         """It alone is dead, and shown with what the engine said."""
         good, bad = urls(100), f"https://example.com/{MARKER}/"
         want(*good[:70], bad, *good[70:])
-        report = tell_engines()
+        report = notify_engines()
         assert (report.sent, report.rejected) == (100, 1)
         assert sorted(indexnow.accepted()) == good
         dead = Delivery.objects.dead().get()
         assert dead.target == bad
         assert "400" in dead.error
         assert bad in messages("target_rejected")[0]
-        assert tell_engines().requests == 0
+        assert notify_engines().requests == 0
 
     def test_it_may_be_tried_again(self, indexnow):
         """By who knows that it is right now."""
         want(f"https://example.com/{MARKER}/")
-        tell_engines()
-        assert revive() == (0, 1)
-        assert tell_engines().rejected == 1
+        notify_engines()
+        assert retry() == (0, 1)
+        assert notify_engines().rejected == 1
 
     def test_an_engine_that_rejects_everything_is_parked(self, tell):
         """Else thousands would be dead for one mistake."""
         tell(single=SingleEngine)
         want(*urls(backoff.MAX_REJECTIONS + 5))
         with SingleEngine.failing(BatchRejected("no")):
-            report = tell_engines()
+            report = notify_engines()
         assert report.requests == backoff.MAX_REJECTIONS
-        assert "rejects all" in report.failures[0]
-        revive()
-        assert tell_engines().sent == backoff.MAX_REJECTIONS + 5
+        assert "rejects everything" in report.failures[0]
+        retry()
+        assert notify_engines().sent == backoff.MAX_REJECTIONS + 5
 
     def test_one_that_is_rejected_again_and_again_parks_nobody(self, recording):
         """It says nothing of the engine."""
         with recording.failing(BatchRejected("no")):
             for _ in range(backoff.MAX_REJECTIONS + 1):
                 want(*urls(1))
-                assert tell_engines().rejected == 1
+                assert notify_engines().rejected == 1
         recipient = EngineHost.objects.get()
         assert (recipient.parked_reason, recipient.rejections) == ("", 1)
 
@@ -202,19 +202,19 @@ class TestABadUrl:
         tell(single=SingleEngine)
         want(*urls(backoff.MAX_REJECTIONS + 5))
         with SingleEngine.failing(BatchRejected("no")):
-            tell_engines()
-            revive()
-            assert tell_engines().requests == backoff.MAX_REJECTIONS
+            notify_engines()
+            retry()
+            assert notify_engines().requests == backoff.MAX_REJECTIONS
 
     def test_one_that_was_accepted_meanwhile_counts_again(self, recording):
         """It was right."""
         for _ in range(2):
             want(*urls(1))
             with recording.failing(BatchRejected("no")):
-                tell_engines()
+                notify_engines()
             assert EngineHost.objects.get().rejections == 1
             want(*urls(1))
-            assert tell_engines().sent == 1
+            assert notify_engines().sent == 1
 
 
 class TestAUrlThatAnEngineFailsAt:
@@ -237,11 +237,11 @@ class TestAUrlThatAnEngineFailsAt:
         end = timezone.now() + timedelta(days=1)
         requests = 0
         while timezone.now() < end:
-            requests += tell_engines().requests
+            requests += notify_engines().requests
             clock.forward(minutes=10)
         assert 10 < requests < 40
         want(*urls(50, first=1))
-        tell_engines()
+        notify_engines()
         assert sorted(FragileEngine.told()) == urls(51)
 
     def test_it_is_tried_at_once_by_who_asks_for_it(self, tell, clock):
@@ -249,10 +249,10 @@ class TestAUrlThatAnEngineFailsAt:
         tell(fragile=FragileSingleEngine)
         want(FragileEngine.poison)
         Delivery.objects.update(attempts=5)
-        tell_engines()
-        assert tell_engines().requests == 0
-        revive()
-        assert tell_engines().requests == 1
+        notify_engines()
+        assert notify_engines().requests == 0
+        retry()
+        assert notify_engines().requests == 1
 
     def test_an_engine_of_single_targets_fails_once(self, tell, clock):
         """Then all others are told in one go."""
@@ -261,9 +261,9 @@ class TestAUrlThatAnEngineFailsAt:
         Delivery.objects.filter(target=FragileEngine.poison).update(
             not_before=timezone.now() - timedelta(days=1)
         )
-        assert tell_engines().sent == 0
+        assert notify_engines().sent == 0
         clock.forward(minutes=2)
-        report = tell_engines()
+        report = notify_engines()
         assert (report.sent, len(report.failures)) == (50, 1)
 
     def test_an_outage_is_not_blamed_on_many(self, tell, clock):
@@ -272,7 +272,7 @@ class TestAUrlThatAnEngineFailsAt:
         want(*urls(20))
         Delivery.objects.update(attempts=1)
         with FragileSingleEngine.failing(RetryLater("down")):
-            assert tell_engines().requests == dispatch.MAX_BLAMED + 1
+            assert notify_engines().requests == backoff.MAX_BLAMED + 1
 
     def test_who_asks_for_patience_gets_it(self, tell, clock):
         """Though what it was told alone has failed before."""
@@ -280,8 +280,8 @@ class TestAUrlThatAnEngineFailsAt:
         want(*urls(3))
         Delivery.objects.update(attempts=1)
         with FragileSingleEngine.failing(RetryLater("busy", 60)):
-            assert tell_engines().requests == 1
-        assert tell_engines().requests == 0
+            assert notify_engines().requests == 1
+        assert notify_engines().requests == 0
 
     def test_what_killed_who_told_it_comes_last(self, tell, clock):
         """Whose token is still there."""
@@ -290,29 +290,28 @@ class TestAUrlThatAnEngineFailsAt:
         first = Delivery.objects.filter(target=urls(1)[0])
         first.update(token="of a dead process")
         with SingleEngine.failing(SystemExit()), pytest.raises(SystemExit):
-            tell_engines()
+            notify_engines()
         EngineHost.objects.update(token="")
-        tell_engines()
+        notify_engines()
         assert SingleEngine.told() == [*urls(3)[1:], *urls(1)]
 
     def test_who_asks_for_patience_is_not_told_less(self, recording, clock):
         """It is busy, whatever it is told."""
         want(*urls(1_000))
         with recording.failing(RetryLater("busy", 60)):
-            tell_engines()
+            notify_engines()
         clock.forward(hours=1)
-        tell_engines()
-        sizes = [len(batch.targets) for batch in recording.batches]
-        assert sizes == [dispatch.FEW_TARGETS, 1_000 - dispatch.FEW_TARGETS]
+        notify_engines()
+        assert [len(batch.targets) for batch in recording.batches] == [1_000]
 
 
 def tell_until(told: list[str], clock: Clock) -> list[str]:
     """Tell a fragile engine until it has been told all; return what failed."""
-    failures = tell_engines().failures
+    failures = notify_engines().failures
     while sorted(FragileEngine.told()) != told:
         assert len(failures) < 100
         clock.forward(seconds=0.1)
-        report = tell_engines()
+        report = notify_engines()
         failures += report.failures
         if not report.requests:
             assert report.next_at is not None
@@ -325,7 +324,7 @@ class TestBatches:
         """As engines ask for."""
         tell(few=FewEngine)
         want(*urls(10), *urls(10, host="www.example.com"))
-        tell_engines()
+        notify_engines()
         sizes = [(batch.host, len(batch.targets)) for batch in FewEngine.batches]
         assert sizes == [
             ("example.com", 8),
@@ -338,19 +337,19 @@ class TestBatches:
         """Only a rejection does."""
         tell(few=FewEngine)
         want(*urls(1))
-        tell_engines()
+        notify_engines()
         want(*urls(8))
-        assert tell_engines().requests == 1
+        assert notify_engines().requests == 1
 
     def test_they_grow_again_after_a_rejection(self, tell):
         """Twice as many with each that is accepted."""
         tell(few=FewEngine)
         want(*urls(1))
         with FewEngine.failing(BatchRejected("no")):
-            tell_engines()
+            notify_engines()
         EngineHost.objects.update(batch=1)
         want(*urls(31, first=1))
-        tell_engines()
+        notify_engines()
         assert [len(batch.targets) for batch in FewEngine.batches][:5] == [
             1,
             2,
@@ -359,41 +358,41 @@ class TestBatches:
             8,
         ]
 
-    def test_the_first_after_a_failure_is_small(self, recording, clock):
-        """It finds out whether the engine is well again; the next are larger."""
+    def test_the_first_after_a_failure_is_smaller(self, recording, clock):
+        """The next are larger again."""
         want(*urls(300))
         with recording.failing(RetryLater("down")):
-            tell_engines()
+            notify_engines()
         clock.forward(hours=1)
-        tell_engines()
+        notify_engines()
         sizes = [len(batch.targets) for batch in recording.batches]
-        assert sizes == [dispatch.FEW_TARGETS, 150, 50]
+        assert sizes == [150, 150]
 
     def test_what_waits_longest_is_told_first(self, tell, clock):
         """Also where its URL is new and others were told before."""
         tell(single=SingleEngine)
         want(*urls(2))
-        tell_engines()
+        notify_engines()
         want(*urls(1, first=2))
         clock.forward(seconds=1)
         want(*urls(2))
-        tell_engines()
+        notify_engines()
         assert SingleEngine.told()[2] == urls(1, first=2)[0]
         assert sorted(SingleEngine.told()[3:]) == urls(2)
 
     def test_more_than_one_round_of_requests_is_told(self, tell, monkeypatch):
         """A command goes on until nothing waits."""
-        monkeypatch.setattr(dispatch, "MAX_REQUESTS", 3)
+        monkeypatch.setattr(submit, "MAX_REQUESTS", 3)
         tell(single=SingleEngine)
         want(*urls(10))
-        assert tell_engines().sent == 10
+        assert notify_engines().sent == 10
 
     def test_no_request_is_begun_when_the_time_is_over(self, tell, clock, impatient):
         """A task ends in time, and says that more waits."""
         tell(acting=ActingEngine)
         ActingEngine.act = lambda: clock.forward(seconds=61)
         want(*urls(5))
-        report = tell_engines(seconds=60)
+        report = notify_engines(seconds=60)
         assert (report.requests, report.sent) == (1, 2)
         assert report.next_at <= timezone.now()
 
@@ -405,7 +404,7 @@ class TestAQueueOfMillions:
         want(*urls(3))
         site, engines = get_site(), list(get_engines().values())
         with CaptureQueriesContext(connection) as queries:
-            assert deliver(site, engines).sent == 3
+            dispatch(site, engines, DeliveryReport())
         asked = [query["sql"] for query in queries if "host" in query["sql"]]
         reads = [sql for sql in asked if 'FROM "sitemaps_plus_delivery"' in sql]
         # What has failed is sorted: it is asked for when nothing else is left.
@@ -435,7 +434,7 @@ class TestAQueueOfMillions:
         want(*urls(20), *urls(20, host="other.example"))
         site, engines = get_site(), list(get_engines().values())
         with CaptureQueriesContext(connection) as queries:
-            assert deliver(site, engines).requests == 0
+            dispatch(site, engines, DeliveryReport())
         # Each with its first, what waits of it and how it is; and the end.
         assert len(queries) == 2 * 3 + 1
 
@@ -444,4 +443,4 @@ def test_a_parked_engine_is_no_reason_to_wait(recording):
     """Nobody knows when somebody acts."""
     want(*urls(1))
     with recording.failing(EngineRefused("no key")):
-        assert tell_engines(wait=60).next_at is None
+        assert notify_engines(wait=60).next_at is None

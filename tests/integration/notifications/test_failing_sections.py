@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus.models import Change, Publication
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from tests.support.shop import ProductSource, make_products, product_urls
 from tests.support.testapp.models import Author
 
@@ -44,11 +44,11 @@ def test_saves_of_the_others_are_told(products, recording, monkeypatch, caplog):
     author = Author.objects.create(name="one")
     products[1].save()
     assert Change.objects.count() == 2
-    tell_engines()
+    notify_engines()
     assert recording.told() == product_urls([1])
     assert "no rows today" in caplog.text
     monkeypatch.setattr(BrokenSource, "is_broken", False)
-    tell_engines()
+    notify_engines()
     assert f"https://example.com/authors/{author.pk}/" in recording.told()
     assert not Change.objects.exists()
     assert not Publication.objects.exists()
@@ -61,7 +61,7 @@ def test_a_source_that_breaks_when_it_is_told(products, recording, monkeypatch, 
     monkeypatch.setattr(BrokenSource, "on_error", "raise", raising=False)
     Author.objects.create(name="one")
     products[1].save()
-    tell_engines()
+    notify_engines()
     assert recording.told() == product_urls([1])
     assert "wait for the next run" in caplog.text
     assert Publication.objects.count() == 1

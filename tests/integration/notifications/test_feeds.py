@@ -10,8 +10,8 @@ from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, listing
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
-from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
@@ -36,11 +36,11 @@ class TestIndexes:
         tell(console=ConsoleEngine)
         made = make_products(3)
         publish(limited(10))
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.told() == [INDEX]
         rename(made[0], "renamed")
         clock.forward(days=2)
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.told() == [INDEX]
 
     def test_a_new_one_is_told(self, tell, publish, monkeypatch):
@@ -50,20 +50,20 @@ class TestIndexes:
         tell(console=ConsoleEngine)
         made = make_products(2)
         publish(limited(1))
-        tell_engines()
+        notify_engines()
         for product in make_products(2, first=len(made)):
             product.save()
         build_and_relay()
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.told() == [INDEX, "https://example.com/sitemaps-2.xml"]
 
     def test_one_that_failed_is_told_later(self, tell, clock):
         """As any other target."""
         tell(console=ConsoleEngine)
         with ConsoleEngine.failing(RetryLater("down")):
-            tell_engines()
+            notify_engines()
         clock.forward(hours=1)
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.told() == [INDEX]
 
 
@@ -73,16 +73,16 @@ class TestFeedsThatAreFollowed:
         tell(hub=HubEngine)
         made = make_products(3)
         publish(limited(1))
-        tell_engines()
+        notify_engines()
         assert HubEngine.told() == [FEED]
         for product in made:
             product.slug = f"{product.slug}-new"
             product.save()
         build_and_relay()
-        tell_engines()
+        notify_engines()
         assert HubEngine.told() == [FEED, FEED]
         build_and_relay()
-        tell_engines()
+        notify_engines()
         assert HubEngine.told() == [FEED, FEED]
 
     def test_what_is_not_announced_does_not_count(self, tell, publish):
@@ -90,9 +90,9 @@ class TestFeedsThatAreFollowed:
         tell(hub=HubEngine)
         make_products(3)
         publish(limited(10))
-        tell_engines()
+        notify_engines()
         publish(limited(10, priority=0.3))
-        tell_engines()
+        notify_engines()
         assert HubEngine.told() == [FEED]
 
     def test_one_that_is_told_too_often_waits(self, tell, clock, publish):
@@ -102,10 +102,10 @@ class TestFeedsThatAreFollowed:
         publish(limited(10))
         for product in made:
             rename(product, f"{product.slug}-new")
-            tell_engines()
+            notify_engines()
         assert HubEngine.told() == [FEED]
         clock.forward(seconds=610)
-        tell_engines()
+        notify_engines()
         assert HubEngine.told() == [FEED, FEED]
 
     def test_a_project_without_our_urls_keeps_back_no_other(
@@ -115,18 +115,18 @@ class TestFeedsThatAreFollowed:
         tell(hub=HubEngine, recording=RecordingEngine)
         settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": []})
         want_urls(get_site(), ["https://example.com/a/"])
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
         assert RecordingEngine.told() == ["https://example.com/a/"]
-        assert "No feeds are told" in caplog.text
+        assert "no URL of an index" in caplog.text
 
     def test_an_engine_that_does_not_know_its_feeds_keeps_back_no_other(
         self, tell, caplog
     ):
         """It may be the user's own."""
         tell(broken=BrokenHubEngine, hub=HubEngine)
-        tell_engines()
+        notify_engines()
         assert HubEngine.told() == [FEED]
-        assert "could not say what its feeds are" in caplog.text
+        assert "could not name its feeds" in caplog.text
 
 
 class TestAnswers:
@@ -135,10 +135,10 @@ class TestAnswers:
         tell(console=ConsoleEngine)
         for errors, hours in [(1, 1), (2, 22), (3, 2)]:
             ConsoleEngine.answer = errors
-            tell_engines()
+            notify_engines()
             clock.forward(hours=hours)
         assert ConsoleEngine.asked == [INDEX]
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.asked == [INDEX, INDEX]
         assert Delivery.objects.get().feedback == {"errors": 3}
 
@@ -148,28 +148,28 @@ class TestAnswers:
 
         def meanwhile() -> dict[str, int]:
             ConsoleEngine.answer = None
-            tell_engines()
+            notify_engines()
             return {"errors": 1}
 
         ConsoleEngine.answer = meanwhile
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.asked == [INDEX]
         assert Delivery.objects.get().feedback == {"errors": 1}
 
     def test_not_of_a_feed_that_is_gone(self, tell, clock, monkeypatch):
         """The site has fewer indexes than it had."""
         tell(console=ConsoleEngine)
-        tell_engines()
+        notify_engines()
         clock.forward(days=2)
         monkeypatch.setattr(ConsoleEngine, "feeds", lambda *args: [])
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.asked == [INDEX]
 
     def test_only_of_what_was_told(self, tell):
         """The engine knows nothing of others."""
         tell(console=ConsoleEngine)
         with ConsoleEngine.failing(BatchRejected("no sitemap")):
-            tell_engines()
+            notify_engines()
         assert ConsoleEngine.asked == []
 
     @pytest.mark.parametrize(
@@ -183,25 +183,25 @@ class TestAnswers:
         """And asked for again a day later."""
         tell(console=ConsoleEngine)
         ConsoleEngine.answer = error
-        tell_engines()
+        notify_engines()
         assert Delivery.objects.get().feedback == {"error": words}
         ConsoleEngine.answer = 0
         clock.forward(hours=25)
-        tell_engines()
+        notify_engines()
         assert Delivery.objects.get().feedback == {"errors": 0}
 
     def test_one_that_fails_leaves_what_was_said_before(self, tell, clock):
         """It is the newest that is known, until there is another answer."""
         tell(console=ConsoleEngine)
         ConsoleEngine.answer = 3
-        tell_engines()
+        notify_engines()
         clock.forward(hours=25)
         ConsoleEngine.answer = RetryLater("busy")
-        tell_engines()
+        notify_engines()
         assert Delivery.objects.get().feedback == {"errors": 3, "error": "busy"}
         clock.forward(hours=25)
         ConsoleEngine.answer = 1
-        tell_engines()
+        notify_engines()
         assert Delivery.objects.get().feedback == {"errors": 1}
 
     @pytest.mark.parametrize(
@@ -211,16 +211,16 @@ class TestAnswers:
         """An engine of the project's own may say anything."""
         tell(odd=ConsoleEngine, other=OtherConsole)
         ConsoleEngine.answer = answer
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.asked == OtherConsole.asked == [INDEX]
         assert Delivery.objects.get(engine="other").feedback == {"errors": None}
 
     def test_an_engine_in_a_pause_is_not_asked(self, tell, clock):
         """It is away."""
         tell(console=ConsoleEngine, recording=RecordingEngine)
-        tell_engines()
+        notify_engines()
         clock.forward(days=2)
         Delivery.objects.update(wanted=2)
         with ConsoleEngine.failing(RetryLater("down", timedelta(days=1).seconds)):
-            tell_engines()
+            notify_engines()
         assert ConsoleEngine.asked == [INDEX]

@@ -8,8 +8,8 @@ from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.models import Delivery, listing
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_feeds
-from django_sitemaps_plus.notifications.telling import tell_engines
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -30,20 +30,20 @@ def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
     tell(console=ConsoleEngine)
     made = make_products(4)
     publish(limited(1))
-    tell_engines()
+    notify_engines()
     assert sorted(ConsoleEngine.told()) == [INDEX, SECOND]
     for product in made[2:]:
         Product.objects.get(pk=product.pk).delete()
     build_and_relay()
     for days in (0, 2):
         clock.forward(days=days)
-        tell_engines()
+        notify_engines()
     assert len(ConsoleEngine.told()) == 2
     for product in made[2:]:
         product.save()
     build_and_relay()
-    tell_engines()
-    tell_engines()
+    notify_engines()
+    notify_engines()
     assert ConsoleEngine.told()[2:] == [SECOND]
 
 
@@ -54,13 +54,13 @@ def test_a_host_that_returns_is_told_again(tell, clock, settings):
     origins = [("https://example.com", [INDEX]), (ELSEWHERE, [INDEX, there])]
     for origin, expected in [*origins, ("https://example.com", [INDEX, there])]:
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "BASE_URL": origin}
-        tell_engines()
+        notify_engines()
         assert ConsoleEngine.told() == expected
     clock.forward(hours=23)
-    tell_engines()
+    notify_engines()
     assert ConsoleEngine.told() == [INDEX, there]
     clock.forward(hours=2)
-    tell_engines()
+    notify_engines()
     assert ConsoleEngine.told() == [INDEX, there, INDEX]
 
 
@@ -71,10 +71,10 @@ def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, settings):
         ConsoleEngine.failing(RetryLater("down")),
         OtherConsole.failing(BatchRejected("no")),
     ):
-        tell_engines()
+        notify_engines()
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "BASE_URL": ELSEWHERE}
     clock.forward(hours=1)
-    tell_engines()
+    notify_engines()
     assert ConsoleEngine.told() == [f"{ELSEWHERE}/sitemap.xml"]
     assert not Delivery.objects.dead().exists()
     assert not Delivery.objects.waiting().exists()
@@ -90,34 +90,34 @@ def test_one_that_goes_while_it_is_told_is_told_once_it_returns(
     def send(engine, batch):
         monkeypatch.setattr(ConsoleEngine, "send", real)
         settings.SITEMAPS_PLUS = {**here, "BASE_URL": ELSEWHERE}
-        tell_engines()
+        notify_engines()
         engine.send(batch)
 
     monkeypatch.setattr(ConsoleEngine, "send", send)
-    tell_engines()
-    tell_engines()  # which finds that the first has gone
+    notify_engines()
+    notify_engines()  # which finds that the first has gone
     settings.SITEMAPS_PLUS = here
     clock.forward(days=2)
-    tell_engines()
+    notify_engines()
     assert ConsoleEngine.told() == [f"{ELSEWHERE}/sitemap.xml", INDEX, INDEX]
 
 
 def test_an_engine_that_cannot_say_is_not_told_again(tell, clock, monkeypatch):
     """Nothing went; the engine's own code failed for a while."""
     tell(hub=HubEngine)
-    tell_engines()
+    notify_engines()
     with monkeypatch.context() as patch:
         patch.setattr(HubEngine, "feeds", BrokenHubEngine.feeds)
-        tell_engines()
+        notify_engines()
     clock.forward(days=2)
-    tell_engines()
+    notify_engines()
     assert HubEngine.told() == [FEED]
 
 
 def test_an_engine_that_cannot_be_made_brings_nothing_back(tell, settings, clock):
     """It hears again of what it knew, and of nothing that went before."""
     tell(hub=HubEngine)
-    tell_engines()
+    notify_engines()
     Delivery.objects.create(
         site="default", engine="hub", host="h", target=INDEX, is_feed=True
     )

@@ -16,7 +16,7 @@ from django.core.handlers.wsgi import WSGIHandler
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused
 from django_sitemaps_plus.notifications import IndexNow
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from tests.support.batches import make_batch
 from tests.support.servers.engine_rules import MARKER
 from tests.support.servers.programs import HOST
@@ -103,7 +103,7 @@ class TestKeyFile:
         configured = {"BACKEND": backend, "OPTIONS": options}
         tell(indexnow=configured, BASE_URL=own_site)
         want(f"{own_site}/a/")
-        assert tell_engines().failures == []
+        assert notify_engines().failures == []
         assert engine.accepted() == {f"{own_site}/a/": 1}
 
     @pytest.mark.parametrize("text", [None, "", "another-key", f"{KEY}\n", f"<{KEY}>"])

@@ -7,7 +7,7 @@ import pytest
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from tests.support.servers.engine_rules import BAIDU_TOKEN, MARKER
 
 from .engines import ActingEngine, NamingEngine
@@ -36,11 +36,11 @@ class TestBaidu:
         """Each counts towards the quota of the day."""
         good, bad = urls(64), f"https://example.com/{MARKER}/"
         want(*good[:40], bad, *good[40:])
-        report = tell_engines()
+        report = notify_engines()
         assert (report.sent, report.rejected, report.requests) == (64, 1, 1)
         assert engine.accepted() == dict.fromkeys(good, 1)
         assert Delivery.objects.dead().get().target == bad
-        assert tell_engines().requests == 0
+        assert notify_engines().requests == 0
 
 
 class TestProcesses:
@@ -54,7 +54,7 @@ class TestProcesses:
 
         ActingEngine.act = change_and_reject
         want(GOOD, BAD)
-        report = tell_engines()
+        report = notify_engines()
         assert (report.sent, report.rejected) == (3, 1)
         assert sorted(ActingEngine.told()) == [GOOD, GOOD, BAD, BAD]
         assert not Delivery.objects.dead().exists()
@@ -66,12 +66,12 @@ class TestProcesses:
         def overtaken():
             age_lease()
             with ActingEngine.failing(RetryLater("down")):
-                tell_engines()
+                notify_engines()
             reject()
 
         ActingEngine.act = overtaken
         want(GOOD, BAD)
-        tell_engines()
+        notify_engines()
         assert Delivery.objects.waiting().count() == 2
 
 
@@ -92,7 +92,7 @@ class TestNames:
         tell(naming=NamingEngine)
         NamingEngine.bad, NamingEngine.name = [BAD], name
         want(*urls(8))
-        report = tell_engines()
+        report = notify_engines()
         assert (report.sent, report.rejected) == (7, 1)
         assert sorted(NamingEngine.told()) == [url for url in urls(8) if url != BAD]
         assert Delivery.objects.dead().get().target == BAD
@@ -102,7 +102,7 @@ class TestNames:
         tell(naming=NamingEngine)
         NamingEngine.bad, NamingEngine.name = [BAD], lambda bad, batch: [bad]
         want(*urls(2))
-        failures = tell_engines().failures
+        failures = notify_engines().failures
         assert failures == ["naming for example.com: it raised TypeError"]
         assert Delivery.objects.waiting().count() == 2
 
@@ -111,7 +111,7 @@ class TestNames:
         tell(naming=NamingEngine)
         NamingEngine.bad = bad = urls(backoff.MAX_REJECTIONS + 5)
         want(*bad, *urls(1, first=100))
-        report = tell_engines()
+        report = notify_engines()
         assert (report.sent, report.rejected, report.requests) == (1, len(bad), 1)
         assert EngineHost.objects.get().parked_reason == ""
 
@@ -120,5 +120,5 @@ class TestNames:
         tell(naming=NamingEngine)
         NamingEngine.bad = bad = urls(backoff.MAX_REJECTIONS + 5)
         want(*bad)
-        assert "rejects all" in tell_engines().failures[-1]
+        assert "rejects everything" in notify_engines().failures[-1]
         assert Delivery.objects.dead().count() == backoff.MAX_REJECTIONS

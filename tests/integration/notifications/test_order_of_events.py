@@ -11,8 +11,9 @@ from django.db import transaction
 from django.test import Client
 
 from django_sitemaps_plus.models import Change, Delivery, Publication
-from django_sitemaps_plus.notifications import Batch, outbox, url_changes
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
+from django_sitemaps_plus.notifications import Batch, url_changes
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
@@ -35,7 +36,7 @@ def is_served() -> bool:
 def told_so_far() -> dict[str, bool]:
     """Return for each delivery whether it counts as told."""
     rows = Delivery.objects.order_by("target")
-    return {row.target: row.state == Delivery.State.TOLD for row in rows}
+    return {row.target: row.state == Delivery.State.SENT for row in rows}
 
 
 class WatchingEngine(RecordingEngine):
@@ -52,7 +53,7 @@ def product(tell, publish, monkeypatch) -> Iterator[Any]:
     tell(watching=WatchingEngine)
     made = make_products(5)
     publish(limited(10))
-    tell_engines()
+    notify_engines()
     events.clear()
 
     def built(**signal: Any) -> None:
@@ -62,13 +63,13 @@ def product(tell, publish, monkeypatch) -> Iterator[Any]:
         events.append(("compared", is_served()))
         return diff(*documents)
 
-    def want(site: Any, engine: Any, targets: Any, *at: Any) -> None:
-        want_really(site, engine, targets, *at)
+    def want(rows: Any, site: str, engine: str, targets: Any, *at: Any) -> None:
+        want_really(rows, site, engine, targets, *at)
         events.append(("queued", (sorted(targets), told_so_far())))
 
-    diff, want_really = url_changes.diff, outbox.want
+    diff, want_really = url_changes.diff, DeliveryQuerySet.want
     monkeypatch.setattr(url_changes, "diff", compare)
-    monkeypatch.setattr(outbox, "want", want)
+    monkeypatch.setattr(DeliveryQuerySet, "want", want)
     page_built.connect(built)
     made[3].slug = "renamed"
     yield made[3]
@@ -83,7 +84,7 @@ def test_an_engine_hears_of_what_everybody_can_see(product):
         transaction.on_commit(lambda: events.append(("committed", is_served())))
         events.append(("saved", Delivery.objects.count()))
     build_and_relay()
-    tell_engines()
+    notify_engines()
     not_yet = dict.fromkeys(BOTH, False)
     assert events == [
         ("saved", 0),
@@ -104,6 +105,6 @@ def test_nothing_follows_what_was_rolled_back(product):
         assert Change.objects.exists()
         raise ZeroDivisionError
     build_and_relay()
-    tell_engines()
+    notify_engines()
     assert events == []
     assert not Delivery.objects.exists()

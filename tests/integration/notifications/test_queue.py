@@ -10,9 +10,9 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected
 from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.notifications import outbox
+from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
-from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 
 from .engines import ActingEngine, HubEngine, OtherEngine
@@ -34,40 +34,40 @@ class TestTimes:
         """However much later the change was found."""
         tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100)
         changed(at=timezone.now() - timedelta(seconds=40))
-        assert tell_engines().sent == 0
+        assert notify_engines().sent == 0
         clock.forward(seconds=40)
-        assert tell_engines().sent == 0
+        assert notify_engines().sent == 0
         clock.forward(seconds=30)
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
 
     def test_the_same_url_is_told_again_only_after_a_while(self, tell, clock):
         """Counted from the last time; another URL need not wait."""
         tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
         changed()
-        tell_engines()
+        notify_engines()
         clock.forward(seconds=300)
         changed()
         changed("https://example.com/b/")
-        tell_engines()
+        notify_engines()
         assert RecordingEngine.told() == [URL, "https://example.com/b/"]
         clock.forward(seconds=310)
-        tell_engines()
+        notify_engines()
         assert RecordingEngine.told() == [URL, "https://example.com/b/", URL]
 
     def test_a_report_says_when_more_may_be_told(self, tell, clock):
         """By then a worker is asked again."""
         tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
         changed()
-        assert tell_engines().next_at is None
+        assert notify_engines().next_at is None
         changed()
-        left = tell_engines().next_at - timezone.now()
+        left = notify_engines().next_at - timezone.now()
         assert timedelta(seconds=500) < left <= timedelta(seconds=600)
 
     def test_a_call_does_not_wait_for_what_comes_later(self, tell, clock, impatient):
         """One URL is to rest, another is too new; neither may be told."""
         tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
         changed()
-        tell_engines()
+        notify_engines()
         changed()
         tell(
             recording=RecordingEngine,
@@ -75,7 +75,7 @@ class TestTimes:
             NOTIFY_INTERVAL_SECONDS=600,
         )
         changed("https://example.com/b/")
-        report = tell_engines()
+        report = notify_engines()
         assert report.sent == 0
         assert report.next_at > timezone.now() + timedelta(seconds=50)
 
@@ -89,15 +89,15 @@ class TestTimes:
         changed()
         clock.forward(seconds=6)
         with RecordingEngine.failing(BatchRejected("bad")):
-            assert tell_engines().rejected == 1
+            assert notify_engines().rejected == 1
             for _ in range(9):
                 clock.forward(seconds=60)
                 changed()
-                assert tell_engines().requests == 0
+                assert notify_engines().requests == 0
         waited = timezone.now() - Delivery.objects.get().changed_at
         assert timedelta(minutes=8) <= waited < timedelta(minutes=9)
         clock.forward(seconds=61)
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
 
     def test_a_change_during_a_rejection_is_told_after_a_while(self, tell, clock):
         """The engine was asked about that URL a moment ago."""
@@ -109,14 +109,14 @@ class TestTimes:
 
         ActingEngine.act = reject
         changed()
-        assert tell_engines().requests == 1
+        assert notify_engines().requests == 1
         clock.forward(seconds=601)
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
 
     def test_a_time_in_the_future_is_now(self, recording):
         """Clocks differ."""
         changed(at=timezone.now() + timedelta(days=1))
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
 
 
 class TestChangesThatCome:
@@ -126,18 +126,18 @@ class TestChangesThatCome:
         for _ in range(5):
             changed()
             clock.forward(seconds=21)
-        assert tell_engines().sent == 1
-        assert tell_engines().sent == 0
+        assert notify_engines().sent == 1
+        assert notify_engines().sent == 0
 
     def test_during_a_request_they_are_told_after_it(self, tell, clock):
         """The engine may have looked before."""
         tell(acting=ActingEngine, NOTIFY_INTERVAL_SECONDS=600)
         ActingEngine.act = changed
         changed()
-        tell_engines()
+        notify_engines()
         assert ActingEngine.told() == [URL]
         clock.forward(seconds=700)
-        tell_engines()
+        notify_engines()
         assert ActingEngine.told() == [URL, URL]
 
     def test_during_a_request_that_is_rejected_they_are_told(self, tell):
@@ -150,7 +150,7 @@ class TestChangesThatCome:
 
         ActingEngine.act = reject
         changed()
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
         assert not Delivery.objects.dead().exists()
         assert not Delivery.objects.waiting().exists()
 
@@ -158,10 +158,10 @@ class TestChangesThatCome:
         """It may be right by now."""
         changed()
         with recording.failing(BatchRejected("bad")):
-            assert tell_engines().rejected == 1
-        assert tell_engines().sent == 0
+            assert notify_engines().rejected == 1
+        assert notify_engines().sent == 0
         changed()
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
         assert not Delivery.objects.dead().exists()
 
 
@@ -171,7 +171,7 @@ class TestWho:
         tell(one=RecordingEngine, other=OtherEngine)
         changed()
         with OtherEngine.failing(BatchRejected("bad")):
-            tell_engines()
+            notify_engines()
         assert RecordingEngine.told() == [URL]
         assert OtherEngine.told() == []
 
@@ -179,7 +179,7 @@ class TestWho:
         """A hub has no use for them."""
         tell(hub=HubEngine)
         changed()
-        tell_engines()
+        notify_engines()
         assert URL not in HubEngine.told()
 
     def test_nobody_where_engines_are_off(self, tell):
@@ -187,26 +187,26 @@ class TestWho:
         tell(recording=RecordingEngine, NOTIFY=False)
         changed()
         assert not Delivery.objects.exists()
-        assert tell_engines().requests == 0
+        assert notify_engines().requests == 0
 
     def test_long_urls_are_told_apart(self, recording):
         """By all of their characters."""
         long = f"https://example.com/{'x' * 1_900}"
         changed(f"{long}1", f"{long}2")
-        tell_engines()
+        notify_engines()
         assert sorted(recording.told()) == [f"{long}1", f"{long}2"]
 
 
 def test_many_urls_are_kept_in_parts(recording, monkeypatch):
     """Of as many rows as one transaction may have."""
     sizes = []
-    want = outbox.want
+    want = DeliveryQuerySet.want
 
-    def watched(site, engine, targets, *args):
-        sizes.append(len(list(targets)))
-        want(site, engine, targets, *args)
+    def watched(rows, site, engine, targets, *args):
+        sizes.append(len(targets))
+        want(rows, site, engine, targets, *args)
 
-    monkeypatch.setattr(outbox, "want", watched)
+    monkeypatch.setattr(DeliveryQuerySet, "want", watched)
     changed(*[f"https://example.com/{number}/" for number in range(2_100)])
     assert sizes == [1_000, 1_000, 100]
-    assert tell_engines().sent == 2_100
+    assert notify_engines().sent == 2_100

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.models import Change, Section
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking import collecting, recording
 from tests.integration.tracking.rows import BookSource, make_books
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 def told():
     """Tell what there is; return what was told, sorted."""
     RecordingEngine.clear()
-    tell_engines()
+    notify_engines()
     return sorted(RecordingEngine.told())
 
 

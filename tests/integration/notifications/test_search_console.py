@@ -6,12 +6,10 @@ import json
 
 import pytest
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import Secret
-from django_sitemaps_plus.notifications.configuration import get_engines
-from django_sitemaps_plus.notifications.outbox import want
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from tests.support.batches import INDEX, SITE, make_batch
 from tests.support.servers.service_account import make_service_account
 
@@ -84,12 +82,9 @@ class TestSearchConsole:
         tell(
             console={"BACKEND": backend, "OPTIONS": options}, NOTIFY_INTERVAL_SECONDS=0
         )
-        assert tell_engines().sent == 1
+        assert notify_engines().sent == 1
         for hours, expected in [(0, 0), (23, 0), (2, 1)]:
             clock.forward(hours=hours)
-            want(
-                get_site(),
-                get_engines()["console"],
-                ["https://example.com/sitemap.xml"],
-            )
-            assert tell_engines().sent == expected
+            feed = "https://example.com/sitemap.xml"
+            Delivery.objects.want("default", "console", [feed], is_feed=True)
+            assert notify_engines().sent == expected

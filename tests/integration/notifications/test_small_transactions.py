@@ -9,8 +9,9 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Delivery, Publication, Section
+from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
 from django_sitemaps_plus.notifications import Takes, outbox, url_changes
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.shop import limited, make_products
 
@@ -33,15 +34,15 @@ class Hub(RecordingEngine):
 @pytest.fixture
 def second_fails(monkeypatch):
     """Have the database fail with the second part that is queued, and once."""
-    calls, want = [], outbox.want
+    calls, want = [], DeliveryQuerySet.want
 
-    def failing(*args):
+    def failing(*args, **options):
         calls.append(args)
         if len(calls) == 2:
             raise DatabaseError("disk full")
-        want(*args)
+        want(*args, **options)
 
-    monkeypatch.setattr(outbox, "want", failing)
+    monkeypatch.setattr(DeliveryQuerySet, "want", failing)
 
 
 def test_what_a_publication_changed(recording, publish, second_fails, monkeypatch):
@@ -58,7 +59,7 @@ def test_what_a_publication_changed(recording, publish, second_fails, monkeypatc
     assert Delivery.objects.count() == 2
     assert Publication.objects.count() == 1
     Publication.objects.update(claimed_at=None)
-    assert tell_engines().sent == 6
+    assert notify_engines().sent == 6
     assert not Publication.objects.exists()
 
 

@@ -11,8 +11,8 @@ import pytest
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
-from django_sitemaps_plus.notifications.telling import tell_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
@@ -42,16 +42,16 @@ def test_an_edit_is_told_once(engine, publish):
     """And the first build tells nothing."""
     products = make_products(30)
     publish(limited(10))
-    tell_engines()
+    notify_engines()
     assert engine.told() == []
     products[3].slug = "renamed"
     products[3].save()
     build_and_relay()
-    assert tell_engines().sent == 2
+    assert notify_engines().sent == 2
     assert sorted(engine.told()) == sorted(
         [*product_urls([3]), "https://example.com/products/renamed/"]
     )
-    assert tell_engines().sent == 0
+    assert notify_engines().sent == 0
 
 
 def test_an_engine_that_cannot_be_made_stops_no_build(engine, publish, settings, crawl):
@@ -66,7 +66,7 @@ def test_an_engine_that_cannot_be_made_stops_no_build(engine, publish, settings,
     build_and_relay()
     assert "https://example.com/products/renamed/" in chain(*crawl().values())
     settings.SITEMAPS_PLUS = right
-    tell_engines()
+    notify_engines()
     assert "https://example.com/products/renamed/" in engine.told()
 
 
@@ -108,16 +108,16 @@ def test_one_without_its_key_hears_later_what_others_hear_at_once(
 
     give("a key")
     publish(limited(10))
-    tell_engines()
+    notify_engines()
     first = len(kind.told())
     give("")
     products[3].delete()
     build_and_relay()
-    assert "no key" in str(tell_engines().failures)
+    assert "no key" in str(notify_engines().failures)
     assert engine.told() == product_urls([3])
     assert len(kind.told()) == first
     give("a key")
-    tell_engines()
+    notify_engines()
     assert kind.told()[first:] == expected
     kind.clear()
 
@@ -128,10 +128,10 @@ def test_an_engine_is_told_by_its_name_though_another_cannot_be_made(engine, set
     broken = {"BACKEND": "django_sitemaps_plus.testing.Nothing"}
     engines = {**settings.SITEMAPS_PLUS["ENGINES"], "broken": broken}
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": engines}
-    report = tell_engines(["recording"])
+    report = notify_engines(["recording"])
     assert (report.sent, report.failures) == (1, [])
     with pytest.raises(ConfigurationError, match=r"'broken'.*Nothing"):
-        tell_engines(["broken"])
+        notify_engines(["broken"])
 
 
 def test_an_engine_that_cannot_be_made_keeps_back_no_other(engine, settings):
@@ -140,6 +140,6 @@ def test_an_engine_that_cannot_be_made_keeps_back_no_other(engine, settings):
     broken = {"BACKEND": "django_sitemaps_plus.testing.Nothing"}
     engines = {**settings.SITEMAPS_PLUS["ENGINES"], "broken": broken}
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": engines}
-    report = tell_engines()
+    report = notify_engines()
     assert engine.told() == ["https://example.com/a/"]
     assert "broken" in report.failures[0]

@@ -9,8 +9,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import RetryLater
 from django_sitemaps_plus.models import Delivery, EngineHost
-from django_sitemaps_plus.notifications import backoff
-from django_sitemaps_plus.notifications.telling import tell_engines
+from django_sitemaps_plus.notifications.dispatch import notify_engines
 
 from .engines import ActingEngine, OtherEngine
 from .wanted import urls, want
@@ -23,7 +22,7 @@ LEASE = 60.0
 def died():
     """Leave an engine as a process that was killed leaves it."""
     EngineHost.objects.update(token="")
-    assert backoff.take("default", "acting", "example.com")
+    assert EngineHost.objects.claim("default", "acting", "example.com")
 
 
 def age_lease():
@@ -41,9 +40,9 @@ def test_only_one_tells_an_engine_of_a_host(tell):
     """The other leaves it alone, and tells whom it can."""
     tell(acting=ActingEngine, other=OtherEngine)
     reports = []
-    ActingEngine.act = lambda: reports.append(tell_engines())
+    ActingEngine.act = lambda: reports.append(notify_engines())
     want(*urls(6))
-    assert tell_engines().requests == 3
+    assert notify_engines().requests == 3
     assert sorted(ActingEngine.told()) == urls(6)
     assert sorted(OtherEngine.told()) == urls(6)
     assert reports[0].sent == 6
@@ -55,9 +54,9 @@ def test_one_that_died_is_replaced_after_a_lease(tell):
     tell(acting=ActingEngine)
     want(*urls(2))
     died()
-    assert tell_engines().requests == 0
+    assert notify_engines().requests == 0
     age_lease()
-    assert tell_engines().sent == 2
+    assert notify_engines().sent == 2
 
 
 def test_a_call_does_not_wait_for_another(tell, impatient):
@@ -65,7 +64,7 @@ def test_a_call_does_not_wait_for_another(tell, impatient):
     tell(acting=ActingEngine)
     want(*urls(2))
     died()
-    assert tell_engines(seconds=60, wait=5).sent == 0
+    assert notify_engines(seconds=60, wait=5).sent == 0
 
 
 def test_killed_between_request_and_note_tells_again(tell):
@@ -74,8 +73,8 @@ def test_killed_between_request_and_note_tells_again(tell):
     ActingEngine.act = _die
     want(*urls(2))
     with pytest.raises(KeyboardInterrupt):
-        tell_engines()
-    assert tell_engines().sent == 2
+        notify_engines()
+    assert notify_engines().sent == 2
     assert sorted(ActingEngine.told()) == sorted(urls(2) * 2)
 
 
@@ -87,11 +86,11 @@ def test_a_sleeper_notes_nothing(tell):
         age_lease()
         want(*urls(2))
         with ActingEngine.failing(RetryLater("down")):
-            tell_engines()
+            notify_engines()
 
     ActingEngine.act = overtaken
     want(*urls(2))
-    tell_engines()
+    notify_engines()
     assert Delivery.objects.waiting().count() == 2
 
 
@@ -101,11 +100,11 @@ def test_a_sleeper_tells_nothing_more(tell):
 
     def overtaken():
         age_lease()
-        assert backoff.take("default", "acting", "example.com")
+        assert EngineHost.objects.claim("default", "acting", "example.com")
 
     ActingEngine.act = overtaken
     want(*urls(6))
-    assert tell_engines().requests == 1
+    assert notify_engines().requests == 1
 
 
 def test_a_sleeper_does_not_let_others_in(tell):
@@ -113,5 +112,5 @@ def test_a_sleeper_does_not_let_others_in(tell):
     tell(acting=ActingEngine)
     ActingEngine.act = died
     want(*urls(2))
-    tell_engines()
+    notify_engines()
     assert EngineHost.objects.exclude(token="").exists()

@@ -1,0 +1,201 @@
+"""Submitting: requests to one engine for one host, and what follows its answers."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from django.db import Error
+from django.db.models import F
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.exceptions import (
+    BatchRejected,
+    EngineError,
+    EngineRefused,
+    RetryLater,
+)
+from django_sitemaps_plus.models import Delivery, EngineHost
+from django_sitemaps_plus.outages import ends_work
+
+from . import backoff
+from .base import Batch, Engine
+from .secrets import without_text
+
+logger = logging.getLogger(__name__)
+
+#: Requests in a row, before the next host has its turn.
+MAX_REQUESTS = 200
+
+
+@dataclass(slots=True)
+class DeliveryReport:
+    """What was submitted to engines.
+
+    Attributes:
+        sent: targets that were accepted.
+        rejected: targets that were rejected.
+        requests: how many were made.
+        failures: what went wrong; it is tried again.
+        next_at: when more may be submitted; None if nothing waits, or for parked
+            engines only.
+    """
+
+    sent: int = 0
+    rejected: int = 0
+    requests: int = 0
+    failures: list[str] = field(default_factory=list)
+    next_at: datetime | None = None
+
+
+@dataclass(slots=True)
+class Submitter:
+    """Makes requests to one engine for one host, which its process has claimed."""
+
+    site: Site
+    engine: Engine
+    host: EngineHost
+    report: DeliveryReport
+    until: datetime | None = None
+    blamed: int = 0  # single targets, since the last success
+
+    def run(self) -> None:
+        """Make requests until nothing is due, and give up the claim."""
+        try:
+            for _ in range(MAX_REQUESTS):
+                is_over = self.until is not None and timezone.now() >= self.until
+                if is_over or not self.host.renew() or not self._submit():
+                    break
+        finally:
+            with suppress(Error):  # the lease gives it up then
+                self.host.release()
+
+    def _submit(self) -> bool:
+        """Make one request, if anything is due; return whether there may be more."""
+        most = self.engine.max_batch
+        rows = Delivery.objects.of(self.site.name, self.engine.name)
+        due = rows.filter(host=self.host.host).due(timezone.now())
+        claimed = due.claim(min(self.host.batch or most, most))
+        if not claimed:
+            return False
+        self.report.requests += 1
+        match self._send([row.target for row in claimed]):
+            case EngineRefused() as error:
+                Delivery.objects.release(claimed, error)
+                self._park(error)
+                return False
+            case BatchRejected() as error:
+                return self._narrow(claimed, error)
+            case RetryLater() as error:
+                return self._pause(claimed, error)
+        self._accept(claimed)
+        return True
+
+    def _send(self, targets: Sequence[str]) -> EngineError | None:
+        """Make a request; return why it was not accepted."""
+        batch = Batch(site=self.site, host=self.host.host, targets=targets)
+        try:
+            self.engine.send(batch)
+        except (RetryLater, EngineRefused, BatchRejected) as error:
+            return error
+        except Exception as error:  # an engine may be the user's code
+            if ends_work(error):
+                raise
+            words, why = "%s failed: %s", without_text(error)
+            self._log(logging.ERROR, "engine_failed", words, why)
+            return RetryLater(f"it raised {type(error).__name__}")
+        return None
+
+    def _accept(self, rows: Sequence[Delivery]) -> None:
+        now = timezone.now()
+        Delivery.objects.accept(rows, now + self._interval())
+        batch = backoff.batch_after_success(self.host.batch, self.engine.max_batch)
+        self.host.note(failures=0, rejections=0, error="", sent_at=now, batch=batch)
+        self.report.sent += len(rows)
+        self.blamed = 0
+        words = "%s accepted %s targets"
+        self._log(logging.INFO, "engine_notified", words, len(rows))
+
+    def _interval(self) -> timedelta:
+        if self.engine.again_after is not None:
+            return self.engine.again_after
+        return timedelta(seconds=get_settings().notify_interval_seconds)
+
+    def _pause(self, rows: Sequence[Delivery], error: RetryLater) -> bool:
+        """Pause after a failure, or let a target rest that is to blame for it."""
+        self.report.failures.append(f"{self.host}: {error}")
+        attempts, failures = rows[0].attempts, self.host.failures
+        is_to_blame = backoff.is_to_blame(len(rows), attempts, failures, self.blamed)
+        # An engine that asks for patience is busy, whatever it gets.
+        if is_to_blame and not error.after:
+            self.blamed += 1
+            until = self._after_failures(attempts + 1, error, rows[0].target)
+            at = {"attempts": attempts + 1, "not_before": until}
+            Delivery.objects.release(rows, error, **at)
+            return True
+        until = self._after_failures(failures + 1, error, "anything")
+        Delivery.objects.release(rows, error, attempts=F("attempts") + 1)
+        batch = backoff.batch_after_failure(self.host.batch, len(rows), error)
+        self.host.pause(error, until, batch)
+        return False
+
+    def _after_failures(self, number: int, error: RetryLater, what: str) -> datetime:
+        """Return the end of the pause after failures in a row, and log it."""
+        pause = backoff.pause(number, error, get_settings().notify_retry_seconds)
+        seconds = int(pause.total_seconds())
+        words = "%s failed and gets %s again in %s s: %s"
+        self._log(logging.WARNING, "engine_failed", words, what, seconds, error)
+        return timezone.now() + pause
+
+    def _narrow(self, rows: Sequence[Delivery], error: BatchRejected) -> bool:
+        """Submit fewer at once, until what is wrong stands alone and is rejected."""
+        if bad := _named(rows, error):
+            self._accept([row for row in rows if row not in bad])
+            self._reject(bad, error)
+            return True
+        if len(rows) > 1:
+            Delivery.objects.release(rows, error)
+            self.host.note(batch=len(rows) // 2)
+            return True
+        self._reject(rows, error)
+        # One that changes again and again says nothing about the engine.
+        return bool(rows[0].rejections) or self._count_rejection(error)
+
+    def _reject(self, rows: Sequence[Delivery], error: BatchRejected) -> None:
+        Delivery.objects.reject(rows, error, timezone.now() + self._interval())
+        self.report.rejected += len(rows)
+        for row in rows:
+            words = "%s rejected %s: %s"
+            self._log(logging.ERROR, "target_rejected", words, row.target, error)
+
+    def _count_rejection(self, error: BatchRejected) -> bool:
+        """Park an engine that rejects everything; return whether it is not parked."""
+        self.host.note(rejections=self.host.rejections + 1)
+        if self.host.rejections < backoff.MAX_REJECTIONS:
+            return True
+        self._park(EngineRefused(f"it rejects everything, the last time with: {error}"))
+        return False
+
+    def _park(self, error: EngineRefused) -> None:
+        self.host.park(error)
+        self.report.failures.append(f"{self.host}: {error}")
+        words = "%s is parked: %s. Fix this, then run: manage.py %s --retry"
+        command = "notify_search_engines"
+        self._log(logging.ERROR, "engine_parked", words, error, command)
+
+    def _log(self, level: int, action: str, words: str, *values: object) -> None:
+        extra = {"action": action}
+        logger.log(level, words, self.host, *values, extra=extra)
+
+
+def _named(rows: Sequence[Delivery], error: BatchRejected) -> list[Delivery]:
+    """Return the rows that an engine names as bad, which has accepted all others.
+
+    An engine that names all of them, or other targets, is not believed.
+    """
+    bad = [row for row in rows if row.target in error.targets]
+    return bad if len(bad) == len(error.targets) < len(rows) else []
