@@ -9,6 +9,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
 from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.sources import reader_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,9 @@ def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
         SourceError: the source could not be read.
     """
     with reading(section, site) as source:
-        step = source.planned_rows if step is None else step
-        keys = list(source.first_keys(step, site))
+        reader = reader_of(source)
+        step = reader.planned_rows if step is None else step
+        keys = list(reader.first_keys(step, site))
     return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
 
 
@@ -49,10 +51,11 @@ def bounded_plan(section: str, site: Site, rows: int) -> Plan | None:
     No more is read than it takes to find that out.
     """
     with reading(section, site) as source:
-        step = max(1, min(source.planned_rows, rows))
+        reader = reader_of(source)
+        step = max(1, min(reader.planned_rows, rows))
         pages = -(-rows // step)
         keys = []
-        for key in islice(source.first_keys(step, site), pages + 1):
+        for key in islice(reader.first_keys(step, site), pages + 1):
             heartbeat()
             keys.append(key)
     if len(keys) > pages:

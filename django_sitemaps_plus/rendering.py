@@ -18,7 +18,7 @@ from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.models.transactions import contained, is_well
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Source, Tally, surroundings
+from django_sitemaps_plus.sources import Source, Tally, reader_of, surroundings
 
 
 @contextmanager
@@ -89,10 +89,10 @@ def render_page(
     """
     tally = Tally(section)
     with reading(section, site) as source:
-        source = source.roomy() if is_roomy else source
-        lines = source.chunks(key_range, site, tally)
-        lines = _within(source.max_entries, lines, tally)
-        document = write_document(render_urlset(lines, source.extensions))
+        reader = reader_of(source, is_roomy=is_roomy)
+        lines = reader.chunks(key_range, site, tally)
+        lines = _within(reader.max_entries, lines, tally)
+        document = write_document(render_urlset(lines, reader.extensions))
     return RenderedPage(document if tally.entries else None, tally)
 
 

@@ -39,8 +39,9 @@ from django_sitemaps_plus.sources.declarations import (
     is_unique,
     path_field,
 )
-from django_sitemaps_plus.sources.keyset import key_field
+from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.lines import FIELDS
+from django_sitemaps_plus.sources.reading import page_query
 
 from .messages import error, warning
 from .watching import check_unwatched, check_watched
@@ -168,7 +169,7 @@ def _query(source: ModelSource) -> Iterator[CheckMessage]:
     site = Site(DEFAULT_SITE, "")
     try:
         with reading(source, site):
-            str(source.page_query(KeyRange(), site).query)
+            str(page_query(source, KeyRange(), site).query)
     except (SourceError, Error) as fault:
         cause = fault.__cause__ or fault
         yield error(

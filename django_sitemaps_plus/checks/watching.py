@@ -14,7 +14,8 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.dependencies import inner_tables, joined_tables
-from django_sitemaps_plus.sources.keyset import key_field
+from django_sitemaps_plus.sources.keys import key_field
+from django_sitemaps_plus.sources.reading import listed_rows, page_query
 from django_sitemaps_plus.tracking.relations import is_model, path_model
 from django_sitemaps_plus.tracking.watching import models_of
 
@@ -76,8 +77,8 @@ def check_unwatched(source: ModelSource) -> Iterator[CheckMessage]:
 def _unwatched(source: ModelSource) -> Iterator[str]:
     """Yield the labels of models that only joins and inner queries name."""
     watched = models_of(source)
-    tables = joined_tables(source.queryset().query)
-    tables |= inner_tables(source.page_query(KeyRange(), Site(DEFAULT_SITE, "")).query)
+    tables = joined_tables(listed_rows(source).query)
+    tables |= inner_tables(page_query(source, KeyRange(), Site(DEFAULT_SITE, "")).query)
     tables -= {model._meta.db_table for model in watched}
     for model in apps.get_models(include_auto_created=True):
         if model._meta.db_table not in tables:

@@ -17,7 +17,7 @@ from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.serving.live import live_plan
-from django_sitemaps_plus.sources import Tally
+from django_sitemaps_plus.sources import Tally, reader_of
 from django_sitemaps_plus.storage import open_object
 
 _LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
@@ -61,7 +61,7 @@ def _documents(site: Site, name: str) -> Iterator[bytes]:
             )
         for bounds in plan.ranges:
             with reading(name, site) as source:
-                lines = "".join(source.chunks(bounds, site, Tally(name)))
+                lines = "".join(reader_of(source).chunks(bounds, site, Tally(name)))
             yield lines.encode()
         return
     pages = Page.objects.of(site.name, name).filter(state=State.ACTIVE)

@@ -28,7 +28,7 @@ from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import urls_changed
-from django_sitemaps_plus.sources import Source, Tally
+from django_sitemaps_plus.sources import Source, Tally, reader_of
 from django_sitemaps_plus.storage import open_object
 from django_sitemaps_plus.tracking.collecting import take_saves
 
@@ -153,13 +153,13 @@ def _saved_urls(publication: Publication) -> list[str]:
     site = get_site()
     with reading(name, site) as source:
         values = list(_values(source, publication.keys))
-        rows = source.lines_by_key(values, site, Tally(name))
+        rows = reader_of(source).lines_by_key(values, site, Tally(name))
         return sorted({url for _, line in rows for url in urls_in(line.encode())})
 
 
 def _values(source: Source, keys: Iterable[str]) -> Iterator[Any]:
     """Yield the keys of texts; one of a type before a deploy is that of no row."""
-    if (space := source.key_space()) is None:  # pages are positions
+    if (space := reader_of(source).key_space()) is None:  # pages are positions
         return
     for key in keys:
         with suppress(StalePlanError):

@@ -5,17 +5,20 @@ from __future__ import annotations
 from .base import Source
 from .context import surroundings
 from .contrib import SitemapSource
+from .lines import Tally
 from .model import ModelSource
+from .reading import Reader, reader_of
 from .route import Route
-from .tally import Tally
 from .views import ViewSource
 
 __all__ = [
     "ModelSource",
+    "Reader",
     "Route",
     "SitemapSource",
     "Source",
     "Tally",
     "ViewSource",
+    "reader_of",
     "surroundings",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from types import SimpleNamespace
@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap
 from django.core.paginator import EmptyPage
-from django.db.models import Model, QuerySet
+from django.db.models import Model
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
@@ -20,17 +20,12 @@ from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import StalePlanError
 
-from .base import CHUNK_ROWS, Source, at_positions, batches, position, positions
-from .keyset import (
-    KeySpace,
-    by_key,
-    first_keys,
-    in_range,
-    on_write_database,
-    pages_by_key,
-)
-from .lines import Getter, RowRenderer
-from .tally import Tally
+from .base import Source
+from .keys import KeySpace
+from .lines import CHUNK_ROWS, Getter, RowRenderer, Tally, batches
+from .positions import at_positions, position, positions
+from .querysets import by_key, first_keys, in_range, on_write_database, pages_by_key
+from .reading import Reader, reader_of
 
 # A class that overrides one of these has its own idea of pages; only its own code
 # knows what is on them.
@@ -58,14 +53,14 @@ class SitemapSource(Source):
     @property
     def limit(self) -> int:  # type: ignore[override]
         """The sitemap's own limit where it sets one; contrib's 50,000 is no choice."""
-        told = not isinstance(self.given, type) and "limit" in vars(self.given)
+        is_set = not isinstance(self.given, type) and "limit" in vars(self.given)
         for ancestor in self.kind.__mro__[: self.kind.__mro__.index(Sitemap)]:
-            told = told or "limit" in vars(ancestor)
-        return int(self.given.limit) if told else Source.limit
+            is_set = is_set or "limit" in vars(ancestor)
+        return int(self.given.limit) if is_set else Source.limit
 
     @property
     def track_deletes(self) -> bool:
-        """Whether deletions are noticed by signals, unless what was given says no."""
+        """Whether deletions are noticed by signals; the sitemap may turn that off."""
         return bool(getattr(self.given, "track_deletes", True))
 
     @property
@@ -87,39 +82,29 @@ class SitemapSource(Source):
         made.limit = self.limit
         return made
 
+    def __repr__(self) -> str:
+        return f"<{self.kind.__module__}.{self.kind.__qualname__}>"
+
+
+class SitemapReader(Reader[SitemapSource]):
+    """Reads ``items()``: by primary key if it is a plain queryset, else by position."""
+
     @property
     def rows_per_page(self) -> int:
         """Rows that fill a page; a row is an entry a language."""
-        sitemap = self.make()
+        sitemap = self.source.make()
         languages = len(sitemap._languages()) if sitemap.i18n else 1
-        return max(1, self.limit // max(1, languages))
+        return max(1, self.source.limit // max(1, languages))
 
     @property
-    def planned_rows(self) -> int:
-        """Rows that a first plan gives a page."""
-        if self.has_own_paging:
-            return max(1, getattr(self.make().paginator, "per_page", self.limit))
-        return super().planned_rows
-
-    @property
-    def max_entries(self) -> int:
-        """Entries above which a page is too full."""
-        return MAX_ENTRIES if self.has_own_paging else super().max_entries
-
-    @property
-    def tracked_model(self) -> type[Model] | None:
-        """The model of a ``GenericSitemap``; of others nobody knows before items().
-
-        None where its pages are positions: a save does not say which pages it concerns.
-        """
-        queryset = getattr(self.given, "queryset", None)
-        if self.has_own_paging or not isinstance(queryset, QuerySet):
-            return None
+    def tracked_model(self) -> type[Model] | None:  # type: ignore[override]
+        """The model of a ``GenericSitemap``; of others only ``items()`` knows it."""
+        queryset: Any = getattr(self.source.given, "queryset", None)
         return queryset.model if pages_by_key(queryset) else None
 
     def key_space(self) -> KeySpace | None:
         """Return what orders its keys, where ``items()`` is a plain queryset."""
-        items: Any = None if self.has_own_paging else self.make().items()
+        items = self.source.make().items()
         if not pages_by_key(items):
             return None
         return KeySpace(items.model, "pk", on_write_database(items, None).db)
@@ -127,55 +112,40 @@ class SitemapSource(Source):
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
     ) -> Iterator[str]:
-        """Yield the key, position or page at which each page begins, as text."""
-        sitemap = self.make()
-        if self.has_own_paging:
-            paginator = sitemap.paginator
-            pages = range(paginator.num_pages if paginator.count else 0)
-            return positions(pages, 1, key_range)
-        items = sitemap.items()
-        if pages_by_key(items):
-            rows = in_range(on_write_database(items, None), "pk", key_range)
-            return first_keys(rows, "pk", step)
-        return positions(items, step, key_range)
+        """Yield the key or position at which each page begins, as text."""
+        items = self.source.make().items()
+        if not pages_by_key(items):
+            return positions(items, step, key_range)
+        rows = in_range(on_write_database(items, None), "pk", key_range)
+        return first_keys(rows, "pk", step)
 
     def count(self, key_range: KeyRange, site: Site) -> int:
         """Return how many rows a range has."""
-        rows = self._rows(self.make(), key_range, site, limit=None)
-        return sum(1 for _ in rows)
+        return sum(1 for _ in self._rows_in(self.source.make(), key_range, site))
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
-        sitemap = self.make()
-        rows = self._rows(sitemap, key_range, site, self.max_entries + 1)
-        renderer = self._renderer(sitemap, site)
-        return batches(rows, partial(renderer.render, tally=tally))
+        sitemap = self.source.make()
+        rows = self._rows_in(sitemap, key_range, site, self.max_entries + 1)
+        return batches(rows, self._lines(sitemap, site, tally))
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        """Yield each row of some keys that is listed: its key, as text, and lines."""
-        sitemap = self.make()
+        """Yield each listed row of some keys: its key, as text, and its lines."""
+        sitemap = self.source.make()
         items = sitemap.items()
-        if self.has_own_paging or not pages_by_key(items):
+        if not pages_by_key(items):
             return
         rows = by_key(on_write_database(items, None).filter(pk__in=keys), "pk")
-        renderer = self._renderer(sitemap, site)
+        lines = self._lines(sitemap, site, tally)
         for item in rows.iterator(CHUNK_ROWS):
             found = [*_in_languages(sitemap, [item])] if sitemap.i18n else [item]
-            yield str(item.pk), renderer.render(found, tally)
+            yield str(item.pk), lines(found)
 
-    def _renderer(self, sitemap: Any, site: Site) -> RowRenderer:
-        raises = self.on_error == "raise"
-        if self.has_own_paging:
-            return RowRenderer(_OWN_GETTERS, None, raises)
-        return RowRenderer(_getters(sitemap, site), _origin(sitemap, site), raises)
-
-    def _rows(
-        self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None
+    def _rows_in(
+        self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None = None
     ) -> Iterable[Any]:
-        if self.has_own_paging:
-            return _own_page(sitemap, key_range, site)
         items = sitemap.items()
         if pages_by_key(items):
             items = in_range(on_write_database(items, None), "pk", key_range)
@@ -184,8 +154,66 @@ class SitemapSource(Source):
             items = at_positions(items, key_range)
         return _in_languages(sitemap, items) if sitemap.i18n else items
 
-    def __repr__(self) -> str:
-        return f"<{self.kind.__module__}.{self.kind.__qualname__}>"
+    def _lines(
+        self, sitemap: Any, site: Site, tally: Tally
+    ) -> Callable[[list[Any]], str]:
+        raises, origin = self.source.on_error == "raise", _origin(sitemap, site)
+        renderer = RowRenderer(_getters(sitemap, site), origin, raises)
+        return partial(renderer.render, tally=tally)
+
+
+class OwnPagesReader(SitemapReader):
+    """Reads a class that decides itself what is on which page, by its own code.
+
+    A save does not say which pages it concerns, so no model is tracked.
+    """
+
+    has_own_paging = True
+    max_entries = MAX_ENTRIES
+    tracked_model = None
+
+    @property
+    def planned_rows(self) -> int:
+        """Rows that a first plan gives a page."""
+        limit = self.source.limit
+        return max(1, getattr(self.source.make().paginator, "per_page", limit))
+
+    def key_space(self) -> None:
+        """Return None: the bounds of a page are its number and the next."""
+        return
+
+    def first_keys(
+        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
+    ) -> Iterator[str]:
+        """Yield the position of each page."""
+        paginator = self.source.make().paginator
+        pages = range(paginator.num_pages if paginator.count else 0)
+        return positions(pages, 1, key_range)
+
+    def lines_by_key(
+        self, keys: Collection[Any], site: Site, tally: Tally
+    ) -> Iterator[tuple[str, str]]:
+        """Yield nothing."""
+        return iter(())
+
+    def _rows_in(
+        self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None = None
+    ) -> Iterable[Any]:
+        return _own_page(sitemap, key_range, site)
+
+    def _lines(
+        self, sitemap: Any, site: Site, tally: Tally
+    ) -> Callable[[list[Any]], str]:
+        renderer = RowRenderer(_OWN_GETTERS, None, self.source.on_error == "raise")
+        return partial(renderer.render, tally=tally)
+
+
+@reader_of.register
+def _reader_of_sitemap(
+    source: SitemapSource, *, is_roomy: bool = False
+) -> SitemapReader:
+    kind = OwnPagesReader if source.has_own_paging else SitemapReader
+    return kind(source, is_roomy=is_roomy)
 
 
 def _own_page(

@@ -12,7 +12,7 @@ from django.db.models.sql.query import Query
 from django.db.models.sql.where import ExtraWhere
 
 from .base import Source
-from .declarations import is_expression, is_path
+from .declarations import is_expression, is_path, uses_instances
 from .lines import FIELDS
 from .model import ModelSource
 from .route import Route
@@ -72,7 +72,7 @@ def columns(source: Source) -> frozenset[str] | None:
     None where that cannot be told: a method may read anything, and so may a query
     that joins, combines or counts. What ``get_queryset()`` raises is passed on.
     """
-    if not isinstance(source, ModelSource) or source.uses_instances:
+    if not isinstance(source, ModelSource) or uses_instances(source):
         return None
     queried = _query_names(source.get_queryset())
     if queried is None:

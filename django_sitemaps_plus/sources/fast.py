@@ -1,6 +1,6 @@
 """The fast way from tuples to lines: one join for all rows of a batch.
 
-It writes what :class:`~.rows.RowRenderer` would write, for batches in which no value
+It writes what :class:`~.lines.RowRenderer` would write, for batches in which no value
 needs escaping, quoting, dropping or a second look; others it declines.
 """
 
@@ -16,8 +16,8 @@ from django_sitemaps_plus.core.renderers import url_line
 from django_sitemaps_plus.core.xml import escape
 
 from .dates import DateColumn
+from .lines import Tally
 from .route import FastRoute
-from .tally import Tally
 
 # Paths of our own that need no work, one a line.
 _PLAIN_PATHS = re.compile(r"(?:/(?:[A-Za-z0-9\-._~][A-Za-z0-9\-._~/]*)?\n)+")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Protocol
 
 from django.utils.functional import Promise
@@ -24,7 +26,15 @@ from django_sitemaps_plus.core.renderers.extensions import extension_elements
 from django_sitemaps_plus.outages import is_passing
 
 from .dates import lastmod_text
-from .tally import Tally
+
+logger = logging.getLogger(__name__)
+
+#: Rows that are rendered, hashed and compressed at once: small enough for the
+#: processor's cache, large enough that the work per chunk does not count.
+CHUNK_ROWS = 500
+
+#: Problems of one page that are named one by one; the rest is only counted.
+MAX_NAMED = 20
 
 #: What a source may say of an entry, in the order of the element.
 FIELDS = (
@@ -47,6 +57,56 @@ NAMESPACE_OF = {
 }
 
 Getter = Callable[[Any], Any]
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of one page, filled while it is rendered.
+
+    Attributes:
+        section: name of the section, for the log.
+        entries: entries written.
+        skipped: rows left out, since no location could be written.
+        dropped: values left out of their entry.
+        newest: the latest lastmod as W3C text, or ``""``.
+        problems: the first of them in words.
+    """
+
+    section: str
+    entries: int = 0
+    skipped: int = 0
+    dropped: int = 0
+    newest: str = ""
+    problems: list[str] = field(default_factory=list)
+
+    def skip(self, row: str, error: Exception) -> None:
+        """Count a row that is left out, and say why."""
+        self.skipped += 1
+        self._name(f"{row} left out: {_reason(error)}", "row_skipped")
+
+    def drop(self, row: str, name: str, error: Exception) -> None:
+        """Count a value that is left out, and say why."""
+        self.dropped += 1
+        self._name(f"{row} listed without {name}: {_reason(error)}", "value_dropped")
+
+    def _name(self, problem: str, action: str) -> None:
+        if len(self.problems) >= MAX_NAMED:
+            return
+        self.problems.append(problem)
+        extra = {"action": action, "section": self.section}
+        logger.warning("section=%s %s", self.section, problem, extra=extra)
+
+
+def _reason(error: Exception) -> str:
+    # Lone surrogates in the data would break the log's own encoding.
+    return f"{type(error).__name__}: {_message(error)}"[:300]
+
+
+def _message(error: Exception) -> str:
+    try:
+        return str(error).encode("ascii", "backslashreplace").decode()
+    except Exception:  # noqa: BLE001 - the error's class is the user's code too
+        return "an error without words"
 
 
 class FastLines(Protocol):
@@ -181,3 +241,10 @@ def describe(row: object) -> str:
         return f"row {ascii(row)[:200]}"
     except Exception:  # noqa: BLE001 - naming a row runs the user's code too
         return f"row of type {type(row).__name__}"
+
+
+def batches(rows: Iterable[Any], make: Callable[[list[Any]], str]) -> Iterator[str]:
+    """Yield the text of each batch of rows."""
+    iterator = iter(rows)
+    while batch := list(islice(iterator, CHUNK_ROWS)):
+        yield make(batch)

@@ -1,37 +1,276 @@
-"""The rows of a query, many at a time."""
+"""Readers: how the pages of each kind of source are cut and read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import islice
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from functools import partial, singledispatch
+from itertools import chain
+from typing import Any, Generic, TypeVar
 
-from django.db.models import QuerySet
-from django.db.models.sql.constants import CURSOR
+from django.db.models import Model, QuerySet
 
-from .base import CHUNK_ROWS
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.entries import Entry
+from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
+from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
+from django_sitemaps_plus.core.locations import absolute_url
+from django_sitemaps_plus.core.renderers import entry_line
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.outages import is_passing
+
+from .base import Source
+from .declarations import Columns, compile_renderer, constant, declarations_of
+from .keys import KeySpace
+from .lines import NAMESPACE_OF, RowRenderer, Tally, batches
+from .model import ModelSource
+from .positions import at_positions, positions
+from .querysets import (
+    by_key,
+    first_keys,
+    in_range,
+    instances,
+    on_write_database,
+    pages_by_key,
+    tuples,
+)
+from .views import ViewSource
+
+S = TypeVar("S", bound=Source)
 
 
-def instances(queryset: QuerySet[Any]) -> Iterator[list[Any]]:
-    """Yield the model instances of a query."""
-    rows = iter(queryset.iterator(CHUNK_ROWS))
-    while batch := list(islice(rows, CHUNK_ROWS)):
-        yield batch
+class Reader(Generic[S]):
+    """Reads a source that yields entries; pages are positions among them.
 
+    Sources have no methods for this, so that those of a user may have any name.
 
-def tuples(queryset: QuerySet[Any]) -> Iterator[list[Any]]:
-    """Yield the rows of a ``values_list()``.
+    Args:
+        source: what is read.
+        is_roomy: whether a page may be as full as the protocol allows.
 
-    ``iterator()`` handles each row by itself, and takes a cursor on the server, for
-    which PostgreSQL outside a transaction copies the whole result aside before it
-    hands over the first row. Half as long again, to save the few megabytes of a page.
+    Attributes:
+        has_own_paging: whether the code of the source decides what is on a page; two
+            of its pages never merge.
+        tracked_model: the model whose saves concern the rows; None where there is none.
     """
-    compiler = queryset.query.get_compiler(queryset.db)
-    cursor = compiler.execute_sql(CURSOR)
-    if cursor is None:  # the query is known to have no rows
-        return
-    with cursor:
-        while rows := cursor.fetchmany(CHUNK_ROWS):
-            if compiler.has_extra_select:  # of DISTINCT, to order by
-                rows = [row[: compiler.col_count] for row in rows]
-            yield list(compiler.results_iter([rows]))
+
+    has_own_paging: bool = False
+    tracked_model: type[Model] | None = None
+
+    def __init__(self, source: S, *, is_roomy: bool = False) -> None:
+        self.source = source
+        self.is_roomy = is_roomy
+
+    @property
+    def extensions(self) -> Collection[str]:
+        """Kinds of extension element that entries may have."""
+        return self.source.extensions
+
+    @property
+    def rows_per_page(self) -> int:
+        """Rows that fill a page."""
+        return self.source.limit
+
+    @property
+    def planned_rows(self) -> int:
+        """Rows that a first plan gives a page.
+
+        Where keys do not grow, rows come in on any page, so each is left some room.
+        """
+        space = self.key_space()
+        if space is None or space.grows:
+            return self.rows_per_page
+        return max(1, self.rows_per_page * 4 // 5)
+
+    @property
+    def max_entries(self) -> int:
+        """Entries above which a page is too full; growth up to it needs no new plan."""
+        return MAX_ENTRIES if self.is_roomy else most_entries(self.source.limit)
+
+    def key_space(self) -> KeySpace | None:
+        """Return what orders the keys; None where pages are positions."""
+        return None
+
+    def first_keys(
+        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
+    ) -> Iterator[str]:
+        """Yield the key of each ``step``-th row of a range, from the first, as text."""
+        return positions(self._rows(site), step, key_range)
+
+    def count(self, key_range: KeyRange, site: Site) -> int:
+        """Return how many rows a range has."""
+        return sum(1 for _ in at_positions(self._rows(site), key_range))
+
+    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+        """Yield the lines of a page, many at a time, and count them in the tally.
+
+        Raises:
+            LimitExceededError: the range holds more rows than the page may.
+        """
+        rows = at_positions(self._rows(site), key_range)
+        return batches(rows, self._renderer(site, tally))
+
+    def lines_by_key(
+        self, keys: Collection[Any], site: Site, tally: Tally
+    ) -> Iterator[tuple[str, str]]:
+        """Yield each listed row of some keys: its key, as text, and its lines.
+
+        Nothing for a source whose pages are positions: it has no keys.
+        """
+        return iter(())
+
+    def _rows(self, site: Site) -> Iterable[Any]:
+        return self.source.entries(site.origin)
+
+    def _renderer(self, site: Site, tally: Tally) -> Callable[[list[Any]], str]:
+        def render(entries: list[Entry]) -> str:
+            return "".join([self._line(entry, site, tally) for entry in entries])
+
+        return render
+
+    def _line(self, entry: Entry, site: Site, tally: Tally) -> str:
+        try:
+            absolute_url(entry.loc, site.origin)
+            line = entry_line(entry)
+        except Exception as error:
+            if self.source.on_error == "raise" or is_passing(error):
+                raise
+            tally.skip(ascii(entry)[:200], error)
+            return ""
+        tally.entries += 1
+        tally.newest = max(tally.newest, entry.lastmod_text or "")
+        return line
+
+
+class ViewReader(Reader[ViewSource]):
+    """Reads named views; pages are positions in their list."""
+
+    @property
+    def extensions(self) -> Collection[str]:
+        """Kinds of extension element that entries may have."""
+        return [kind for name, kind in NAMESPACE_OF.items() if _has(self.source, name)]
+
+    def _rows(self, site: Site) -> Iterable[Any]:
+        return self.source.views
+
+    def _renderer(self, site: Site, tally: Tally) -> Callable[[list[Any]], str]:
+        getters = {
+            name: value if callable(value) else constant(value)
+            for name, value in declarations_of(self.source).items()
+        }
+        raises = self.source.on_error == "raise"
+        return partial(RowRenderer(getters, site.origin, raises).render, tally=tally)
+
+
+class ModelReader(Reader[ModelSource]):
+    """Reads the rows of a model by key range."""
+
+    @property
+    def extensions(self) -> Collection[str]:
+        """Kinds of extension element that entries may have."""
+        return [kind for name, kind in NAMESPACE_OF.items() if _has(self.source, name)]
+
+    @property
+    def tracked_model(self) -> type[Model] | None:  # type: ignore[override]
+        """The model whose saves concern its rows."""
+        return self.source.model
+
+    def key_space(self) -> KeySpace | None:
+        """Return what orders its keys."""
+        source = self.source
+        return KeySpace(source.model, source.key, listed_rows(source).db)
+
+    def first_keys(
+        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
+    ) -> Iterator[str]:
+        """Yield the key of each ``step``-th row of a range, from the first, as text."""
+        return first_keys(rows_in(self.source, key_range), self.source.key, step)
+
+    def count(self, key_range: KeyRange, site: Site) -> int:
+        """Return how many rows a range has."""
+        return rows_in(self.source, key_range).order_by().count()
+
+    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+        """Yield the lines of a page, many at a time, and count them in the tally."""
+        queryset = rows_in(self.source, key_range)
+        columns, renderer = compile_renderer(self.source, queryset.db, site)
+        rows = _read(queryset, columns, self.max_entries)
+        return map(partial(renderer.render, tally=tally), rows)
+
+    def lines_by_key(
+        self, keys: Collection[Any], site: Site, tally: Tally
+    ) -> Iterator[tuple[str, str]]:
+        """Yield each listed row of some keys: its key, as text, and its lines."""
+        source = self.source
+        queryset = listed_rows(source).filter(**{f"{source.key}__in": keys})
+        columns, renderer = compile_renderer(source, queryset.db, site)
+        careful = replace(renderer, fast=None)  # the fast one takes no more columns
+        key = columns.add(source.key)
+        # A join may show a row more than once.
+        rows = _read(by_key(queryset, source.key), columns, 10 * len(keys))
+        for row in chain.from_iterable(rows):
+            yield str(key(row)), careful.render([row], tally)
+
+
+@singledispatch
+def reader_of(source: Source, *, is_roomy: bool = False) -> Reader[Any]:
+    """Return what reads the pages of a source."""
+    return Reader(source, is_roomy=is_roomy)
+
+
+reader_of.register(ModelSource, ModelReader)
+reader_of.register(ViewSource, ViewReader)
+
+
+def listed_rows(source: ModelSource) -> QuerySet[Any]:
+    """Return the rows of a source on the database they are read from, in no order.
+
+    Raises:
+        ConfigurationError: ``get_queryset`` returns what has no key ranges.
+    """
+    queryset = source.get_queryset()
+    if not pages_by_key(queryset):
+        raise ConfigurationError(
+            f"{source!r}.get_queryset() must return a queryset of model instances "
+            "that is not sliced, combined or distinct on fields, since its pages "
+            "are key ranges. Use Source for anything else."
+        )
+    return on_write_database(queryset, source.using)
+
+
+def every_row(source: ModelSource) -> QuerySet[Any]:
+    """Return all rows of the model, listed or not, on the same database."""
+    return source.model._base_manager.using(listed_rows(source).db)
+
+
+def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:
+    """Return the listed rows of a key range, in the order of the key."""
+    return in_range(listed_rows(source), source.key, key_range)
+
+
+def page_query(source: ModelSource, key_range: KeyRange, site: Site) -> QuerySet[Any]:
+    """Return the query that reads a page, not yet run."""
+    queryset = rows_in(source, key_range)
+    columns, _ = compile_renderer(source, queryset.db, site)
+    query: QuerySet[Any] = _select(queryset, columns)
+    return query
+
+
+def _has(source: Source, name: str) -> bool:
+    return getattr(source, name) is not None
+
+
+def _select(queryset: QuerySet[Any], columns: Columns) -> Any:
+    if columns.of_instances:
+        return queryset.annotate(**columns.aliases())
+    return queryset.values_list(*columns.expressions)
+
+
+def _read(queryset: QuerySet[Any], columns: Columns, limit: int) -> Iterator[list[Any]]:
+    query = _select(queryset, columns)[: limit + 1]
+    rows = 0
+    for batch in instances(query) if columns.of_instances else tuples(query):
+        rows += len(batch)
+        if rows > limit:
+            raise LimitExceededError(f"more than {limit:,} entries in one file")
+        yield batch

@@ -17,8 +17,8 @@ from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.models import Change, Publication, Section
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
-from django_sitemaps_plus.sources import Source
-from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.sources import Source, reader_of
+from django_sitemaps_plus.sources.keys import KeySpace
 
 from .databases import attempt, databases
 from .locating import delete_changes, mark_all, mark_keys
@@ -77,12 +77,12 @@ def _read(section: Section, source: Source, alias: str) -> list[Change]:
 
 def _database_read(source: Source) -> str | None:
     """Return the alias that pages are read from; None where it is unknown."""
-    space = source.key_space()
+    space = reader_of(source).key_space()
     return source.using if space is None else space.alias
 
 
 def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
-    space = source.key_space()
+    space = reader_of(source).key_space()
     if space is None:
         # Positions: pages are built once they are old, however many saves there are.
         delete_changes(changes)
@@ -184,7 +184,7 @@ def take_saves(section: Section, source: Source) -> None:
 
     Rows that are unknown or too many are left out: only pages show what became of them.
     """
-    space = source.key_space()
+    space = reader_of(source).key_space()
     for alias in databases():
         while batch := _read(section, source, alias):
             with suppress(*_OTHER_PLAN):

@@ -28,8 +28,9 @@ from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
-from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, reader_of
+from django_sitemaps_plus.sources.keys import KeySpace
+from django_sitemaps_plus.sources.reading import listed_rows
 from django_sitemaps_plus.sources.route import Route
 
 from .locating import mark_all
@@ -110,7 +111,7 @@ def fingerprint(source: Source, site: Site) -> str:
     query are left out, since a filter by the present time would never be the same.
     """
     # Once: of some sources only items() says it, which may read all rows.
-    space = source.key_space()
+    space = reader_of(source).key_space()
     digest = hashlib.sha256()
     for part in _parts(source, site, space):
         digest.update(f"{part}\n".encode("utf-8", "backslashreplace"))
@@ -119,7 +120,7 @@ def fingerprint(source: Source, site: Site) -> str:
 
 def _key_type(source: Source, space: KeySpace | None) -> str:
     if space is None:
-        return "page" if source.has_own_paging else "position"
+        return "page" if reader_of(source).has_own_paging else "position"
     found = (name for name, kind in _KEY_TYPES.items() if isinstance(space.field, kind))
     return next(found, "other")
 
@@ -138,7 +139,7 @@ def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
         # Other keys come in another order.
         yield f"{space.field.db_type(connections[space.alias])}"
     if isinstance(source, ModelSource):
-        yield _query_words(source.queryset())
+        yield _query_words(listed_rows(source))
         if source.location is None:
             yield _words(getattr(source.model, "get_absolute_url", None))
 

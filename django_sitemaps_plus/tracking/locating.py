@@ -22,7 +22,7 @@ from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import Change, Page, Section, State, own_alias
 from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
-from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.sources.keys import KeySpace
 
 from .databases import attempt
 

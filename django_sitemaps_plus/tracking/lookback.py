@@ -12,8 +12,9 @@ from django.db.models import DateTimeField, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.sources import ModelSource, Source, reader_of
 from django_sitemaps_plus.sources.declarations import find_field, is_indexed
+from django_sitemaps_plus.sources.reading import every_row
 
 from .locating import mark_all, mark_keys
 
@@ -54,7 +55,7 @@ class _Rows:
     def window(self, newest: datetime) -> QuerySet[Any]:
         """Return the keys of the rows in the window before the newest lastmod."""
         bounds = self._at(newest - WINDOW), self._at(newest)
-        rows = self.source.every_row().filter(**{f"{self.field.name}__range": bounds})
+        rows = every_row(self.source).filter(**{f"{self.field.name}__range": bounds})
         return rows.order_by().values_list(self.source.key, flat=True)
 
     def count(self, newest: datetime) -> int:
@@ -65,7 +66,7 @@ class _Rows:
         now: Any = timezone.now()
         if self._is_date:
             now = _as_moment(now).astimezone(timezone.get_default_timezone()).date()
-        return self.source.every_row().filter(**{f"{self.field.name}__lte": now})
+        return every_row(self.source).filter(**{f"{self.field.name}__lte": now})
 
     def _at(self, moment: datetime) -> Any:
         """Return a moment as the column holds it."""
@@ -162,7 +163,7 @@ def _mark(section: Section, rows: _Rows, look: _Look, marked: Collection[Any]) -
         mark_all(section)
         return
     keys = [key for key in keys if key not in marked]
-    space = rows.source.key_space()
+    space = reader_of(rows.source).key_space()
     if keys and space is not None:
         mark_keys(section, space, keys)
 

@@ -17,7 +17,12 @@ from django_sitemaps_plus.executors.base import Executor, get_executor
 from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources.keyset import by_key, first_keys, on_write_database
+from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.sources.querysets import (
+    by_key,
+    first_keys,
+    on_write_database,
+)
 
 from .databases import savepoint
 from .relations import concrete, path_to_parent
@@ -212,7 +217,7 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
     queryset = on_write_database(queryset, None)
     total = 0
     for name, source in registry.items():
-        space = source.key_space()
+        space = reader_of(source).key_space()
         listed = None if space is None else _listed(space.model, queryset)
         if space is None or listed is None:
             continue

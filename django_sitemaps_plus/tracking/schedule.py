@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.transactions import update_pages
-from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.sources import ModelSource, Source, reader_of
+from django_sitemaps_plus.sources.reading import every_row
 
 from .locating import mark_all, mark_keys
 
@@ -31,7 +32,7 @@ def mark_scheduled(section: Section, source: Source) -> None:
     if not isinstance(source, ModelSource) or not (source.starts or source.ends):
         return
     now, since = timezone.now(), section.schedule_checked_at
-    space = source.key_space()
+    space = reader_of(source).key_space()
     if since is not None and space is not None:
         crossed = _crossed(source, since - CLOCK_OVERLAP, now)
         keys = list(crossed.values_list(source.key, flat=True)[: MAX_ROWS + 1])
@@ -49,7 +50,7 @@ def _crossed(source: ModelSource, since: datetime, now: datetime) -> QuerySet[An
     for path in (source.starts, source.ends):
         if path:
             times |= Q(**{f"{path}__gt": since, f"{path}__lte": now})
-    return source.every_row().filter(times).distinct()
+    return every_row(source).filter(times).distinct()
 
 
 def mark_old(section: Section, source: Source) -> None:

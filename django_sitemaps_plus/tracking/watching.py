@@ -14,7 +14,7 @@ from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.sources import ModelSource, Source, reader_of
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
 
 from .relations import (
@@ -73,7 +73,7 @@ class Watched:
         """Return the key by which a change names an object."""
         key = getattr(instance, self.key_attribute)
         if key is None:  # a child in a fixture has only the link to its parent
-            owner: Any = self.parent or self.source.tracked_model
+            owner: Any = self.parent or reader_of(self.source).tracked_model
             link: Any = instance._meta.get_ancestor_link(owner)
             key = getattr(instance, link.attname)
         return key
@@ -83,7 +83,7 @@ class Watched:
         """The attribute of an object that holds that key."""
         if self.path and self.parent is None:
             return "pk"
-        meta: Any = (self.parent or self.source.tracked_model)._meta  # type: ignore[union-attr]
+        meta: Any = (self.parent or reader_of(self.source).tracked_model)._meta  # type: ignore[union-attr]
         is_pk = self.parent is not None or self.key_is_pk
         return str((meta.pk if is_pk else meta.get_field(self._key)).attname)
 
@@ -144,7 +144,7 @@ def _senders(model: type[Model]) -> list[type[Model]]:
 
 
 def _dependencies(source: Source) -> Iterator[tuple[type[Model], str, Columns]]:
-    model = source.tracked_model
+    model = reader_of(source).tracked_model
     if model is None:
         return
     yield model, "", cache(partial(_own_columns, source))

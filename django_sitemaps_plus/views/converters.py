@@ -1,6 +1,6 @@
-"""Path converters that match only the files which the settings in force name.
+"""Path converters that know only what the settings in force name.
 
-All other paths are left to the project's own URL patterns.
+All other paths are left to the project's own URL patterns, as if these were not there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class RobotsConverter:
         """Return the name.
 
         Raises:
-            ValueError: ROBOTS is not set, so robots.txt is the project's own.
+            ValueError: robots.txt is none of our business.
         """
         if get_settings().robots is None:
             raise ValueError("ROBOTS is not set")

@@ -1,4 +1,4 @@
-"""The text files at the root of a site: robots.txt, and the key files of engines."""
+"""The small text files at the root of a site: robots.txt, and what engines look for."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def key_file(request: HttpRequest, name: str) -> HttpResponse:
 def key_files() -> dict[str, str]:
     """Return the files that the configured engines look for, by name.
 
-    Without an origin there are none. This never raises: it is called for any URL that
-    could be such a file, also for those of other views.
+    Without an origin there are none. It is asked
+    for any URL that could be such a file, so it must not fail in place of another view.
     """
     files: dict[str, str] = {}
     try:
@@ -58,7 +58,7 @@ def _log_unknown(why: str) -> None:
 
 
 def _respond(request: HttpRequest, content: bytes) -> HttpResponse:
-    """Answer with a text, its headers alone, or a 304 or 412."""
+    """Answer with a 304, the head or the whole of a text."""
     etag = f'"{hashlib.sha256(content).hexdigest()}"'
     response = get_conditional_response(request, etag)
     if response is None:

@@ -25,15 +25,16 @@ V = TypeVar("V", bound=Callable[..., HttpResponse])
 #: Seconds after which a crawler may ask again when a source could not be read.
 RETRY_AFTER = 120
 
-# More than any client sends; the rest of a header is not read.
+# More of a header than any client sends is not read.
 _MAX_HEADER = 4_096
 
 
 def read_only(view: V) -> V:
-    """Let a view answer GET and HEAD, and every other method with a 405.
+    """Let a view answer GET and HEAD, and all else with a 405; nothing is changed.
 
-    It runs outside the transactions of ATOMIC_REQUESTS: rendering must hold none open,
-    and a database that is down must not break answers that do not need it.
+    No ATOMIC_REQUESTS wraps it, whichever database has them: rendering for a while must
+    hold no transaction open, and a database that is down must keep nobody from what
+    lies in another, or in none.
     """
     view = csrf_exempt(require_safe(view))
     for alias in connections:
@@ -43,7 +44,7 @@ def read_only(view: V) -> V:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What an answer is made of; the bytes are read only if they are sent."""
+    """What an answer is made of; the bytes are fetched only if they are sent."""
 
     plain_hash: str
     gzip_hash: str
@@ -54,7 +55,7 @@ class Content:
 
     @classmethod
     def of_page(cls, row: Page) -> Content:
-        """Return the object of a page; ``read`` raises if it is damaged."""
+        """Return what a page serves; its object may be lost, as ``read`` then says."""
         return cls(
             row.plain_hash,
             row.gzip_hash,
@@ -66,7 +67,7 @@ class Content:
 
     @classmethod
     def of_document(cls, document: Document) -> Content:
-        """Return a document that was rendered on request."""
+        """Return what was rendered for this request, or for one like it."""
         return cls(
             document.plain_hash,
             document.gzip_hash,
@@ -76,7 +77,7 @@ class Content:
         )
 
     def last_modified(self) -> int | None:
-        """Return the second of publication, once that second is over."""
+        """Return the second of publication, once no other can fall into it."""
         if self.published_at is None:
             return None
         second = int(self.published_at.timestamp())
@@ -84,7 +85,7 @@ class Content:
 
 
 def respond(request: HttpRequest, content: Content, as_file: bool) -> HttpResponse:
-    """Answer with a document, its headers alone, or a 304 or 412."""
+    """Answer with a 304, the head or the whole of a document."""
     is_gzip = as_file or accepts_gzip(request.headers.get("Accept-Encoding", ""))
     etag = f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
     last_modified = content.last_modified()
@@ -110,12 +111,12 @@ def respond(request: HttpRequest, content: Content, as_file: bool) -> HttpRespon
 
 
 def gone() -> HttpResponse:
-    """Answer 410, for a page that existed once."""
+    """Answer for a page that existed once."""
     return HttpResponse("This page is gone.\n", "text/plain", 410)
 
 
 def unavailable() -> HttpResponse:
-    """Answer 503, after which a crawler keeps what it has and asks again."""
+    """Answer where nothing can be said now, so that nobody forgets what there was."""
     response = HttpResponse("The sitemap cannot be made now.\n", "text/plain", 503)
     response["Retry-After"] = str(RETRY_AFTER)
     response["Cache-Control"] = "no-store"
@@ -123,10 +124,10 @@ def unavailable() -> HttpResponse:
 
 
 class _FinalResponse(HttpResponse):
-    """A response that GZipMiddleware leaves alone, as if it had a Content-Encoding.
+    """A response whose coding is settled.
 
-    The middleware would compress a gzip file a second time, and send gzip to a client
-    that said ``gzip;q=0``.
+    GZipMiddleware would compress a gzip file a second time, and send gzip to a client
+    that said ``gzip;q=0``. It leaves alone what has a Content-Encoding.
     """
 
     def has_header(self, header: str) -> bool:

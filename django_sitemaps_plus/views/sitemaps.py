@@ -141,6 +141,6 @@ def _published(
     try:
         return respond(request, Content.of_page(row), as_file)
     except StoreError as error:
-        logger.error("%s", error, extra={"action": "object_damaged"})
+        logger.error("%s", error, extra={"action": "object_lost"})
         note_damaged(row)
         return None

@@ -83,7 +83,7 @@ class TestReading:
         [
             StalePlanError("other keys"),
             StoreError("no space"),
-            LimitExceededError(5, "entries"),
+            LimitExceededError("too many"),
             SoftTimeLimitExceeded(),
         ],
     )

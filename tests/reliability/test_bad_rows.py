@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.building.build import build as refresh
-from django_sitemaps_plus.sources import base
+from django_sitemaps_plus.sources import positions
 from tests.support.testapp.models import Product
 
 from .tools.defects import HARMLESS, LOCATIONS, VALUES
@@ -137,7 +137,7 @@ class EndlessSource(ViewSource):
 
 def test_a_generator_that_never_ends_keeps_what_there_was(sections, monkeypatch):
     """The build says so and goes on with the others."""
-    monkeypatch.setattr(base, "MAX_POSITIONS", 10_000)
+    monkeypatch.setattr(positions, "MAX_POSITIONS", 10_000)
     add_quietly(range(0, GOOD * STEP, STEP))
     sections.register("endless", EndlessSource)
     sections.register("products", PlainSource)

@@ -21,6 +21,7 @@ from django.db import connections
 from django.test import Client
 
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources.reading import ModelReader, reader_of
 from tests.support.servers.valkey import Valkey
 from tests.support.testapp.models import Product
 
@@ -72,11 +73,18 @@ class SlowPlanSource(PlainSource):
 
     notes: Path
 
+
+class SlowPlanReader(ModelReader):
+    """Reads such a source."""
+
     def first_keys(self, *args: Any, **kwargs: Any) -> Iterator[str]:
         """Yield the key of the first row of each page."""
-        note(self.notes / "renders")
+        note(self.source.notes / "renders")
         time.sleep(RENDER_SECONDS)
         yield from super().first_keys(*args, **kwargs)
+
+
+reader_of.register(SlowPlanSource, SlowPlanReader)
 
 
 def note(path: Path, text: str = "") -> None:

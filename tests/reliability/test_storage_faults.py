@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
@@ -251,12 +250,11 @@ class HungrySource(PlainSource):
 
     is_hungry = False
 
-    def chunks(self, *args: Any, **kwargs: Any) -> Iterator[str]:
-        """Yield the lines of a page, or some of them."""
-        for text in super().chunks(*args, **kwargs):
-            yield text
-            if self.is_hungry and "renamed" in text:
-                raise MemoryError("no more")
+    def location(self, product: Product) -> str:
+        """Return its URL, as long as there is memory."""
+        if self.is_hungry and "renamed" in product.slug:
+            raise MemoryError("no more")
+        return product.get_absolute_url()
 
 
 def test_a_source_without_memory(sections, media_root, monkeypatch):

@@ -22,6 +22,7 @@ from django_sitemaps_plus.models import Page, Section, State, own_alias
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking.locating import raise_wanted
 
 from .numbering import raise_plan_version
@@ -53,7 +54,7 @@ def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
 def _small_neighbours(section: Section, built: frozenset[int]) -> list[tuple[int, int]]:
     """Return the keys of neighbours that fit on one page; one of two has been built."""
     source = registry.get(section.name)
-    if source.has_own_paging:
+    if reader_of(source).has_own_paging:
         return []  # a bound is the number of a page, so no range has two
     small = section.pages.filter(
         state=State.ACTIVE, built__gt=0, entries__lt=source.limit // 2

@@ -29,6 +29,7 @@ from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking.deploys import (
     fingerprint,
     has_other_keys,
@@ -124,7 +125,7 @@ def is_broken(section: Section) -> bool:
 
     An upgrade may change how a collation sorts; a deploy may change the key's type.
     """
-    space = registry.get(section.name).key_space()
+    space = reader_of(registry.get(section.name)).key_space()
     if space is None:
         return False
     try:
@@ -138,7 +139,7 @@ def is_broken(section: Section) -> bool:
 
 def may_break(section: Section, *, was_deployed: bool) -> bool:
     """Return whether it is worth to ask :func:`is_broken`."""
-    space = registry.get(section.name).key_space()
+    space = reader_of(registry.get(section.name)).key_space()
     if space is None:
         return False
     # Every database sorts all other types alike.

@@ -29,6 +29,7 @@ from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.storage import deferred_flush
 
 from .numbering import add_pages, raise_plan_version
@@ -67,11 +68,12 @@ def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
     """
     bounds = KeyRange(page.low, page.high)
     with reading(page.section.name, site) as source:
-        rows = source.count(bounds, site)
-    step = split_step(max(rows, 1), source.rows_per_page, is_last=page.high is None)
+        reader = reader_of(source)
+        rows = reader.count(bounds, site)
+    step = split_step(max(rows, 1), reader.rows_per_page, is_last=page.high is None)
     while step >= 1:
         with reading(page.section.name, site):
-            keys = list(source.first_keys(step, site, bounds))
+            keys = list(reader.first_keys(step, site, bounds))
         yield key_ranges(keys[1:], bounds.low, bounds.high)
         step //= 2
     raise SourceError(

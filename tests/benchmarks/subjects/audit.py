@@ -17,7 +17,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Tally, surroundings
+from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import bare_rendering, build_all, unbuild
 from tests.benchmarks.harness import Subject, Target, timed
@@ -62,12 +62,13 @@ def _audit() -> None:
 
 def _render(rows: int) -> None:
     """Make the bytes of all pages, and throw them away."""
-    site, source, tally = get_site(), registry.get("products"), Tally("products")
+    site, tally = get_site(), Tally("products")
+    reader = reader_of(registry.get("products"))
     pages = Page.objects.of(site.name, "products").values_list("low", "high")
     with surroundings(site):
         for bounds in pages:
-            chunks = source.chunks(KeyRange(*bounds), site, tally)
-            for _ in render_urlset(chunks, source.extensions):
+            chunks = reader.chunks(KeyRange(*bounds), site, tally)
+            for _ in render_urlset(chunks, reader.extensions):
                 pass
     if tally.entries != rows:
         raise RuntimeError(f"{tally.entries:,} entries were rendered, not {rows:,}")

@@ -10,7 +10,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.live import live_plan
-from django_sitemaps_plus.sources import Tally, surroundings
+from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.harness import Subject, timed
 from tests.benchmarks.sources import FullDeclaredSource, FullMethodSource
@@ -66,10 +66,10 @@ def _rendered(section: str) -> Callable[[], bytes]:
         site = get_site()
         plan = live_plan(section, site)
         assert plan is not None
-        source = registry.get(section)
+        reader = reader_of(registry.get(section))
         with surroundings(site):
-            chunks = source.chunks(plan.ranges[0], site, Tally(section))
-            return b"".join(render_urlset(chunks, source.extensions))
+            chunks = reader.chunks(plan.ranges[0], site, Tally(section))
+            return b"".join(render_urlset(chunks, reader.extensions))
 
     return render
 

@@ -21,6 +21,7 @@ from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.models.transactions import TRIES, has_lost, lock
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
+from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking.locating import mark_all, mark_keys
 from tests.support.builds import build
 from tests.support.shop import limited, make_products
@@ -73,7 +74,7 @@ def mark(number: int) -> None:
     """Mark all pages, in whatever order their keys come."""
     keys = list(Product.objects.values_list("pk", flat=True))
     for section in Section.objects.exclude(name="").order_by("?"):
-        space = registry.get(section.name).key_space()
+        space = reader_of(registry.get(section.name)).key_space()
         for _ in range(10):
             random.shuffle(keys)
             mark_all(section, announce=bool(number % 2))

@@ -13,7 +13,7 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, Publication, State, lease
 from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.signals import urls_changed
-from django_sitemaps_plus.sources.base import CHUNK_ROWS
+from django_sitemaps_plus.sources.lines import CHUNK_ROWS
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product

@@ -13,6 +13,7 @@ from django.db.models.functions import Cast, Length
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.sources.reading import ModelReader, reader_of
 from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
 from tests.reliability.tools.published import published_urls
 from tests.support.builds import build
@@ -89,22 +90,21 @@ class TestSection:
             end_leases()
         assert Page.objects.parked().count() == 3
 
-    def test_a_split_that_cannot_be_read_is_named(
-        self, two_sections, sections, monkeypatch
-    ):
+    def test_a_split_that_cannot_be_read_is_named(self, two_sections, sections):
         """The rows are counted only then, and by a query of its own."""
+
+        class Refusing(ModelReader):
+            max_entries = 5
+
+            def count(self, *args: Any) -> int:
+                with connection.cursor() as cursor:
+                    cursor.execute("SELECT no_such_column FROM testapp_product")
+                return 0
+
+        source = limited(5)
+        reader_of.register(source, Refusing)
         sections.unregister("products")
-        sections.register("products", limited(5))
-        source = sections.get("products")
-        count = "SELECT no_such_column FROM testapp_product"
-
-        def refuse(*args: Any) -> int:
-            with connection.cursor() as cursor:
-                cursor.execute(count)
-            return 0
-
-        monkeypatch.setattr(type(source), "max_entries", 5, raising=False)
-        monkeypatch.setattr(type(source), "count", refuse)
+        sections.register("products", source)
         others, products = build().sections
         assert "no_such_column" in products.errors[0]
         assert (others.errors, others.stored) == ([], 1)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
-from django_sitemaps_plus.sources.keyset import by_key
+from django_sitemaps_plus.sources.querysets import by_key
 from tests.support.documents import all_locs, locs
 from tests.support.rendered import pages_of, plain, plan_of, queries_of, render
 from tests.support.shop import ProductSource, limited, make_products, product_urls
@@ -127,7 +127,7 @@ class TestKeyTypes:
 
     def test_bounds_of_another_type_are_a_stale_plan(self):
         """A plan that was cut by slug does not fit an integer key."""
-        with pytest.raises(StalePlanError, match="'product-00005' is no pk"):
+        with pytest.raises(StalePlanError, match="'product-00005' is not a pk"):
             render(ProductSource, KeyRange("product-00005"))
 
 

@@ -11,7 +11,7 @@ from django.db.models.functions import Concat
 
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Tally, surroundings
+from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from tests.integration.sources import contrib_zoo as zoo
 from tests.support.rendered import SITE
 from tests.support.shop import ProductSource, limited, make_products
@@ -37,8 +37,8 @@ def lines_by_key(kind: Any, keys: list[Any], sections: Any) -> dict[str, str]:
     given = kind() if isfunction(kind) else kind
     sections.register("section", given)
     with surroundings(SITE):
-        source = registry.get("section")
-        found = dict(source.lines_by_key(keys, SITE, Tally("section")))
+        reader = reader_of(registry.get("section"))
+        found = dict(reader.lines_by_key(keys, SITE, Tally("section")))
     sections.unregister("section")
     return found
 

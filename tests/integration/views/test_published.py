@@ -115,7 +115,7 @@ class TestDamagedObjects:
         assert after.status_code == 200
         assert after.content == before.content
         assert after["ETag"] == before["ETag"]
-        assert page.object in messages("object_damaged")[0]
+        assert page.object in messages("object_lost")[0]
 
     def test_the_index_is_rendered_instead(self, client, damage):
         """From the page rows, so with the same lastmods."""

@@ -11,9 +11,9 @@ from django.db.models.functions import Concat
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.sources.compiling import compile_renderer
+from django_sitemaps_plus.sources.declarations import compile_renderer
 from django_sitemaps_plus.sources.fast import Lines
-from django_sitemaps_plus.sources.tally import Tally
+from django_sitemaps_plus.sources.lines import Tally
 from tests.support.testapp.models import Product
 
 from .zoo import ZOO, surroundings

@@ -11,8 +11,9 @@ from django.utils.translation import get_language
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.contrib import SitemapSource
-from django_sitemaps_plus.sources.tally import Tally
+from django_sitemaps_plus.sources.lines import Tally
 from tests.support.testapp.models import Product
 
 SITE = Site("default", "https://shop.example")
@@ -31,7 +32,9 @@ class Letters(Sitemap):
 def read(sitemap: object, key_range: KeyRange | None = None) -> tuple[str, Tally]:
     """Return the lines of a page."""
     source, tally = SitemapSource(sitemap), Tally("section")
-    return "".join(source.chunks(key_range or KeyRange(), SITE, tally)), tally
+    return "".join(
+        reader_of(source).chunks(key_range or KeyRange(), SITE, tally)
+    ), tally
 
 
 class TestLimit:
@@ -64,8 +67,8 @@ class TestLimit:
             i18n = True
             limit = 100
 
-        assert SitemapSource(Letters).rows_per_page == 10_000
-        assert SitemapSource(Translated).rows_per_page == 33
+        assert reader_of(SitemapSource(Letters)).rows_per_page == 10_000
+        assert reader_of(SitemapSource(Translated)).rows_per_page == 33
 
 
 class TestTrackDeletes:
@@ -103,14 +106,14 @@ class TestOwnPaging:
     def test_a_class_that_overrides_nothing_has_none(self):
         """Its items are paged here."""
         assert not SitemapSource(Letters).has_own_paging
-        assert SitemapSource(Letters).max_entries == 11_000
+        assert reader_of(SitemapSource(Letters)).max_entries == 11_000
 
     @pytest.mark.parametrize("name", ["get_urls", "_urls", "paginator"])
     def test_a_class_that_overrides_one_of_three_has(self, name):
         """Only its own code knows what is on a page."""
         source = SitemapSource(type("Own", (Letters,), {name: None}))
         assert source.has_own_paging
-        assert source.max_entries == MAX_ENTRIES
+        assert reader_of(source).max_entries == MAX_ENTRIES
         assert list(source.extensions) == ["xhtml"]
 
     def test_its_own_urls_are_listed(self):
@@ -134,7 +137,7 @@ class TestItems:
     def test_a_list_is_paged_by_position(self):
         """As for any source without keys."""
         source = SitemapSource(Letters)
-        assert list(source.first_keys(2, SITE)) == ["0", "2"]
+        assert list(reader_of(source).first_keys(2, SITE)) == ["0", "2"]
         assert read(Letters, KeyRange("1", "2"))[0] == (
             "<url><loc>https://shop.example/b/</loc></url>\n"
         )

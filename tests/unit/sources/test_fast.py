@@ -16,9 +16,8 @@ from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
 from django_sitemaps_plus.sources.dates import DateColumn
 from django_sitemaps_plus.sources.declarations import constant, route_getter
 from django_sitemaps_plus.sources.fast import Lines, path_lines, route_lines
-from django_sitemaps_plus.sources.lines import Getter, RowRenderer
+from django_sitemaps_plus.sources.lines import Getter, RowRenderer, Tally
 from django_sitemaps_plus.sources.route import Route
-from django_sitemaps_plus.sources.tally import Tally
 
 from .zoo import CASES, ZOO, in_languages, surroundings, usual_value, value
 

@@ -8,7 +8,8 @@ import pytest
 
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
-from django_sitemaps_plus.sources.keyset import in_range, key_field, pages_by_key
+from django_sitemaps_plus.sources.keys import key_field
+from django_sitemaps_plus.sources.querysets import in_range, pages_by_key
 from tests.support.testapp.models import Author, Book, Label, Product, Shop
 
 

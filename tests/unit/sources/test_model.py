@@ -7,7 +7,13 @@ from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.sources.model import get_absolute_url
+from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.sources.declarations import (
+    declarations_of,
+    get_absolute_url,
+    uses_instances,
+)
+from django_sitemaps_plus.sources.reading import listed_rows
 from tests.support.testapp.models import Book, Product
 
 
@@ -31,11 +37,11 @@ class WithMethod(Declared):
 class TestInstances:
     def test_declarations_need_none(self):
         """Rows are tuples."""
-        assert not Declared().uses_instances
+        assert not uses_instances(Declared())
 
     def test_one_method_needs_them(self):
         """It takes the object."""
-        assert WithMethod().uses_instances
+        assert uses_instances(WithMethod())
 
     def test_without_a_location_the_object_is_asked(self):
         """By get_absolute_url(), as contrib does."""
@@ -43,16 +49,16 @@ class TestInstances:
         class Bare(ModelSource):
             model = Product
 
-        assert Bare().declaration("location") is get_absolute_url
-        assert Bare().uses_instances
+        assert declarations_of(Bare())["location"] is get_absolute_url
+        assert uses_instances(Bare())
         assert get_absolute_url(Product(slug="shoe")) == "/products/shoe/"
 
 
 class TestExtensions:
     def test_only_those_declared(self):
         """The root declares no other namespace."""
-        assert list(Declared().extensions) == []
-        assert list(WithMethod().extensions) == ["image"]
+        assert list(reader_of(Declared()).extensions) == []
+        assert list(reader_of(WithMethod()).extensions) == ["image"]
 
 
 class TestQueryset:
@@ -76,7 +82,7 @@ class TestQueryset:
                 return make()
 
         with pytest.raises(ConfigurationError, match="Use Source for anything else"):
-            Odd().queryset()
+            listed_rows(Odd())
 
     def test_a_filter_is_kept(self):
         """And so is the model."""
@@ -85,13 +91,13 @@ class TestQueryset:
             def get_queryset(self):
                 return super().get_queryset().filter(published=True)
 
-        queryset = Filtered().queryset()
+        queryset = listed_rows(Filtered())
         assert queryset.model is Product
         assert "published" in str(queryset.query)
 
     def test_rows_are_read_where_they_are_written(self, settings):
         """A replica may lag behind."""
-        assert Declared().queryset().db == "default"
+        assert listed_rows(Declared()).db == "default"
 
     def test_a_source_may_name_its_database(self):
         """Then nobody else is asked."""
@@ -99,7 +105,7 @@ class TestQueryset:
         class Elsewhere(Declared):
             using = "replica"
 
-        assert Elsewhere().queryset().db == "replica"
+        assert listed_rows(Elsewhere()).db == "replica"
 
     def test_a_queryset_that_names_its_database_keeps_it(self):
         """It knows why."""
@@ -108,7 +114,7 @@ class TestQueryset:
             def get_queryset(self):
                 return Product.objects.using("replica")
 
-        assert Elsewhere().queryset().db == "replica"
+        assert listed_rows(Elsewhere()).db == "replica"
 
     def test_the_default_manager_gives_the_rows(self):
         """Without a get_queryset of its own."""
@@ -116,4 +122,4 @@ class TestQueryset:
         class Books(ModelSource):
             model = Book
 
-        assert str(Books().queryset().query) == str(Book.objects.all().query)
+        assert str(listed_rows(Books()).query) == str(Book.objects.all().query)

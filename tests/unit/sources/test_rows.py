@@ -15,9 +15,9 @@ from django_sitemaps_plus.sources.lines import (
     FIELDS,
     NAMESPACE_OF,
     RowRenderer,
+    Tally,
     describe,
 )
-from django_sitemaps_plus.sources.tally import Tally
 
 ORIGIN = "https://shop.example"
 URL = f"{ORIGIN}/a/"

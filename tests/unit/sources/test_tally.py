@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from django_sitemaps_plus.sources.tally import MAX_NAMED, Tally
+from django_sitemaps_plus.sources.lines import MAX_NAMED, Tally
 
 
 class TestTally:

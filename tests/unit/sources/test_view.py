@@ -9,8 +9,8 @@ import pytest
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.sources.tally import Tally
-from django_sitemaps_plus.sources.views import ItemSource
+from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.sources.lines import Tally
 
 SITE = Site("default", "https://shop.example")
 
@@ -22,11 +22,11 @@ class Pages(ViewSource):
 
 
 def read(
-    source: ItemSource, key_range: KeyRange | None = None
+    source: ViewSource, key_range: KeyRange | None = None
 ) -> tuple[list[str], Tally]:
     """Return the lines of a page."""
     tally = Tally("section")
-    chunks = source.chunks(key_range or KeyRange(), SITE, tally)
+    chunks = reader_of(source).chunks(key_range or KeyRange(), SITE, tally)
     return "".join(chunks).splitlines(), tally
 
 
@@ -88,31 +88,16 @@ class TestViewSource:
             def images(self, item):
                 return [f"https://cdn.example/{item}.jpg"]
 
-        assert list(Pages().extensions) == []
-        assert list(Pictured().extensions) == ["image"]
+        assert list(reader_of(Pages()).extensions) == []
+        assert list(reader_of(Pictured()).extensions) == ["image"]
         assert "<image:loc>https://cdn.example/home.jpg" in read(Pictured())[0][0]
 
     def test_pages_are_positions_in_the_list(self):
         """As for any source without keys."""
-        assert list(Pages().first_keys(2, SITE)) == ["0", "2"]
+        assert list(reader_of(Pages()).first_keys(2, SITE)) == ["0", "2"]
         assert len(read(Pages(), KeyRange("2", None))[0]) == 1
 
     def test_no_views_make_no_entries(self):
         """A source that lists nothing yet."""
-        assert list(ViewSource().first_keys(10, SITE)) == []
+        assert list(reader_of(ViewSource()).first_keys(10, SITE)) == []
         assert read(ViewSource())[0] == []
-
-
-class TestItemSource:
-    def test_a_subclass_says_items_and_locations(self):
-        """Any list will do."""
-
-        class Letters(ItemSource):
-            def items(self):
-                return iter("abc")
-
-            def location(self, item):
-                return f"/{item}/"
-
-        lines, _ = read(Letters(), KeyRange("1", "2"))
-        assert lines == ["<url><loc>https://shop.example/b/</loc></url>"]

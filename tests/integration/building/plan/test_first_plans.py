@@ -10,7 +10,7 @@ from django.test.utils import isolate_apps
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import build as refresh
-from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.documents import read_index
 from tests.support.shop import limited
 from tests.support.testapp.models import Label, Shop

@@ -11,8 +11,8 @@ import pytest
 from django.db import connection, models
 
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.sources import keyset
-from django_sitemaps_plus.sources.keyset import KeySpace
+from django_sitemaps_plus.sources import keys as source_keys
+from django_sitemaps_plus.sources.keys import KeySpace
 from django_sitemaps_plus.tracking import locating
 from django_sitemaps_plus.tracking.locating import owners
 
@@ -187,7 +187,7 @@ class TestCosts:
         self, space, bounds, monkeypatch, django_assert_num_queries
     ):
         """Two that have changed places are found, at the end of a part as well."""
-        monkeypatch.setattr(keyset, "BOUNDS_AT_ONCE", 10)
+        monkeypatch.setattr(source_keys, "BOUNDS_AT_ONCE", 10)
         texts = [str(bound) for bound in bounds[:35]]
         with django_assert_num_queries(4):
             assert space.ascends(texts)

@@ -7,6 +7,7 @@ import pytest
 from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking import locating
 from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.locating import locate, mark, mark_keys
@@ -26,7 +27,7 @@ def section(publish):
 
 
 def find(section, *keys):
-    return locate(section, registry.get("products").key_space(), keys)
+    return locate(section, reader_of(registry.get("products")).key_space(), keys)
 
 
 def number_of(section, located):
@@ -89,7 +90,7 @@ def test_changes_stay_until_their_pages_are_marked(section):
 
 def test_marking_locates_until_the_plan_stands_still(section, monkeypatch):
     """A split in between is met by another look at the bounds."""
-    space, looks = registry.get("products").key_space(), []
+    space, looks = reader_of(registry.get("products")).key_space(), []
 
     def interrupted(*args, **kwargs):
         located = locate(*args, **kwargs)
@@ -118,7 +119,7 @@ def test_a_first_page_that_splits_between_two_looks(section, monkeypatch):
         return found
 
     monkeypatch.setattr(locating, "fetch", interrupted)
-    space = registry.get("products").key_space()
+    space = reader_of(registry.get("products")).key_space()
     mark_keys(section, space, [95])
     assert dirty(section) == [4]
 
@@ -148,7 +149,7 @@ def test_a_key_on_no_page_before_belongs_to_the_first(section):
 
 def test_a_range_of_keys_marks_the_pages_between(section):
     """Both ends are included."""
-    space = registry.get("products").key_space()
+    space = reader_of(registry.get("products")).key_space()
     located = locate(section, space, [], [(100, 110), (215, 215)])
     assert number_of(section, located) == [1, 2, 3]
 

@@ -1,17 +1,15 @@
-"""Reading a queryset by key: from one key up to another, in the database's order."""
+"""Keys: the field that pages are cut by, and its order in the database."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from django.core.exceptions import FieldDoesNotExist, ValidationError
-from django.db import connections, router
-from django.db.models import Field, IntegerField, Model, QuerySet
-from django.db.models.query import ModelIterable
+from django.db import connections
+from django.db.models import Field, IntegerField, Model
 
-from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 
 #: Bounds that one query asks about alone; stock SQLite takes 32,766 values in one.
@@ -27,13 +25,14 @@ def key_field(model: type[Model], key: str) -> Field[Any, Any]:
     Raises:
         ConfigurationError: the model has no such field.
     """
-    field = _own_field(model, key)
+    field = own_field(model, key)
     while field.remote_field is not None:
         field = field.target_field
     return cast("Field[Any, Any]", field)
 
 
-def _own_field(model: type[Model], key: str) -> Any:
+def own_field(model: type[Model], key: str) -> Any:
+    """Return the field that a key names, which may be a relation."""
     try:
         return model._meta.pk if key == "pk" else model._meta.get_field(key)
     except FieldDoesNotExist as error:
@@ -43,77 +42,17 @@ def _own_field(model: type[Model], key: str) -> Any:
         ) from error
 
 
-def pages_by_key(queryset: object) -> bool:
-    """Return whether the rows of a queryset can be read by key range."""
-    if not isinstance(queryset, QuerySet):
-        return False
-    query = queryset.query
-    return (
-        issubclass(queryset._iterable_class, ModelIterable)
-        and not query.is_sliced
-        and not query.combinator
-        and not query.distinct_fields
-    )
-
-
-def on_write_database(queryset: QuerySet[Any], using: str | None) -> QuerySet[Any]:
-    """Return the queryset on the database that its rows are written to.
-
-    A replica may lag behind a change that we were just told of.
-    """
-    has_own = getattr(queryset, "_db", None) is not None
-    if using is None and not has_own:
-        using = router.db_for_write(queryset.model)
-    return queryset if using is None else queryset.using(using)
-
-
-def in_range(queryset: QuerySet[Any], key: str, key_range: KeyRange) -> QuerySet[Any]:
-    """Return the rows whose keys are in the range, ordered by key.
+def key_value(model: type[Model], key: str, text: str) -> Any:
+    """Return the key of its text.
 
     Raises:
-        StalePlanError: a bound is no value of the key, whose type has changed.
+        StalePlanError: the text is not a key; the type of the key has changed.
     """
-    if key_range.low is not None:
-        low = _value(queryset.model, key, key_range.low)
-        queryset = queryset.filter(**{f"{key}__gte": low})
-    if key_range.high is not None:
-        high = _value(queryset.model, key, key_range.high)
-        queryset = queryset.filter(**{f"{key}__lt": high})
-    return by_key(queryset, key)
-
-
-def by_key(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
-    """Return the rows ordered by key, from the lowest, whatever their order was."""
-    # A relation's name would order by the Meta.ordering of the model behind it.
-    column = key if key == "pk" else _own_field(queryset.model, key).attname
-    ordered = queryset.order_by(column)
-    # reverse() outlasts order_by().
-    ordered.query.standard_ordering = True
-    return ordered
-
-
-def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
-    """Yield the key of each ``step``-th row of a queryset, from the first, as text.
-
-    Each is one query that skips along the key's index from the one before, so none
-    takes longer for standing further back.
-    """
-    keys = by_key(queryset, key).values_list(key, flat=True)
-    found = list(keys[:1])
-    while found:
-        last = found[0]
-        yield str(last)
-        found = list(keys.filter(**{f"{key}__gte": last})[step : step + 1])
-        if found == [last]:  # a join has made one row as many as fill a page
-            found = list(keys.filter(**{f"{key}__gt": last})[:1])
-
-
-def _value(model: type[Model], key: str, text: str) -> Any:
     try:
         return key_field(model, key).to_python(text)
     except ValidationError as error:
         raise StalePlanError(
-            f"{text!r} is no {key} of {model._meta.label}: the type of the key has "
+            f"{text!r} is not a {key} of {model._meta.label}: the type of the key has "
             "changed since the plan was made"
         ) from error
 
@@ -151,7 +90,7 @@ class KeySpace:
         Rows cannot be ordered by the name of a relation: that is the order of the
         model behind it.
         """
-        return str(_own_field(self.model, self.key).attname)
+        return str(own_field(self.model, self.key).attname)
 
     @property
     def grows(self) -> bool:
@@ -163,12 +102,8 @@ class KeySpace:
         return isinstance(self.field, IntegerField) or _makes_ordered(self.field)
 
     def value(self, text: str) -> Any:
-        """Return the key of its text.
-
-        Raises:
-            StalePlanError: it is none.
-        """
-        return _value(self.model, self.key, text)
+        """Return the key of its text; see :func:`key_value`."""
+        return key_value(self.model, self.key, text)
 
     def sort_in(self, bounds: Sequence[str], keys: Sequence[Any]) -> list[int]:
         """Return for each key the position of the last bound that is not above it.
