@@ -287,7 +287,7 @@ class TestDatabase:
             (section,) = build().sections
         assert len(section.errors) == errors
         assert all("unexpectedly" in error for error in section.errors)
-        unread = PATHS[max(1, number - 1) :]
+        unread = PATHS[max(1, number - 2) :]
         assert seen(client, *unread) == {path: before[1][path] for path in unread}
         mended()
 
