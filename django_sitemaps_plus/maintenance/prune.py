@@ -94,7 +94,10 @@ def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
     work.remove_changes()
     work.remove_deliveries()
     logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
-    work.raise_failures()
+    if work.failures:
+        first, *others = work.failures
+        more = f" (and {len(others)} more failures)" if others else ""
+        raise StoreError(f"{first}{more}") from first
     return work.report
 
 
@@ -115,22 +118,13 @@ class _Prune:
         except StoreError as error:
             self.failures.append(error)
 
-    def raise_failures(self) -> None:
-        """Raise the first failure, and say how many there were."""
-        if self.failures:
-            first, *others = self.failures
-            more = f" (and {len(others)} more failures)" if others else ""
-            raise StoreError(f"{first}{more}") from first
-
     def void_claims(self) -> None:
         """End the claims of builders that died."""
         expired = Page.objects.filter(claimed_at__lt=Now() - get_settings().lease)
         expired = expired.exclude(token="")
-        self.report.claims = (
-            expired.count()
-            if self.is_dry_run
-            else expired.update(token="", claimed_at=None)
-        )
+        self.report.claims = expired.count()
+        if not self.is_dry_run:
+            self.report.claims = expired.update(token="", claimed_at=None)
 
     def remove_objects(self, section: Section) -> None:
         """Remove the objects of a section that no row names, once they are old."""
@@ -304,10 +298,9 @@ def _forget_past(section: Section) -> None:
 
 def _delete_in_batches(rows: QuerySet[Delivery]) -> None:
     """Delete rows in the order of their keys, so that none is read twice."""
-    last = 0
+    batch = [0]
     ordered = rows.order_by("pk").values_list("pk", flat=True)
-    while batch := list(ordered.filter(pk__gt=last)[:BATCH_ROWS]):
-        last = batch[-1]
+    while batch := list(ordered.filter(pk__gt=batch[-1])[:BATCH_ROWS]):
         # One statement, which leaves alone what has changed meanwhile.
         some = rows.filter(pk__in=batch)
         some._raw_delete(some.db)

@@ -118,8 +118,15 @@ def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool
     if tree is None:
         return False
     next_look = _looked_at.get(tree.root, -LOOK_SECONDS) + LOOK_SECONDS
-    is_due = was_behind or time.monotonic() >= next_look
-    return (is_due or not _are_shown(tree, indexes)) and bool(repair(site))
+    if was_behind or time.monotonic() >= next_look:
+        return bool(repair(site))
+    # An index without its name was flipped by a builder that was killed.
+    are_shown = [
+        tree.shows(page_name(INDEX, index.number), index.published_at)
+        for index in indexes
+        if index.object
+    ]
+    return not all(are_shown) and bool(repair(site))
 
 
 def repair(site: Site) -> set[int]:
@@ -137,12 +144,8 @@ def repair(site: Site) -> set[int]:
     files = tree.files()  # before the rows, so that no name is newer than its row
     pointers = _pointers(fetch(_rows_of_site, site=site.name))
     wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, files, p)}
-    # An index gets its first name here.
-    first = [p for p in wrong.values() if p.section == INDEX and not tree.shows(p.name)]
     others = {name.partition(".")[0] for name in files}
     others -= {pointer.name for pointer in pointers.values()}
-    if total := len(wrong) - len(first) + len(others):
-        logger.warning("%s public names were wrong", total)
     lost = _mend(tree, wrong)
     _hide_others(tree, site, others)
     _looked_at[tree.root] = time.monotonic()
@@ -189,11 +192,13 @@ def _show(tree: PublicTree, pointer: Pointer, *, hides: bool) -> bool:
 def _mend(tree: PublicTree, wrong: Pointers) -> set[int]:
     """Show pages anew, then the indexes; mark those that cannot be shown dirty."""
     pages = [item for item in wrong.items() if item[1].section != INDEX]
-    indexes = [item for item in wrong.items() if item[1].section == INDEX]
     lost: set[int] = set()
+    if pages:
+        logger.warning("%s public names were wrong", len(pages))
     for start in range(0, len(pages), BATCH_PAGES):
         lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]))
-    lost |= _settle(tree, dict(indexes))
+    # An index gets its first name here.
+    lost |= _settle(tree, {pk: p for pk, p in wrong.items() if p.section == INDEX})
     if lost:
         rows = Page.objects.filter(pk__in=lost)
         sections = set(rows.values_list("section", flat=True))
@@ -218,17 +223,6 @@ def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
         tree.hide(name)
     if not is_behind(site):
         _hide_empty(tree)
-
-
-def _are_shown(tree: PublicTree, indexes: Iterable[Page]) -> bool:
-    """Return whether indexes have their names; not if their builder was killed."""
-    return all(
-        [
-            tree.shows(page_name(INDEX, index.number), index.published_at)
-            for index in indexes
-            if index.object
-        ]
-    )
 
 
 def _is_right(tree: PublicTree, files: dict[str, File], pointer: Pointer) -> bool:

@@ -6,7 +6,6 @@ import errno
 import os
 import secrets
 import stat
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -21,9 +20,6 @@ from django_sitemaps_plus.exceptions import StoreError
 
 #: The beginning of the names of unfinished files, and of no others.
 TEMPORARY = ".sitemaps-plus-"
-
-# Windows replaces no file that is being read: seconds to wait for its readers.
-_REPLACE_WAITS = (0.01, 0.05, 0.25, 1.0)
 
 # Directories to be flushed at the end of a batch; None outside of one.
 _waiting: ContextVar[set[Path] | None] = ContextVar("waiting", default=None)
@@ -86,7 +82,7 @@ def replacing(target: Path) -> Iterator[Path]:
     temporary = target.parent / f"{TEMPORARY}{secrets.token_hex(8)}"
     try:
         yield temporary
-        _replace(temporary, target)
+        os.replace(temporary, target)
         flush_directory(target.parent)
     finally:
         # Also after a rename: a link to the file that the target names stays.
@@ -97,14 +93,7 @@ def replacing(target: Path) -> Iterator[Path]:
 def write_file(
     path: Path, chunks: Iterable[bytes], mode: int, moment: int | None = None
 ) -> None:
-    """Write a new file and flush it to disk.
-
-    Args:
-        path: of the file; it must not exist.
-        chunks: its bytes.
-        mode: its permissions.
-        moment: its time, in nanoseconds since 1970.
-    """
+    """Write a new file and flush it to disk; its time may be set, in nanoseconds."""
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
         for chunk in chunks:
@@ -147,11 +136,7 @@ def flush_directory(path: Path) -> None:
 
 
 def remove_unfinished(directory: Path, before: datetime) -> int:
-    """Remove the temporary files of killed writers; return how many there were.
-
-    Args:
-        directory: where to look.
-        before: a file that was changed later stays, since its writer may be alive.
+    """Remove temporary files that nobody has changed since a moment; count them.
 
     Raises:
         StoreError: at least one could not be removed.
@@ -173,17 +158,6 @@ def remove_unfinished(directory: Path, before: datetime) -> int:
             f"unfinished files in {directory} could not be removed: {failure}"
         ) from failure
     return removed
-
-
-def _replace(source: Path, target: Path) -> None:
-    for wait in _REPLACE_WAITS if os.name == "nt" else ():
-        try:
-            os.replace(source, target)
-        except PermissionError:
-            time.sleep(wait)
-        else:
-            return
-    os.replace(source, target)
 
 
 def _sync_directory(path: Path) -> None:

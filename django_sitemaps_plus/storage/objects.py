@@ -165,16 +165,9 @@ def is_stored_before(name: str, moment: datetime) -> bool:
 
 
 def tidy_page(section: str, number: int, before: datetime, *, is_known: bool) -> int:
-    """Remove unfinished files of a page, and its directory if it is empty.
+    """Remove old unfinished files of a page; return how many there were.
 
-    Args:
-        section: name of the section.
-        number: of the page.
-        before: files that were changed later stay, since their writer may be alive.
-        is_known: whether the page has a row; if so, its directory stays.
-
-    Returns:
-        How many files were removed.
+    The empty directory of a page that is not known goes as well.
 
     Raises:
         StoreError: at least one could not be removed.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -58,68 +57,18 @@ def test_a_storage_that_cannot_replace_is_served_by_the_view(
     assert files() == {}
 
 
-class TestWindows:
-    """What Windows does otherwise, as far as it can be simulated here."""
+def test_windows_flushes_no_directories(tmp_path, monkeypatch):
+    """It cannot open them."""
+    opened: list[Any] = []
 
-    @pytest.fixture
-    def windows(self, monkeypatch) -> SimpleNamespace:
-        """Give the storage the ``os`` of Windows, and ``time`` that notes each wait.
+    def open_file(path: Any, *args: Any) -> int:
+        opened.append(path)
+        return os.open(path, *args)
 
-        Nobody else gets them: pathlib could make no path of Windows here.
-        """
-        names = {name: getattr(os, name) for name in dir(os) if name != "fchmod"}
-        windows = SimpleNamespace(**{**names, "name": "nt"}, waits=[])
-        monkeypatch.setattr(filesystem, "os", windows)
-        time = SimpleNamespace(sleep=windows.waits.append)
-        monkeypatch.setattr(filesystem, "time", time)
-        return windows
-
-    def test_a_name_that_somebody_reads_is_tried_again(self, tmp_path, windows):
-        """Windows replaces no file that is open."""
-        windows.replace = refusing(3)
-        storage = AtomicFileSystemStorage(location=tmp_path, allow_overwrite=True)
-        storage.save("x.xml", ContentFile(b"new"))
-        assert (tmp_path / "x.xml").read_bytes() == b"new"
-        assert windows.waits == [0.01, 0.05, 0.25]
-
-    def test_at_last_it_is_an_error(self, tmp_path, windows):
-        """And no temporary file is left."""
-        windows.replace = refusing(5)
-        with pytest.raises(PermissionError):
-            AtomicFileSystemStorage(tmp_path).save("x.xml", ContentFile(b"new"))
-        assert list(tmp_path.iterdir()) == []
-        assert windows.waits == [0.01, 0.05, 0.25, 1.0]
-
-    def test_elsewhere_it_is_an_error_at_once(self, tmp_path, windows):
-        """What is refused there is not permitted later either."""
-        windows.name = "posix"
-        windows.replace = refusing(1)
-        with pytest.raises(PermissionError):
-            AtomicFileSystemStorage(tmp_path).save("x.xml", ContentFile(b"new"))
-        assert windows.waits == []
-
-    def test_directories_are_not_flushed(self, tmp_path, windows):
-        """Windows cannot open them."""
-        opened: list[Any] = []
-
-        def open_file(path: Any, *args: Any) -> int:
-            opened.append(path)
-            return os.open(path, *args)
-
-        windows.open = open_file
-        storage = AtomicFileSystemStorage(location=tmp_path)
-        storage.save("a/x.xml", ContentFile(b"new"))
-        assert (tmp_path / "a" / "x.xml").read_bytes() == b"new"
-        assert not [path for path in opened if path.is_dir()]
-
-
-def refusing(count: int) -> Callable[[Any, Any], None]:
-    """Return an ``os.replace`` that refuses some times, as where a file is open."""
-    refusals = iter([PermissionError(13, "Access is denied")] * count)
-
-    def replace(source: Any, target: Any) -> None:
-        for refusal in refusals:
-            raise refusal
-        os.replace(source, target)
-
-    return replace
+    # Only the storage gets the ``os`` of Windows: pathlib could make no path of it.
+    names = {name: getattr(os, name) for name in dir(os)}
+    windows = SimpleNamespace(**{**names, "name": "nt", "open": open_file})
+    monkeypatch.setattr(filesystem, "os", windows)
+    AtomicFileSystemStorage(location=tmp_path).save("a/x.xml", ContentFile(b"new"))
+    assert (tmp_path / "a" / "x.xml").read_bytes() == b"new"
+    assert not [path for path in opened if path.is_dir()]

@@ -133,17 +133,23 @@ def new_tree_begins_with_index(shows, tree, name, published_at=None):
     return published_at is None or shows(tree, name, published_at)
 
 
-@mutant("storage.filesystem:_replace", f"{_TORN}::test_public_files", is_slow=True)
-def public_file_written_in_place(replace, temporary, target):
+@mutant("publishing.tree:replacing", f"{_TORN}::test_public_files", is_slow=True)
+@contextmanager
+def public_file_written_in_place(replacing, target):
     """Public files are written in place."""
+    temporary = target.with_name(".unfinished")
+    yield temporary
     shutil.copyfile(temporary, target)
+    temporary.unlink()
 
 
-@mutant("storage.filesystem:_replace", f"{_TORN}::test_public_files", is_slow=True)
-def public_file_deleted_first(replace, temporary, target):
+@mutant("publishing.tree:replacing", f"{_TORN}::test_public_files", is_slow=True)
+@contextmanager
+def public_file_deleted_first(replacing, target):
     """A public file is deleted before the new one takes its name."""
-    target.unlink(missing_ok=True)
-    replace(temporary, target)
+    with replacing(target) as temporary:
+        yield temporary
+        target.unlink(missing_ok=True)
 
 
 @mutant(
