@@ -237,7 +237,7 @@ class Build:
         self.fingerprints[section.pk] = section.fingerprint
         if is_renewed:
             return
-        notice(section, registry.get(section.name), self.site)
+        notice(section, self.site)
         if self.replan:
             begin_replan(section, self.site)
         if section.hold_reason:

@@ -17,7 +17,7 @@ class Change(Row):
         KEY = "key", "key"  # low is the key of a row
         RANGE = "range", "range"  # the keys from low to high, both included
         RELATED = "related", "related"  # high is a path to a row, low is its pk
-        AUDIT = "audit", "audit"  # nobody knows which rows: look at all pages
+        AUDIT = "audit", "audit"  # of rows that are unknown: look at all pages
 
     section = models.CharField(max_length=64)
     kind = models.CharField(max_length=8, choices=Kind)

@@ -62,7 +62,7 @@ def note_deploy(section: Section, current: str) -> None:
     Nothing of that is announced: it is not a change of content. Parked pages are tried
     again.
     """
-    # In one transaction: builders with the old code tell by the fingerprint that pages
+    # In one transaction: builders with the old code see by the fingerprint that pages
     # are not marked for them, and one that is stored already marks nothing again.
     with atomic():
         if section.fingerprint:

@@ -1,4 +1,4 @@
-"""Noticing: every way in which a section may learn that its pages are out of date."""
+"""All ways in which a section learns that its pages are out of date, in order."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from functools import partial
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import Source
 
 from .collecting import take_changes
 from .lookback import look_back
 from .schedule import mark_old, mark_scheduled
 
 
-def notice(section: Section, source: Source, site: Site) -> None:
+def notice(section: Section, site: Site) -> None:
     """Make dirty what has changed since the last time, cheapest way first."""
-    with reading(section.name, site):
+    with reading(section.name, site) as source:
         look_back(section, source, partial(take_changes, section, source))
         mark_scheduled(section, source)
         mark_old(section, source)

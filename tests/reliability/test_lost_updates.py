@@ -43,7 +43,7 @@ ROUNDS = 30 if IS_SOAK else 1
 def take_notice() -> None:
     """Make dirty what has changed, as any other builder would."""
     section = Section.objects.get(name="products")
-    notice(section, registry.get("products"), get_site())
+    notice(section, get_site())
 
 
 def disturb(chance: random.Random, number: int) -> None:

@@ -181,12 +181,6 @@ class TestAudit:
         }
         assert rendered() == 4
 
-    def test_it_compares_each_page_once(self, section):
-        """A compared page is young again."""
-        make_older(section, 90_000)
-        assert rendered() == 4
-        assert rendered() == 0
-
     def test_it_stays_within_its_budget(self, section, settings, monkeypatch):
         """The pages longest unchecked come first; the rest waits for the next."""
         monkeypatch.setattr(audit, "AUDIT_PAGES", 1)

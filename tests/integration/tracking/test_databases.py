@@ -5,12 +5,13 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.db import connections
+from django.db import connections, transaction
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
@@ -68,7 +69,7 @@ KEEPS_OUT = [f"{__name__}.{KeepsOut.__name__}"]
 
 
 class TestWithoutARouter:
-    def test_a_source_of_another_database_hears_of_its_rows(self, publish, both):
+    def test_a_source_of_another_database_watches_its_rows(self, publish, both):
         """Its saves are recorded there, and nothing but `using` names it."""
         made = fill(both)
         section = publish(limited(3, using=both))
@@ -169,6 +170,32 @@ def test_a_refresh_without_changes_asks_another_database_once(publish, both):
     assert len(there) == 1
     assert len(here) <= 10
     assert dirty(section) == []
+
+
+class Woken(Executor):
+    """Notes which sections are to be built."""
+
+    is_listening = True
+    sections: list[str] = []
+
+    def wake(self, section):
+        self.sections.append(section)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_workers_are_woken_once_the_database_of_the_object_has_committed(
+    publish, both, settings
+):
+    """Each section's; until then nobody sees its change."""
+    made = fill(both)
+    for name in ("products", "more"):
+        publish(limited(3, using=both), name)
+    woken = f"{__name__}.{Woken.__name__}"
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "EXECUTOR": woken}
+    with transaction.atomic(using=both):
+        made[4].save()
+        assert Woken.sections == []
+    assert sorted(Woken.sections) == ["more", "products"]
 
 
 class TestReplicas:

@@ -75,7 +75,7 @@ class TestOtherNews:
         product.updated_at = NOW - MINUTE
         product.save()
         before = section.pages.get(number=2).wanted
-        notice(Section.objects.get(pk=section.pk), registry.get("products"), get_site())
+        notice(Section.objects.get(pk=section.pk), get_site())
         assert section.pages.get(number=2).wanted == before + 1
         assert recorded() == []
 
@@ -239,7 +239,7 @@ class TestTheWindow:
         product = Product.objects.order_by("pk")[7]
         product.updated_at = NOW - 9 * MINUTE
         product.save()
-        notice(Section.objects.get(pk=section.pk), registry.get("products"), get_site())
+        notice(Section.objects.get(pk=section.pk), get_site())
         assert dirty(section) == [3]
         assert look(section) == [3]
 
@@ -251,7 +251,7 @@ class TestTheWindow:
         product.updated_at = NOW - 9 * MINUTE
         product.save()
         update(10, NOW - 9 * MINUTE)
-        notice(Section.objects.get(pk=section.pk), registry.get("products"), get_site())
+        notice(Section.objects.get(pk=section.pk), get_site())
         assert dirty(section) == [2, 3, 4]
 
     def test_a_late_row_beside_a_recorded_change_of_a_new_date_is_found(self, section):
@@ -262,7 +262,7 @@ class TestTheWindow:
         product.updated_at = NOW - MINUTE
         product.save()
         update(10, NOW - 9 * MINUTE)
-        notice(Section.objects.get(pk=section.pk), registry.get("products"), get_site())
+        notice(Section.objects.get(pk=section.pk), get_site())
         assert dirty(section) == [2, 3, 4]
 
     def test_a_row_from_before_the_window_is_not_found(self, section):

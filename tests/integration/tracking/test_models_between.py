@@ -127,13 +127,7 @@ class TestNearSide:
         assert set(recorded()) == set(keys(role.film))
         assert noticed(section) == [3]
 
-    def test_a_film_that_is_deleted_marks_its_own_page(self, publish, role):
-        """Its roles go with it, and the whole section is none the wiser."""
-        section = publish(self.source)
-        role.film.delete()
-        assert noticed(section) == [3]
-
-    def test_add_is_heard_as_before(self, publish, films, role):
+    def test_add_is_watched_as_before(self, publish, films, role):
         """It sends no signal for the row between."""
         publish(self.source)
         films[0].cast.add(role.actor)
@@ -176,7 +170,7 @@ class TestOtherKeys:
 
 class TestOtherSides:
     def test_a_source_from_the_far_side(self, publish, films, role):
-        """It hears of the end that its own rows are at."""
+        """It watches the end that its own rows are at."""
         publish(ActorSource)
         played(role, films[0])
         role.delete()

@@ -6,8 +6,8 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.db import OperationalError, connection, connections, models
-from django.test.utils import CaptureQueriesContext, isolate_apps
+from django.db import OperationalError, connection, connections
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
@@ -112,37 +112,6 @@ class TestNotifyChanged:
         assert recorded() == keys(cafes[4])
         assert take(section) == [3]
 
-    @isolate_apps("tests.support.testapp")
-    def test_a_parent_further_up_is_found_by_every_step(self):
-        """Each of which may have keys of its own."""
-
-        class Trade(models.Model):  # noqa: DJ008
-            """The top."""
-
-            class Meta:
-                app_label = "testapp"
-
-        class Bakery(Trade):  # noqa: DJ008
-            """Has another key than the trade that it is."""
-
-            number = models.BigAutoField(primary_key=True)
-            trade = models.OneToOneField(Trade, models.CASCADE, parent_link=True)
-
-            class Meta:
-                app_label = "testapp"
-
-        class Mill(Bakery):  # noqa: DJ008
-            """Has the key of its bakery."""
-
-            class Meta:
-                app_label = "testapp"
-
-        rows = recording._listed(Mill, Trade.objects.all())
-        assert rows is not None
-        assert '"testapp_bakery"."trade_id" IN (SELECT' in str(rows.query).replace(
-            "`", '"'
-        )
-
     def test_many_rows_of_a_parent_are_recorded_by_range(self, publish, monkeypatch):
         """Their ends are keys of the child, which only it has in between."""
         monkeypatch.setattr(recording, "SINGLE_KEYS", 3)
@@ -184,12 +153,6 @@ class TestNotifyChanged:
         assert notify_changed(PlaceProxy.objects.all()) == 1
         assert recorded() == keys(place)
         assert take(section) == [1]
-
-    def test_a_model_without_a_section_records_nothing(self, publish):
-        """Nobody lists it."""
-        publish(ProductSource)
-        Shop.objects.bulk_create([Shop(name="one")])
-        assert notify_changed(Shop.objects.all()) == 0
 
     def test_an_order_and_a_filter_of_the_caller_do_not_matter(
         self, publish, monkeypatch

@@ -125,7 +125,7 @@ def test_a_child_is_found_by_its_link_whatever_its_key_is(publish, key):
 
 
 @pytest.mark.parametrize(("model", "key"), [(Venue, "venue_id"), (Theatre, "pk")])
-def test_parents_further_up_are_heard(publish, model, key):
+def test_parents_further_up_are_watched(publish, model, key):
     """By every step that leads to them."""
     operas = make_theatres(Opera)
     section = publish(OperaSource)
@@ -133,7 +133,7 @@ def test_parents_further_up_are_heard(publish, model, key):
     assert noticed(section) == [3]
 
 
-def test_another_child_of_the_same_parent_is_heard(publish):
+def test_another_child_of_the_same_parent_is_watched(publish):
     """What is a theatre and a museum has one slug."""
     theatres = make_theatres(Theatre)
     section = publish(TheatreSource)
@@ -142,7 +142,7 @@ def test_another_child_of_the_same_parent_is_heard(publish):
     assert noticed(section) == [2]
 
 
-def test_another_child_of_a_fixture_is_heard(publish, tmp_path):
+def test_another_child_of_a_fixture_is_watched(publish, tmp_path):
     """Raw, it has only the link to its parent."""
     theatres = make_theatres(Theatre)
     section = publish(TheatreSource)
@@ -187,7 +187,7 @@ def test_a_deletion_marks_its_page_alone(publish, cafes, model):
     assert noticed(section) == [2]
 
 
-def test_a_contrib_class_hears_the_parent(publish, cafes):
+def test_a_contrib_class_watches_the_parent(publish, cafes):
     """Its rows are tracked like those of any source."""
     sitemap = GenericSitemap({"queryset": Cafe.objects.all()})
     sitemap.location = lambda cafe: f"/{cafe.slug}/"
@@ -198,7 +198,7 @@ def test_a_contrib_class_hears_the_parent(publish, cafes):
 
 
 @pytest.mark.parametrize("source", [ShowSource, WatchingSource])
-def test_the_parent_of_what_rows_refer_to_is_heard(publish, source):
+def test_the_parent_of_what_rows_refer_to_is_watched(publish, source):
     """A page that shows where a show is follows its venue."""
     theatres = make_theatres(Theatre)
     for n, theatre in enumerate(theatres):
@@ -215,7 +215,7 @@ class TaggedSource(TheatreSource):
 
 
 @under_each_name
-def test_a_relation_of_the_parent_is_heard(publish, act):
+def test_a_relation_of_the_parent_is_watched(publish, act):
     """Under whatever name it is set."""
     make_theatres(Theatre)
     tag = Tag.objects.create(name="t")
@@ -224,7 +224,7 @@ def test_a_relation_of_the_parent_is_heard(publish, act):
     assert noticed(section) == [2]
 
 
-def test_a_relation_of_the_parent_that_is_taken_away_is_heard(publish):
+def test_a_relation_of_the_parent_that_is_taken_away_is_watched(publish):
     """From either side, and without a build of the whole section."""
     make_theatres(Theatre)
     venue, tag = Venue.objects.get(slug="theatre-1"), Tag.objects.create(name="t")
@@ -251,7 +251,7 @@ def test_a_path_of_watch_may_end_at_what_a_key_refers_to(publish):
 
 
 @under_each_name
-def test_a_relation_of_the_parent_on_a_path_of_watch_is_heard(publish, act):
+def test_a_relation_of_the_parent_on_a_path_of_watch_is_watched(publish, act):
     """Its table holds keys of the parent, whatever key the child has."""
     make_theatres(Theatre)
     books = make_books(Author.objects.create(name="one"), 3)

@@ -144,7 +144,7 @@ class TestAuthors:
         assert noticed(section, TownSource()) == [1]
 
     def test_a_path_from_the_far_end(self, publish, library):
-        """Authors that show their newest book hear of books."""
+        """Authors that show their newest book watch books."""
         declared = {
             "model": Author,
             "location": Route("book-detail", slug="pk"),
@@ -154,7 +154,7 @@ class TestAuthors:
         library[1][0].save()
         assert recorded() == [("related", str(library[1][0].pk), "book")]
 
-    def test_a_row_behind_a_path_that_moves_is_heard(self, publish, library):
+    def test_a_row_behind_a_path_that_moves_is_watched(self, publish, library):
         """The column that links it counts, for it is new on its author's page."""
         _, books, two, _ = library
         declared = {
@@ -209,7 +209,7 @@ class TestManyToMany:
     def test_a_relation_that_is_changed_marks_the_pages_of_its_rows(
         self, tagged, act, pages
     ):
-        """Both sides of the relation are heard; more pages may be marked."""
+        """Both sides of the relation are watched; more pages may be marked."""
         section, books, tag, other = tagged
         act(books, tag, other)
         found = noticed(section, registry.get(section.name))
@@ -234,13 +234,13 @@ class TestManyToMany:
     def test_what_cannot_be_watched_keeps_no_project_from_starting(
         self, publish, library, watch
     ):
-        """A system check says what is wrong; the rest is heard."""
+        """A system check says what is wrong; the rest is watched."""
         section = publish(type("Wrong", (Dated,), {"watch": watch}))
         library[0].save()
         assert noticed(section, registry.get(section.name)) == [1, 2]
 
     def test_a_source_from_the_far_side(self, publish, library):
-        """Tags that count their books hear of books that get them."""
+        """Tags that count their books watch books that get them."""
         declared = {
             "model": Tag,
             "location": Route("book-detail", slug="pk"),

@@ -109,17 +109,6 @@ def test_more_rows_than_are_located_mark_the_section(
     assert dirty(section) == pages
 
 
-def test_a_time_between_two_refreshes_is_not_lost(clock, publish, client):
-    """However long nobody looked."""
-    events = make_events(6)
-    set_times(events[5], starts_at=NOW + HOUR)
-    publish(Current, "events")
-    assert "event-5" not in listed(client)
-    clock.append(NOW + timedelta(days=90))
-    refresh()
-    assert "event-5" in listed(client)
-
-
 @pytest.mark.parametrize("seconds", [5, 50])
 def test_a_clock_ahead_of_the_databases_loses_no_row(
     clock, publish, client, monkeypatch, seconds

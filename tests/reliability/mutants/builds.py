@@ -142,8 +142,19 @@ def changes_deleted_first(mark, section, located, *, changes=(), **kwargs):
 
 
 @mutant(
+    "tracking.locating:delete_changes",
+    "tests/integration/tracking/test_notify.py::TestTaking::"
+    "test_a_change_that_commits_late_under_a_lower_id_stays",
+)
+def changes_deleted_by_range(delete_changes, changes):
+    """Changes are deleted by a range of ids, with those that commit late."""
+    for change in changes:
+        type(change).objects.filter(section=change.section, pk__lte=change.pk).delete()
+
+
+@mutant(
     "tracking.databases:savepoint",
-    "tests/reliability/test_recording.py",
+    "tests/integration/tracking/test_never_raises.py",
     database="postgresql",
 )
 def no_savepoint(savepoint, alias):
