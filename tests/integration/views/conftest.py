@@ -28,7 +28,7 @@ def served(request: Any, sections: Any) -> str:
 
 @pytest.fixture(autouse=True)
 def untold_indexes() -> Iterator[None]:
-    """Begin each test as a process that has told nobody of any index."""
+    """Begin each test as a process that has named no index."""
     robots_txt._last.clear()
     yield
     robots_txt._last.clear()

@@ -28,8 +28,8 @@ MIDDLEWARE = [
 
 class TestCodings:
     @pytest.mark.parametrize("path", PATHS)
-    def test_plain_for_who_asks_for_nothing(self, client, path):
-        """Without Accept-Encoding the document comes as it is."""
+    def test_plain_without_accept_encoding(self, client, path):
+        """Nor does it set a cookie."""
         response = client.get(path)
         assert "Content-Encoding" not in response
         assert response["Content-Type"] == "application/xml"
@@ -42,7 +42,7 @@ class TestCodings:
     @pytest.mark.parametrize(
         "header", ["deflate, gzip;q=0.5", "GZIP", "x-gzip", "br,*;q=0.1"]
     )
-    def test_gzip_for_who_accepts_it(self, client, path, header):
+    def test_gzip_where_it_is_accepted(self, client, path, header):
         """The same document, gzip-encoded."""
         response = client.get(path, headers={"Accept-Encoding": header})
         assert response["Content-Encoding"] == "gzip"
@@ -63,7 +63,7 @@ class TestCodings:
             ";,q=",
         ],
     )
-    def test_plain_for_who_does_not(self, client, header):
+    def test_plain_where_gzip_is_not_accepted(self, client, header):
         """A quality of zero refuses."""
         response = client.get(PAGE, headers={"Accept-Encoding": header})
         assert "Content-Encoding" not in response
@@ -80,12 +80,6 @@ class TestCodings:
         plain = client.get(path.removesuffix(".gz")).content
         assert gzip.decompress(response.content) == plain
 
-    def test_the_same_bytes_each_time(self, client):
-        """No time and no name is in the gzip header."""
-        first, second = (client.get(PAGE, headers=GZIP).content for _ in range(2))
-        assert first == second
-        assert first[3:8] == b"\0" * 5
-
 
 class TestHeaders:
     @pytest.mark.parametrize("path", [*PATHS, *FILES])
@@ -97,20 +91,8 @@ class TestHeaders:
         settings.SITEMAPS_PLUS = {**BASE, "CLIENT_CACHE_SECONDS": 60}
         assert client.get(path)["Cache-Control"] == "public, max-age=60"
 
-    @pytest.mark.parametrize("path", [*PATHS, *FILES])
-    @pytest.mark.parametrize("headers", [{}, GZIP])
-    def test_head_has_the_headers_of_get(self, client, path, headers):
-        """And no body."""
-        get, head = (
-            client.get(path, headers=headers),
-            client.head(path, headers=headers),
-        )
-        assert head.content == b""
-        assert dict(head.headers) == dict(get.headers)
-        assert head.status_code == get.status_code == 200
-
     def test_last_modified_is_that_of_the_flip(self, client, served):
-        """Published: the time the pointer was set. Live: nobody knows."""
+        """Published: the time the pointer was set. Live: it is not known."""
         expected = {"published": "Thu, 01 Jan 2026 12:00:00 GMT", "live": None}
         for path in PATHS:
             assert client.get(path).headers.get("Last-Modified") == expected[served]
@@ -151,25 +133,9 @@ class TestConditions:
 
     @pytest.mark.parametrize("header", ['"x"', "x", 'W/"x", "y"'])
     def test_an_unknown_etag_is_200(self, client, header):
-        """Something else, so the whole is sent."""
+        """The client has another version, so the whole is sent."""
         response = client.get(PAGE, headers={"If-None-Match": header})
         assert response.status_code == 200
-
-    def test_the_etag_of_another_coding_is_200(self, client):
-        """Whoever has the plain bytes does not have the others."""
-        plain = client.get(PAGE)["ETag"]
-        response = client.get(PAGE, headers={**GZIP, "If-None-Match": plain})
-        assert response.status_code == 200
-        assert response["Content-Encoding"] == "gzip"
-
-    def test_if_match(self, client):
-        """412 where it asks for something else; 200 where it is there."""
-        etag = client.get(PAGE)["ETag"]
-        status = {
-            condition: client.get(PAGE, headers={"If-Match": condition}).status_code
-            for condition in (etag, "*", f'"x", {etag}', '"x"', f"W/{etag}")
-        }
-        assert list(status.values()) == [200, 200, 200, 412, 412]
 
     def test_if_modified_since(self, client, served):
         """A published page is as old as its flip; a live one has no age."""
@@ -183,17 +149,6 @@ class TestConditions:
         }
         expected = {"published": [304, 200, 200], "live": [200, 200, 200]}
         assert list(status.values()) == expected[served]
-
-    def test_an_etag_goes_before_a_date(self, client):
-        """RFC 9110, 13.2.2: If-Modified-Since is not looked at beside an ETag."""
-        response = client.get(
-            PAGE,
-            headers={
-                "If-None-Match": '"x"',
-                "If-Modified-Since": "Fri, 01 Jan 2027 00:00:00 GMT",
-            },
-        )
-        assert response.status_code == 200
 
 
 def forms_of(etag: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""The index while pages are being published: shared, never behind, never missing."""
+"""The index during a build: rendered once, never behind, never missing."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def published(sections: Any, settings: Any) -> None:
     make_products(25)
     sections.register("products", limited(10))
     refresh()
-    soil()
+    mark_indexes()
 
 
-def soil() -> None:
+def mark_indexes() -> None:
     """Mark the indexes, as each flip of a page does."""
     Page.objects.filter(section__name=INDEX).update(wanted=F("wanted") + 1)
 
@@ -44,8 +44,10 @@ THREE = [f"sitemap-products-{number}.xml" for number in (1, 2, 3)]
 
 
 class TestShared:
-    def test_it_is_made_once_for_all_who_ask(self, client, django_assert_num_queries):
-        """Others take one query, as they do of a published one."""
+    def test_it_is_rendered_once_until_a_page_is_published(
+        self, client, django_assert_num_queries
+    ):
+        """Later requests take one query, as for a published index."""
         first = client.get("/sitemap.xml")
         with django_assert_num_queries(1):
             second = client.get("/sitemap.xml")
@@ -58,7 +60,7 @@ class TestShared:
             assert listed(client) == THREE
 
     def test_a_page_that_comes_by_a_split_is_listed_at_once(self, client, monkeypatch):
-        """What was kept is of another version."""
+        """The index that was kept is of another version."""
         assert listed(client) == THREE
         make_products(10, first=25)
         monkeypatch.setattr(Build, "_publish_index", lambda self, missing: None)
@@ -77,18 +79,18 @@ class TestFallback:
     def test_a_database_that_fails_on_the_way(self, client, messages, number):
         """The index that was published last is served, and not one made of guesses."""
         before = client.get("/sitemap.xml").content
-        soil()
+        mark_indexes()
         with fail_queries(lambda sql: "sitemaps_plus_" in sql, number):
             response = client.get("/sitemap.xml")
         assert (response.status_code, response.content) == (200, before)
         assert messages("live_failed")
 
     def test_a_section_without_a_plan_that_cannot_be_read(self, client, sections):
-        """It takes the others from nobody."""
+        """The other sections stay listed."""
         sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
         assert listed(client) == THREE
 
-    def test_an_object_that_is_lost_as_well(self, client, sections):
+    def test_an_object_that_is_damaged_as_well(self, client, sections):
         """Then it is 503, to be asked again."""
         sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
         path_of(page_row(INDEX, 0)).unlink()
@@ -104,7 +106,7 @@ class TestPlans:
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         sections.register("more", limited(15))
         refresh()
-        soil()
+        mark_indexes()
         assert listed(client) == THREE
         assert listed(client, "/sitemaps-2.xml") == [
             "sitemap-more-1.xml",
@@ -120,7 +122,7 @@ class TestPlans:
         refresh()
         sections.unregister("late")
         sections.register("late", limited(5))
-        soil()
+        mark_indexes()
         assert listed(client) == THREE
 
     def test_a_section_that_came_back_is_listed_as_it_was(self, client):

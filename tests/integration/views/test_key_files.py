@@ -1,4 +1,4 @@
-"""The files by which engines know a site: exactly theirs, and nothing else."""
+"""The files by which engines verify a site, and no others."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_no_other_name_is_served(client, path):
 
 
 def test_other_names_are_the_project_s(client, settings):
-    """Ours stands in nobody's way."""
+    """Ours hides no other file."""
     settings.ROOT_URLCONF = Own
     assert client.get("/humans.txt").content == b"mine"
     assert client.get("/robots.txt").content == b"mine"
@@ -91,7 +91,7 @@ def test_without_the_engine_there_is_no_file(client, settings):
         {"broken": {}},
     ],
 )
-def test_engines_that_cannot_be_made_stand_in_nobody_s_way(client, settings, engines):
+def test_engines_that_are_misconfigured_hide_no_other_file(client, settings, engines):
     """The project's own files are served all the same."""
     settings.ROOT_URLCONF = Own
     settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ENGINES": engines}
@@ -99,13 +99,13 @@ def test_engines_that_cannot_be_made_stand_in_nobody_s_way(client, settings, eng
 
 
 def test_without_an_origin_there_is_no_file(client, settings):
-    """A site that is none has no key, whatever host is asked for."""
+    """Whatever the host of the request."""
     settings.SITEMAPS_PLUS = {"ENGINES": ENGINES}
     assert client.get(PATH, headers={"Host": "evil.example"}).status_code == 404
 
 
 def test_its_url_can_be_written():
-    """For who asks for a name that there is."""
+    """For a name that exists."""
     found = reverse("sitemaps_plus:key-file", kwargs={"name": f"{KEY}.txt"})
     assert found == PATH
     with pytest.raises(NoReverseMatch):

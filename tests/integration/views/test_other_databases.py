@@ -40,7 +40,7 @@ print(Client(raise_request_exception=False).get(sys.argv[1]).status_code)
     ("path", "status"),
     [("/robots.txt", 200), ("/only-for-tests.txt", 200), ("/sitemap.xml", 404)],
 )
-def test_one_that_is_down_keeps_nobody_from_sitemaps(path: str, status: int) -> None:
+def test_one_that_is_down_breaks_no_sitemap(path: str, status: int) -> None:
     """Whatever ATOMIC_REQUESTS says of it. (There are no sections here.)"""
     done = subprocess.run(
         [sys.executable, "-c", PROJECT, path],

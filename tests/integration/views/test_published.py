@@ -154,7 +154,7 @@ class TestDatabaseFaults:
                 assert client.get(path).status_code == 503
 
     def test_a_site_out_of_reach_is_503(self, client, monkeypatch):
-        """That of ``django.contrib.sites``, which nobody has asked for before."""
+        """That of ``django.contrib.sites``, which is not in its cache."""
 
         def fail(*args: object) -> None:
             raise OperationalError("the server closed the connection unexpectedly")
@@ -164,7 +164,7 @@ class TestDatabaseFaults:
             assert client.get(path).status_code == 503
 
     def test_everything_out_of_reach_is_503(self, client):
-        """To be asked again; nobody takes it for the end of the pages."""
+        """So a crawler asks again, and forgets no page."""
         with fail_queries(lambda sql: True):
             for path in PATHS:
                 response = client.get(path)

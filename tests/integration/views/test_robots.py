@@ -34,7 +34,7 @@ class TestRoute:
         assert client.get(URL).content == b"mine"
 
     def test_with_robots_it_is_ours(self, client, settings, set_robots):
-        """Whoever is first answers, as always."""
+        """The first pattern answers, as always."""
         settings.ROOT_URLCONF = Own
         assert sitemaps(client.get(URL)) == [FIRST]
 
@@ -86,7 +86,7 @@ class TestContent:
 
 @pytest.mark.usefixtures("set_robots")
 class TestHttp:
-    def test_who_has_it_gets_304(self, client):
+    def test_a_known_etag_is_304(self, client):
         """The ETag is of the bytes."""
         etag = client.get(URL)["ETag"]
         response = client.get(URL, headers={"If-None-Match": etag})
@@ -94,7 +94,7 @@ class TestHttp:
         assert response["ETag"] == etag
 
     def test_head_has_the_headers_of_get(self, client, rf):
-        """And no body, whoever serves it; the test client would cut it off."""
+        """And no body, which the test client would cut off."""
         full, head = client.get(URL), client.head(URL)
         assert views.robots(rf.head(URL)).content == b""
         assert dict(head.items()) == dict(full.items())

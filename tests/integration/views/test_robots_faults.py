@@ -58,8 +58,10 @@ class TestFaults:
         assert sitemaps(response) == [FIRST]
         assert "Disallow: /admin/" in lines_of(response)
 
-    def test_what_another_origin_named_is_not_told(self, client, settings, no_database):
-        """After a change of BASE_URL the old URLs are nobody's."""
+    def test_indexes_of_another_origin_are_not_named(
+        self, client, settings, no_database
+    ):
+        """After a change of BASE_URL the old URLs are wrong."""
         client.get(URL)
         base = {"BASE_URL": "https://other.example"}
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **base}
@@ -84,7 +86,7 @@ class TestFaults:
 
     @pytest.mark.parametrize("base_url", [None, 5, "https://a/?x"])
     def test_without_an_origin_there_are_rules_alone(self, client, settings, base_url):
-        """The host of the request is nobody's word for it."""
+        """The host of the request does not give one."""
         rules = {"RULES": {"DISALLOW": "/admin/"}}
         settings.SITEMAPS_PLUS = {"BASE_URL": base_url, "ROBOTS": rules}
         response = client.get(URL, headers={"Host": "evil.example"})

@@ -125,13 +125,6 @@ class TestRequests:
             assert response.content == expected[path]
             assert response.status_code == 200
 
-    def test_language_cookie(self, among, expected, settings):
-        """The same by cookie."""
-        client = among(LOCALE)
-        client.cookies[settings.LANGUAGE_COOKIE_NAME] = "fr"
-        assert surroundings(client)[0] == "fr"
-        assert served(client) == expected
-
     def test_script_name(self, rf, expected, keep_connections):
         """Where the server mounts the project is not where the site is."""
         handler = WSGIHandler()  # the test client's own sets no prefix
@@ -165,7 +158,7 @@ class TestRequests:
 
 
 def test_a_build_in_other_surroundings_gives_the_same_bytes(client):
-    """Who runs the command has a language and a time zone too."""
+    """A command has a language and a time zone too."""
     expected = served(client)
     with translation.override("fr"), timezone.override("Asia/Tokyo"):
         build()
