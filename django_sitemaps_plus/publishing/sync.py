@@ -53,6 +53,8 @@ class Pointer(NamedTuple):
 
 Pointers = dict[int, Pointer]  # by the primary key of the page
 
+_COLUMNS = ("section__name", *Pointer._fields[1:])
+
 
 def page_name(section: str, number: int) -> str:
     """Return the public name of a page, without a suffix."""
@@ -265,14 +267,3 @@ def _dirty_index(site: str) -> QuerySet[Page, Any]:
 
 def _served() -> QuerySet[Page]:
     return Page.objects.exclude(state=State.NEXT)
-
-
-_COLUMNS = (
-    "section__name",
-    "number",
-    "object",
-    "published_at",
-    "gzip_size",
-    "plain_size",
-    "gzip_hash",
-)

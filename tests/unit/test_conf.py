@@ -146,22 +146,14 @@ class TestTellsEngines:
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        *(
-            ("shop.eu", True),
-            ("www.shop.co.uk", True),
-            ("xn--bcher-kva.com:8443", True),
-        ),
-        *(("8.8.8.8", True), ("[2606:4700::1111]", True)),
-        *(("mytest.com", True), ("localhost.com", True), ("local.host", True)),
-        *(("example.com", False), ("www.example.org", False), ("myexample.com", True)),
-        *(("localhost", False), ("localhost:8000", False), ("a.localhost", False)),
-        *(("shop", False), ("shop.test", False), ("shop.example", False)),
-        *(("shop.invalid", False), ("shop.local", False), ("nas.home.arpa", False)),
-        *(("db.internal", False), ("SHOP.TEST", False), ("shop.test.", False)),
-        *(("127.0.0.1", False), ("10.1.2.3:80", False), ("192.168.1.1", False)),
-        *(("172.16.0.1", False), ("169.254.169.254", False), ("[::]", False)),
-        *(("[::1]:8000", False), ("[fe80::1]", False), ("[fc00::1]", False)),
-        *(("100.64.0.1", False), ("localhost.", False), ("", False)),
+        *(("shop.eu", True), ("xn--bcher-kva.com:8443", True), ("mytest.com", True)),
+        *(("8.8.8.8", True), ("[2606:4700::1111]", True), ("myexample.com", True)),
+        *(("example.com", False), ("www.example.org", False), ("shop", False)),
+        *(("localhost:8000", False), ("a.localhost", False), ("SHOP.TEST", False)),
+        *(("shop.test.", False), ("nas.home.arpa", False), ("db.internal", False)),
+        *(("127.0.0.1", False), ("10.1.2.3:80", False), ("169.254.169.254", False)),
+        *(("[::1]:8000", False), ("[fc00::1]", False), ("100.64.0.1", False)),
+        ("", False),
     ],
 )
 def test_which_origins_are_public(host, expected):
@@ -173,17 +165,12 @@ class TestParseBaseUrl:
     @pytest.mark.parametrize(
         ("base_url", "origin", "prefix"),
         [
-            ("https://shop.example", "https://shop.example", "/"),
-            ("https://shop.example/", "https://shop.example", "/"),
-            ("http://localhost:8000", "http://localhost:8000", "/"),
-            ("HTTPS://Shop.EXAMPLE", "https://shop.example", "/"),
+            ("HTTPS://Shop.EXAMPLE/", "https://shop.example", "/"),
+            ("http://[::1]:8000", "http://[::1]:8000", "/"),
             ("https://b\u00fccher.example", "https://xn--bcher-kva.example", "/"),
-            ("https://[::1]:8000/", "https://[::1]:8000", "/"),
-            ("https://shop.example/app", "https://shop.example", "/app/"),
             ("https://shop.example/a/b/", "https://shop.example", "/a/b/"),
             ("https://shop.example//", "https://shop.example", "/"),
             ("https://shop.example/caf%C3%A9", "https://shop.example", "/caf\u00e9/"),
-            ("https://shop.example/caf\u00e9", "https://shop.example", "/caf\u00e9/"),
         ],
     )
     def test_an_address_is_an_origin_and_a_script_prefix(
@@ -195,8 +182,7 @@ class TestParseBaseUrl:
     @pytest.mark.parametrize(
         "base_url",
         [
-            *("", "shop.example", "/app", "//shop.example", "ftp://shop.example", 5),
-            *("https://", "https://user:secret@shop.example", b"https://shop.example"),
+            *("", "shop.example", "ftp://shop.example", 5, "https://u:p@shop.example"),
         ],
     )
     def test_what_is_no_address_is_a_configuration_error(self, base_url):

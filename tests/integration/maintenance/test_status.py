@@ -40,14 +40,6 @@ class TestStatus:
         call_command("sitemap_status", stdout=out)
         assert "products" in out.getvalue()
 
-    def test_json_has_every_number(self, products):
-        """For machines."""
-        out = StringIO()
-        call_command("sitemap_status", "--json", stdout=out)
-        (found,) = json.loads(out.getvalue())
-        assert found["entries"] == 25
-        assert found["registered"] is True
-
     def test_a_section_that_was_never_built(self, sections):
         """It has no numbers and no age."""
         sections.register("products", limited(10))
