@@ -29,7 +29,7 @@ from .tools.shop import IS_SOAK
 LOAD = ["--all"] if IS_SOAK else []
 
 #: Times that all cities change while somebody is killed.
-ROUNDS = 10 if IS_SOAK else 1
+ROUNDS = 10 if IS_SOAK else 2
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from tests.acceptance.site import HANG, Site
 from .tools.odd_requests import Requests, is_allowed
 from .tools.shop import IS_SOAK, some_seed
 
-REQUESTS = 2_000 if IS_SOAK else 100
+REQUESTS = 2_000 if IS_SOAK else 400
 
 MAX_SECONDS = 2.5  # ten times what the promise says, on a busy machine
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.build import build as refresh
@@ -103,3 +105,16 @@ def test_a_merge_publishes_no_loss_of_which_nobody_knew(shop, crawl):
 def every_key() -> Any:
     """Return the keys of all products, in order."""
     return Product.objects.order_by("pk").values_list("pk", flat=True)
+
+
+def test_the_day_before_counts(shop):
+    """What was lost until midnight is not forgotten by the peak of the new day."""
+    rows = list(Product.objects.order_by("pk"))
+    delete(row for number, row in enumerate(rows) if number % 8 < 3)
+    assert not refresh().problems
+    Section.objects.update(peak_since=timezone.now() - timedelta(hours=25))
+    refresh()
+    assert Section.objects.get(name="products").earlier_peak == ROWS
+    rows = list(Product.objects.order_by("pk"))
+    delete(row for number, row in enumerate(rows) if number % 7 < 2)
+    assert refresh().problems

@@ -164,6 +164,19 @@ class TestIndex:
         build()
         assert indexes(client) == [*first[:2], ["products-4", "more-2"]]
 
+    def test_an_index_lists_no_page_of_the_next(self, sections, client, monkeypatch):
+        """Though that is of a section which comes before the last one of its own."""
+        for module in (numbering, listing):
+            monkeypatch.setattr(module, "MAX_ENTRIES", 3)
+        make_products(2)
+        sections.register("products", limited(1))
+        sections.register("more", limited(10))
+        build()
+        make_products(1, first=2)
+        build()
+        expected = [["products-1", "products-2", "more-1"], ["products-3"]]
+        assert indexes(client) == expected
+
     def test_new_plans_leave_the_first_index_no_page(
         self, sections, client, monkeypatch
     ):

@@ -184,7 +184,7 @@ def no_shrink_guard(reason, *args):
 
 
 @mutant(
-    "building.flip:_hold_sections",
+    "building.guard:_hold_sections",
     f"{_SWEEP}[deletions_and_merges-options2]",
     is_slow=True,
 )
@@ -224,11 +224,11 @@ def deploy_hides_a_change(mark_all, section, *, announce=True):
 
 
 @mutant(
-    "building.worker:take_late_changes",
+    "building.flip:take_changes_meanwhile",
     "tests/integration/notifications/test_first_builds.py::"
     "TestChangesDuringABuildOfWhichNobodyIsTold",
 )
-def change_during_a_deploy_lost(take_late_changes, *args):
+def change_during_a_deploy_lost(take_changes_meanwhile, *args):
     """An edit during the build after a deploy is never announced."""
 
 
@@ -292,3 +292,48 @@ def flip_without_publication(publish, flips):
     known = set(Publication.objects.values_list("pk", flat=True))
     publish(flips)
     Publication.objects.exclude(pk__in=known).delete()
+
+
+@mutant(
+    "tracking.locating:delete_changes",
+    "tests/integration/tracking/test_notify.py::TestMarking::"
+    "test_a_change_that_commits_late_under_a_lower_id_stays",
+)
+def changes_deleted_by_a_range(delete_changes, changes):
+    """Changes are deleted by a range of ids."""
+    from django_sitemaps_plus.models import Change
+
+    changes = list(changes)
+    delete_changes(changes)
+    if changes:
+        Change.objects.filter(pk__lt=changes[-1].pk).delete()
+
+
+@mutant(
+    "models.pages:PageQuerySet.listed",
+    "tests/integration/building/plan/test_next_plans.py",
+)
+def next_pages_listed(listed, pages):
+    """The index lists pages of a plan to come."""
+    from django_sitemaps_plus.models import State
+
+    return pages.filter(state__in=[State.ACTIVE, State.NEXT])
+
+
+@mutant(
+    "models.pages:PageQuerySet.served",
+    "tests/integration/building/plan/test_next_plans.py",
+)
+def next_pages_served(served, pages, site, section, number):
+    """Pages of a plan to come are served."""
+    return pages.of(site, section).filter(number=number).first()
+
+
+@mutant(
+    "building.guard:note_peak",
+    "tests/integration/building/test_erosion.py::test_the_day_before_counts",
+)
+def peak_of_the_day_before_forgotten(note_peak, section, total):
+    """The guard forgets the peak of the day before."""
+    note_peak(section, total)
+    type(section).objects.filter(pk=section.pk).update(earlier_peak=0)
