@@ -296,7 +296,7 @@ def flip_without_publication(publish, flips):
 
 @mutant(
     "tracking.locating:delete_changes",
-    "tests/integration/tracking/test_notify.py::TestMarking::"
+    "tests/integration/tracking/test_notify.py::TestTaking::"
     "test_a_change_that_commits_late_under_a_lower_id_stays",
 )
 def changes_deleted_by_a_range(delete_changes, changes):

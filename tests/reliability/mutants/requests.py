@@ -153,7 +153,7 @@ def connection_prints(open_connection, *args):
 
 
 @mutant(
-    "notifications.dispatch:without_text",
+    "notifications.submit:without_text",
     "tests/reliability/test_secrets.py::test_an_engine_that_raises_is_not_quoted[Leaky]",
 )
 def raised_text_logged(without_text, error):
