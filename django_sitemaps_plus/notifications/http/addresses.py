@@ -1,4 +1,4 @@
-"""Which URLs and addresses may be asked, whatever settings and name servers say."""
+"""Which URLs and addresses requests may go to, whatever name servers say."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from urllib.parse import SplitResult, urlsplit
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.exceptions import EngineRefused
 
-#: Hosts that are this machine, and may be asked without TLS.
+#: Hosts that are this machine, and need no TLS.
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 _PORTS = {"http": 80, "https": 443}
 
-# How what C libraries take for an address ends: 2130706433, 0x7f.1 (inet_aton).
+# The last label of what C libraries take for an address: 2130706433, 0x7f.1.
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 
-# IANA has given out public IPv6 addresses from here alone. Outside are those that hold
-# IPv4 ones, mapped, compatible or of NAT64, which ipaddress calls global.
+# IANA assigns public IPv6 addresses from this range only. Outside are addresses that
+# contain an IPv4 one, mapped, compatible or NAT64, which ipaddress calls global.
 _PUBLIC_IPV6 = ip_network("2000::/3")
 
 # Not public, though ipaddress calls them global in some or all versions of Python.
@@ -57,27 +57,27 @@ class Endpoint:
 
     @property
     def is_loopback(self) -> bool:
-        """Whether the URL itself says that it is this machine."""
+        """Whether the URL itself names this machine."""
         return self.host in LOOPBACK
 
 
 def parse_endpoint(url: str) -> Endpoint:
-    """Return where a URL leads, if it may be asked.
+    """Return where a request to a URL goes.
 
     Raises:
-        EngineRefused: it is no absolute https URL, has credentials in it, or names its
-            host by an odd number.
+        EngineRefused: it is not an absolute https URL, has credentials, or its host is
+            an odd number.
     """
     parts = _split(url)
     if parts is None or not parts.hostname:
         # Without the URL, which may hold a password.
         raise EngineRefused(
-            "The engine's URL is no absolute https URL, or has credentials in it."
+            "The engine's URL is not an absolute https URL, or has credentials in it."
         )
     host = parts.hostname
     last = host.rstrip(".").rpartition(".")[2]
     if _NUMBER.fullmatch(last) and not _is_ipv4(host):
-        raise EngineRefused(f"{host} is a number and no host. Give a name.")
+        raise EngineRefused(f"{host} is a number. Use a host name.")
     endpoint = Endpoint(
         scheme=parts.scheme,
         host=host,
@@ -86,23 +86,22 @@ def parse_endpoint(url: str) -> Endpoint:
         path=f"{parts.path or '/'}{parts.query and '?'}{parts.query}",
     )
     if endpoint.scheme != "https" and not endpoint.is_loopback:
-        raise EngineRefused(f"{host} may be asked over https only.")
+        raise EngineRefused(f"Requests to {host} need https.")
     return endpoint
 
 
 def find_addresses(endpoint: Endpoint) -> list[str]:
-    """Return the addresses of a host, after looking at each.
+    """Return the addresses of a host, each of them checked.
 
     Raises:
-        EngineRefused: one of them may not be asked.
-        OSError: the name has none, or nobody can tell now.
+        EngineRefused: one of them is not allowed.
+        OSError: the look-up failed.
     """
     addresses = resolve(endpoint.host, endpoint.port)
     for address in addresses:
         if not _may_be_asked(address, endpoint):
             raise EngineRefused(
-                f"{endpoint.host} has the address {address}, which is not public. "
-                "Engines have public addresses only."
+                f"{endpoint.host} has the address {address}, which is not public."
             )
     return addresses
 
@@ -111,7 +110,7 @@ def resolve(host: str, port: int) -> list[str]:
     """Return the addresses of a host in the order in which to try them.
 
     Raises:
-        OSError: the name has none, or nobody can tell now.
+        OSError: the look-up failed.
     """
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

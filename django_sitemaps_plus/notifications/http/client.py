@@ -8,7 +8,7 @@ import json as json_module
 import logging
 import socket
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from threading import Thread
@@ -96,9 +96,9 @@ def request(
     raise outcome
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Message:
-    """A request as an engine gives it, its secrets still wrapped."""
+    """A request as an engine gives it; only :meth:`reveal` unwraps its secrets."""
 
     method: str
     url: str = field(repr=False)
@@ -107,6 +107,60 @@ class _Message:
     text: str | None
     query: Mapping[str, str | Secret]
     headers: Mapping[str, str | Secret]
+    secrets: list[Secret] = field(default_factory=list)
+
+    def reveal(self, endpoint: Endpoint) -> tuple[str, bytes | None, dict[str, str]]:
+        """Return target, body and headers; for the thread that sends them alone."""
+        target = endpoint.path
+        if self.query:
+            sign = "&" if "?" in target else "?"
+            target += sign + self._encoded(self.query.items())
+        content_type, body = self._body()
+        headers = {
+            "Host": endpoint.authority,
+            "User-Agent": "django-sitemaps-plus",
+            "Connection": "close",
+            **({"Content-Type": content_type} if content_type else {}),
+            **{name: self._header(name, v) for name, v in self.headers.items()},
+        }
+        return target, body, headers
+
+    def hide(self, text: bytes) -> bytes:
+        """Return what the other side said, with ``***`` for each revealed secret."""
+        for secret in self.secrets:
+            text = secret.hide_in(text)
+        return text
+
+    def _reveal(self, value: str | Secret) -> str:
+        if isinstance(value, str):
+            return value
+        if not isinstance(value, Secret):
+            raise TypeError(f"{type(value).__name__} cannot be sent")
+        self.secrets.append(value)
+        return value.reveal()
+
+    def _encoded(self, pairs: Iterable[tuple[str, str | Secret]]) -> str:
+        return urlencode([(name, self._reveal(value)) for name, value in pairs])
+
+    def _body(self) -> tuple[str, bytes | None]:
+        if self.json is not None:
+            encoded = json_module.dumps(self.json, default=self._reveal)
+            return "application/json; charset=utf-8", encoded.encode()
+        if self.form:
+            form = self._encoded(self.form)
+            return "application/x-www-form-urlencoded", form.encode()
+        if self.text is not None:
+            return "text/plain; charset=utf-8", self.text.encode()
+        return "", None
+
+    def _header(self, name: str, value: str | Secret) -> str:
+        revealed = self._reveal(value)
+        if not (revealed.isascii() and revealed.isprintable()):
+            raise EngineRefused(
+                f"The value of the header {name} has a line break, or a character "
+                "outside printable ASCII."
+            )
+        return revealed
 
 
 class _Exchange(Thread):
@@ -124,11 +178,9 @@ class _Exchange(Thread):
         self.outcome: Answer | Exception | None = None
         self._message = message
         self._host = "The engine"
-        self._max_seconds = MAX_SECONDS
         self._deadline = time.monotonic() + MAX_SECONDS
         self._connection: HTTPConnection | None = None
         self._socket: socket.socket | None = None
-        self._revealed: _Revealed | None = None
 
     def run(self) -> None:
         """Send the request and keep the outcome; never raises."""
@@ -143,7 +195,7 @@ class _Exchange(Thread):
     def too_late(self) -> RetryLater:
         """Return the error for a request that took too long."""
         return RetryLater(
-            f"{self._host} gave no complete answer in {self._max_seconds:g} seconds."
+            f"{self._host} gave no complete answer in {MAX_SECONDS:g} seconds."
         )
 
     def give_up(self) -> None:
@@ -158,24 +210,20 @@ class _Exchange(Thread):
         endpoint = parse_endpoint(self._message.url)
         self._host = endpoint.host
         self._connection = connection = self._connect(endpoint)
-        self._revealed = revealed = _Revealed(self._message, endpoint)
+        message = self._message
+        target, body, headers = message.reveal(endpoint)
         # A server may answer and close before it has read the whole request.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            connection.request(
-                self._message.method,
-                revealed.target,
-                body=revealed.body,
-                headers=revealed.headers,
-            )
+            connection.request(message.method, target, body=body, headers=headers)
         # urllib3's own method logs the URL, and headers that it cannot parse.
         with http.client.HTTPConnection.getresponse(connection) as response:
-            body = read_body(response)
+            answered = read_body(response)
         location = response.headers.get("Location", "").encode("utf-8", "replace")
         return Answer(
             status=response.status,
-            body=revealed.hide(body),
+            body=message.hide(answered),
             retry_after=parse_retry_after(response.headers.get("Retry-After")),
-            redirect_host=redirect_host(revealed.hide(location).decode()),
+            redirect_host=redirect_host(message.hide(location).decode()),
         )
 
     def _connect(self, endpoint: Endpoint) -> HTTPConnection:
@@ -210,8 +258,8 @@ class _Exchange(Thread):
         kind = type(error).__name__
         if isinstance(error, _NETWORK_ERRORS):
             text = str(error).encode("utf-8", "replace")
-            reason = readable(self._revealed.hide(text) if self._revealed else text)
-            return RetryLater(f"{self._host} could not be reached: {reason or kind}")
+            reason = readable(self._message.hide(text)) or kind
+            return RetryLater(f"{self._host} could not be reached: {reason}")
         logger.error(
             "A request to an engine could not be made: %s",
             without_text(error),
@@ -263,65 +311,3 @@ def read_body(response: http.client.HTTPResponse) -> bytes:
     while len(body) < MAX_BODY and (piece := response.read1(MAX_BODY - len(body))):
         body += piece
     return body[:MAX_BODY]
-
-
-class _Revealed:
-    """A message as it is sent, its secrets revealed.
-
-    Attributes:
-        target: path and query.
-        headers: all but those that http.client adds.
-        body: None where there is none.
-    """
-
-    def __init__(self, message: _Message, endpoint: Endpoint) -> None:
-        self._secrets: list[Secret] = []
-        self.target = endpoint.path
-        if message.query:
-            sign = "&" if "?" in endpoint.path else "?"
-            self.target += sign + self._encoded(message.query.items())
-        content_type, self.body = self._body(message)
-        self.headers = {
-            "Host": endpoint.authority,
-            "User-Agent": "django-sitemaps-plus",
-            "Connection": "close",
-            **({"Content-Type": content_type} if content_type else {}),
-            **{name: self._header(name, v) for name, v in message.headers.items()},
-        }
-
-    def hide(self, text: bytes) -> bytes:
-        """Return what the other side said, with ``***`` for each of our secrets."""
-        for secret in self._secrets:
-            text = secret.hide_in(text)
-        return text
-
-    def _reveal(self, value: str | Secret) -> str:
-        if isinstance(value, str):
-            return value
-        if not isinstance(value, Secret):
-            raise TypeError(f"{type(value).__name__} cannot be sent")
-        self._secrets.append(value)
-        return value.reveal()
-
-    def _encoded(self, pairs: Any) -> str:
-        return urlencode([(name, self._reveal(value)) for name, value in pairs])
-
-    def _body(self, message: _Message) -> tuple[str, bytes | None]:
-        if message.json is not None:
-            encoded = json_module.dumps(message.json, default=self._reveal)
-            return "application/json; charset=utf-8", encoded.encode()
-        if message.form:
-            encoded = self._encoded(message.form)
-            return "application/x-www-form-urlencoded", encoded.encode()
-        if message.text is not None:
-            return "text/plain; charset=utf-8", message.text.encode()
-        return "", None
-
-    def _header(self, name: str, value: str | Secret) -> str:
-        revealed = self._reveal(value)
-        if not (revealed.isascii() and revealed.isprintable()):
-            raise EngineRefused(
-                f"The value of the header {name} has a line break, or a character "
-                "outside printable ASCII."
-            )
-        return revealed

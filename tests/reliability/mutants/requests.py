@@ -128,8 +128,8 @@ def secret_pickled(reduce, secret):
     return type(secret), (secret.reveal(),)
 
 
-@mutant(f"{_HTTP}.client:_Revealed.hide", _ANSWERS)
-def quoted_secret_kept(hide, revealed, text):
+@mutant(f"{_HTTP}.client:_Message.hide", _ANSWERS)
+def quoted_secret_kept(hide, message, text):
     """What a server quotes of a secret is kept."""
     return text
 

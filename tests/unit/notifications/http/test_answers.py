@@ -74,7 +74,7 @@ class TestBody:
 
     @pytest.mark.parametrize(
         "body",
-        [b"", b"<html>", b"\xff\xfe", b"[" * 60_000, b'{"a": NaN}'],
+        [b"", b"<html>", b"\xff\xfe", b"[" * 60_000],
     )
     def test_what_is_no_json_is_nothing(self, body: bytes):
         """Whatever a stranger sends in place of JSON raises nothing."""
