@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from inspect import signature
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.core.signals import setting_changed
 from django.dispatch import receiver
@@ -211,10 +210,15 @@ def endpoint_option(
         ConfigurationError: it is not an absolute https URL, or it has credentials, a
             fragment, or a query where the engine adds its own.
     """
+    without = "a fragment" if may_have_query else "a query"
+    error = bad_option(engine, option, f"an absolute https URL without {without}")
     url = encoded_url(value)
-    if url is None or not _may_be_asked(url, may_have_query):
-        without = "a fragment" if may_have_query else "a query"
-        raise bad_option(engine, option, f"an absolute https URL without {without}")
+    if url is None or "#" in url or ("?" in url and not may_have_query):
+        raise error
+    try:
+        parse_endpoint(url)
+    except EngineRefused:
+        raise error from None
     return url
 
 
@@ -224,14 +228,3 @@ def encoded_url(value: object) -> str | None:
         return encode_url(value)  # type: ignore[arg-type] # which it checks
     except (TypeError, ValueError):
         return None
-
-
-def _may_be_asked(url: str, may_have_query: bool) -> bool:
-    parts = urlsplit(url)
-    if parts.fragment or (parts.query and not may_have_query):
-        return False
-    try:
-        parse_endpoint(url)
-    except EngineRefused:
-        return False
-    return True

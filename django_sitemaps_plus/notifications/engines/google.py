@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import timedelta
 from os import PathLike
@@ -19,19 +20,15 @@ from django_sitemaps_plus.exceptions import (
     RetryLater,
 )
 from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
-from django_sitemaps_plus.notifications.configuration import (
-    bad_option,
-    encoded_url,
-    endpoint_option,
-)
+from django_sitemaps_plus.notifications.configuration import bad_option, endpoint_option
 from django_sitemaps_plus.notifications.http import Answer, accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
 
 ENDPOINT = "https://www.googleapis.com/webmasters/v3"
 SCOPE = "https://www.googleapis.com/auth/webmasters"
 
-#: Of a property that covers all hosts of a domain.
-DOMAIN_PREFIX = "sc-domain:"
+# A URL prefix, or a domain with all of its hosts.
+_PROPERTY = re.compile(r"https?://[^\s/]+/(?:\S*/)?|sc-domain:[^\s/]+")
 
 # Characters that are kept of each text of Google's: more than any date has.
 _MAX_TEXT = 64
@@ -64,7 +61,7 @@ class SearchConsole(Engine):
         endpoint: str = ENDPOINT,
     ) -> None:
         self._site_url = site_url
-        if site_url is not None and not _is_property(site_url):
+        if site_url is not None and not _PROPERTY.fullmatch(str(site_url)):
             raise bad_option(
                 self,
                 "site_url",
@@ -115,14 +112,6 @@ class SearchConsole(Engine):
         # Each is one segment of the path, slashes and all.
         site_url = quote(self._site_url or f"{site.origin}/", safe="")
         return f"{self._endpoint}/sites/{site_url}/sitemaps/{quote(target, safe='')}"
-
-
-def _is_property(site_url: object) -> bool:
-    if not isinstance(site_url, str):
-        return False
-    if site_url.startswith(DOMAIN_PREFIX):
-        return encoded_url(site_url.replace(DOMAIN_PREFIX, "https://", 1)) is not None
-    return site_url.endswith("/") and encoded_url(site_url) is not None
 
 
 def _read_key(key: object) -> tuple[Any, str]:
