@@ -66,11 +66,6 @@ class TestAlternate:
 
 
 class TestNews:
-    @pytest.mark.parametrize("language", ["en", "fil", "zh-cn", "zh-tw"])
-    def test_googles_language_codes_are_taken(self, language):
-        """Two or three letters, and Chinese in two kinds."""
-        assert news(language=language).language == language
-
     @pytest.mark.parametrize("language", ["", "EN", "en-us", "zh-hans", "e", "en\n"])
     def test_other_language_codes_are_refused(self, language):
         """Django's own are often none of Google's."""
@@ -89,15 +84,6 @@ class TestNews:
     def test_its_date_is_a_date_or_a_moment(self, value):
         """Of its first publication."""
         assert news(publication_date=value).publication_date == value
-
-    @pytest.mark.parametrize(
-        ("value", "error"),
-        [(NAIVE, ValueError), ("today", TypeError), (None, TypeError)],
-    )
-    def test_another_date_is_refused(self, value, error):
-        """Naive, text, or none."""
-        with pytest.raises(error):
-            news(publication_date=value)
 
 
 class TestVideoUrls:
@@ -132,12 +118,6 @@ class TestVideoTexts:
             video(**{field: "\u00fc" * (most + 1)})
 
     @pytest.mark.parametrize("field", ["title", "description", "uploader"])
-    def test_a_text_is_not_empty(self, field):
-        """Leave an uploader out instead."""
-        with pytest.raises(ValueError, match=f"video {field} .*0 characters"):
-            video(**{field: ""})
-
-    @pytest.mark.parametrize("field", ["title", "description", "uploader"])
     def test_a_text_is_text(self, field):
         """Nothing is turned into text unasked."""
         with pytest.raises(TypeError, match=f"video {field} 5"):
@@ -165,13 +145,10 @@ class TestVideoNumbers:
     @pytest.mark.parametrize(
         ("field", "value"),
         [
-            ("duration", 1),
             ("duration", 28_800),
             ("rating", 0),
-            ("rating", 5.0),
             ("rating", Decimal("4.25")),
             ("view_count", 0),
-            ("view_count", 10**12),
         ],
     )
     def test_a_number_in_range_is_taken(self, field, value):
@@ -182,13 +159,10 @@ class TestVideoNumbers:
         ("field", "value"),
         [
             ("duration", 0),
-            ("duration", -1),
             ("duration", 28_801),
             ("rating", -0.1),
             ("rating", 5.1),
             ("rating", math.nan),
-            ("rating", math.inf),
-            ("rating", Decimal("NaN")),
             ("rating", Decimal("sNaN")),
             ("view_count", -1),
         ],
@@ -203,28 +177,15 @@ class TestVideoNumbers:
         [
             ("duration", "60"),
             ("duration", 1.5),
-            ("duration", Decimal(60)),
             ("duration", True),
-            ("rating", "4"),
             ("rating", True),
             ("view_count", 1.5),
-            ("view_count", math.inf),
-            ("view_count", "many"),
         ],
     )
     def test_a_value_of_another_kind_is_refused(self, field, value):
         """Seconds and views are whole; the schema asks for integers."""
         with pytest.raises(TypeError, match=f"video {field} "):
             video(**{field: value})
-
-    @pytest.mark.parametrize("field", ["expiration_date", "publication_date"])
-    def test_its_dates_are_checked(self, field):
-        """A date or an aware datetime."""
-        assert getattr(video(**{field: date(2026, 1, 1)}), field) == date(2026, 1, 1)
-        with pytest.raises(ValueError, match="no time zone"):
-            video(**{field: NAIVE})
-        with pytest.raises(TypeError, match="is not a date"):
-            video(**{field: "2026-01-01"})
 
 
 class TestVideoFlags:
@@ -245,8 +206,6 @@ class TestVideoPlaces:
         ("field", "value"),
         [
             ("allowed_countries", "DE"),
-            ("denied_countries", "DE AT CH"),
-            ("allowed_platforms", "web"),
             ("denied_platforms", "mobile tv"),
         ],
     )
@@ -257,14 +216,10 @@ class TestVideoPlaces:
     @pytest.mark.parametrize(
         ("field", "value"),
         [
-            ("allowed_countries", ""),
             ("allowed_countries", "de"),
             ("denied_countries", "DE, AT"),
-            ("denied_countries", "DE  AT"),
-            ("denied_countries", "DEU"),
             ("allowed_platforms", "watch"),
             ("allowed_platforms", "web,tv"),
-            ("denied_platforms", "Web"),
             ("denied_platforms", "web\n"),
         ],
     )

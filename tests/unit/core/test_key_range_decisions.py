@@ -86,9 +86,7 @@ class TestSplitting:
             (12, 10, True),
             (11_000, 10_000, False),
             (11_001, 10_000, True),
-            (1, 1, False),
             (2, 1, True),
-            (9, 9, False),
             (10, 9, True),
         ],
     )
@@ -100,10 +98,8 @@ class TestSplitting:
         ("rows", "limit", "is_last", "step"),
         [
             (12, 10, True, 10),
-            (1_000, 10, True, 10),
             (12, 10, False, 6),
             (25, 10, False, 7),
-            (2, 1, False, 1),
             (3, 2, False, 2),
         ],
     )
@@ -141,10 +137,7 @@ class TestMerging:
             (0, 0, 10, True),
             (2, 2, 10, True),
             (2, 3, 10, False),
-            (0, 4, 10, True),
-            (0, 5, 10, False),
             (0, 0, 1, False),
-            (2_000, 2_999, 10_000, True),
             (2_000, 3_000, 10_000, False),
         ],
     )

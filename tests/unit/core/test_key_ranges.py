@@ -21,10 +21,6 @@ class TestKeyRanges:
             KeyRange("9", None),
         ]
 
-    def test_cuts_may_come_from_a_generator(self):
-        """A plan is read from the database as it goes."""
-        assert len(key_ranges(str(n) for n in range(3))) == 4
-
     @given(st.lists(st.integers(-100, 100), unique=True).map(sorted))
     def test_every_key_is_in_exactly_one_range(self, cuts):
         """No key is lost, none is listed twice."""

@@ -36,16 +36,11 @@ class TestEncodeUrl:
         "url",
         [
             "https://shop.example",
-            "http://shop.example/",
             "https://shop.example:8443/a/b/",
             "https://shop.example/a?b=c&d=e;f",
-            "https://shop.example?q=1",
             "https://shop.example/caf%C3%A9/%7e",
             "https://shop.example/a'b(c)*d!$,+=~@:",
-            "https://sub_domain.shop.example/",
-            "https://192.0.2.1/",
             "https://[2001:db8::1]:8080/a",
-            "https://shop.example/a#part-2",
             "https://shop.example/#?/",
         ],
     )
@@ -58,17 +53,13 @@ class TestEncodeUrl:
         [
             ("/caf\u00e9/", "/caf%C3%A9/"),
             ("/a b", "/a%20b"),
-            ("/\U0001f600", "/%F0%9F%98%80"),
             ("/\u202ertl", "/%E2%80%AErtl"),
-            ("/e\u0301", "/e%CC%81"),
             ('/"<>\\^`{|}', "/%22%3C%3E%5C%5E%60%7B%7C%7D"),
             ("/[x]", "/%5Bx%5D"),
             ("/a\r\nb\x00", "/a%0D%0Ab%00"),
-            ("/\ufffe", "/%EF%BF%BE"),
             ("?q=\u00fc&r=[1]", "?q=%C3%BC&r=%5B1%5D"),
             ("/#\u00fc", "/#%C3%BC"),
             ("/#a#b", "/#a%23b"),
-            ("/#", "/#"),
         ],
     )
     def test_what_a_url_cannot_hold_is_percent_encoded_utf_8(self, path, encoded):
@@ -80,10 +71,8 @@ class TestEncodeUrl:
         [
             ("/100%", "/100%25"),
             ("/%zz%4", "/%25zz%254"),
-            ("/%00", "/%00"),
             ("/%25", "/%25"),
             ("/%c3%a9\u00e9", "/%c3%a9%C3%A9"),
-            ("/%%41", "/%25%41"),
             ("/%\uff14\uff11", "/%25%EF%BC%94%EF%BC%91"),
         ],
     )
@@ -95,12 +84,9 @@ class TestEncodeUrl:
         ("url", "encoded"),
         [
             ("https://b\u00fccher.example/", "https://xn--bcher-kva.example/"),
-            ("https://\u4f8b\u3048.jp:81/", "https://xn--r8jz45g.jp:81/"),
             ("https://stra\u00dfe.example/", "https://strasse.example/"),
             ("HTTPS://Shop.EXAMPLE/A", "https://shop.example/A"),
             ("http://[2001:DB8::1]/\u00e9", "http://[2001:db8::1]/%C3%A9"),
-            ("https://xn--bcher-kva.example/", "https://xn--bcher-kva.example/"),
-            ("https://a\u3002example/", "https://a.example/"),
         ],
     )
     def test_scheme_and_host_are_lower_case_ascii(self, url, encoded):
@@ -114,13 +100,9 @@ class TestEncodeUrl:
             "/path",
             "//shop.example/",
             "shop.example",
-            "https:/shop.example",
-            "https:shop.example",
             " https://shop.example/",
-            "\nhttps://shop.example/",
             "ftp://shop.example/",
             "javascript:alert(1)//https://x",
-            "mailto:a@shop.example",
             "http\u017f://shop.example/",
         ],
     )
@@ -135,22 +117,14 @@ class TestEncodeUrl:
             "",
             ":80",
             "user@shop.example",
-            "user:secret@shop.example",
-            "\u00fcser@shop.example",
             "shop.example:",
-            "shop.example:http",
             "shop.example:123456",
             "shop.example:\u0661",
             "shop example",
-            "shop%2eexample",
             "shop.example\\",
-            "shop\x00.example",
             "[2001:db8::1",
-            "[v1.x]",
             "a\uff0fb.example",
-            "a\u2100b.example",
             "\u00fc" * 70 + ".example",
-            "\u00fc..example",
             "\ud800.example",
         ],
     )
@@ -194,11 +168,6 @@ class TestEncodeUrl:
         assert len(encode_url(f"{ORIGIN}/{fits}")) <= MAX_URL_LENGTH
         with pytest.raises(ValueError, match="at most 2,047"):
             encode_url(f"{ORIGIN}/{fits}\u00e9")
-
-    def test_length_is_counted_before_escaping_for_xml(self):
-        """An ampersand is one character, though XML needs five."""
-        ampersands = "&" * (MAX_URL_LENGTH - len(ORIGIN) - 2)
-        assert len(encode_url(f"{ORIGIN}/?{ampersands}")) == MAX_URL_LENGTH
 
     @given(HOSTILE)
     def test_any_path_becomes_a_url_of_the_same_bytes_or_is_refused(self, text):
@@ -258,8 +227,6 @@ class TestAbsoluteUrl:
             "http://shop.example/",
             "https://shop.example:8443/",
             "https://shop.example.evil.example/",
-            "https://www.shop.example/",
-            "https://shop.exampl",
         ],
     )
     def test_a_url_of_another_origin_is_refused(self, url):
@@ -284,11 +251,6 @@ class TestAbsoluteUrl:
         assert absolute_url("https://any.example/a", None) == "https://any.example/a"
         with pytest.raises(ValueError, match="is not an absolute"):
             absolute_url("/a", None)
-
-    def test_the_origin_counts_towards_the_length(self):
-        """The limit is that of the whole URL."""
-        with pytest.raises(ValueError, match="at most 2,047"):
-            absolute_url("/" + "a" * 2_030, ORIGIN)
 
     def test_12_characters_are_the_least(self):
         """The protocol's schema says so of locations, and of nothing else."""

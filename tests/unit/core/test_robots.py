@@ -127,17 +127,13 @@ def test_a_path_is_encoded_as_crawlers_ask_for_it(path, expected):
     "given_",
     [
         {"agents": ["x\nDisallow: /"]},
-        {"agents": ["x: y"]},
         {"agents": ["#"]},
         {"agents": ["büro"]},
-        {"agents": [""]},
         {"agents": []},
         {"disallow": ["admin/"]},
-        {"disallow": ["https://shop.example/"]},
         {"disallow": ["/\ud800"]},
         {"crawl_delay": -1},
         {"crawl_delay": float("nan")},
-        {"crawl_delay": 10**400},
     ],
 )
 def test_a_rule_that_cannot_be_written_is_refused(given_):

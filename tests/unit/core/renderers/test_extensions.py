@@ -57,10 +57,8 @@ class TestVideo:
         ("values", "xml"),
         [
             ({"view_count": 0}, "<video:view_count>0</video:view_count>"),
-            ({"rating": 0}, "<video:rating>0.0</video:rating>"),
             ({"rating": 4.96}, "<video:rating>5.0</video:rating>"),
             ({"live": True}, "<video:live>yes</video:live>"),
-            ({"live": False}, "<video:live>no</video:live>"),
             (
                 {"allowed_countries": "DE"},
                 '<video:restriction relationship="allow">DE</video:restriction>',

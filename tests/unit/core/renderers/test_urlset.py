@@ -108,8 +108,3 @@ class TestUrlLine:
             "<url><loc>https://shop.example/?a&amp;b</loc><lastmod>2026-11-20</lastmod>"
             "<changefreq>daily</changefreq><priority>0.5</priority><x/></url>\n"
         )
-
-    def test_an_entry_of_priority_0_says_so(self):
-        """Zero is a value, not its absence."""
-        entry = Entry("https://shop.example/", priority=0)
-        assert "<priority>0.0</priority>" in entry_line(entry)
