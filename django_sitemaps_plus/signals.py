@@ -13,5 +13,5 @@ build_finished = Signal()
 
 #: URLs were added, updated or removed. Arguments: ``section`` (its name), ``added``,
 #: ``updated`` and ``removed`` (lists of URLs, at most 1,000 together in each call), and
-#: ``announce`` (whether search engines are to be told).
+#: ``announce`` (whether engines are notified).
 urls_changed = Signal()

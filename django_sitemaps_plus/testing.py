@@ -42,7 +42,7 @@ def temporary_registry() -> Iterator[SourceRegistry]:
 
 
 class RecordingEngine(Engine):
-    """An engine that remembers what it is told, in place of one that tells.
+    """An engine that remembers what is submitted to it, in place of a real one.
 
     What it remembers belongs to the class, for the engines of a project are made from
     its settings and not by a test. A subclass has a memory of its own; give it

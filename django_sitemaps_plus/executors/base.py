@@ -17,7 +17,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 class Executor:
     """Where builds run that nobody waits for."""
 
-    #: Does anybody hear wake-ups?
+    #: Whether workers receive wake-ups.
     is_listening = False
 
     def wake(self, section: str) -> None:
@@ -34,7 +34,7 @@ class Executor:
         """
 
     def faults(self) -> Iterable[tuple[str, str]]:
-        """Return what keeps it from being heard, each with its remedy, for a check."""
+        """Return what keeps messages from workers, each with its remedy, for a check."""
         return ()
 
 

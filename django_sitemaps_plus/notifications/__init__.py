@@ -1,4 +1,4 @@
-"""Telling search engines what has changed."""
+"""Notifications: from publications to the search engines that take URL changes."""
 
 from __future__ import annotations
 
