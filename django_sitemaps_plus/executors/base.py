@@ -34,7 +34,7 @@ class Executor:
         """
 
     def faults(self) -> Iterable[tuple[str, str]]:
-        """Return what keeps messages from workers, each with its remedy, for a check."""
+        """Return what keeps messages from workers, each with its remedy."""
         return ()
 
 
