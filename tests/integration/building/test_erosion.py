@@ -107,14 +107,52 @@ def every_key() -> Any:
     return Product.objects.order_by("pk").values_list("pk", flat=True)
 
 
-def test_the_day_before_counts(shop):
-    """What was lost until midnight is not forgotten by the peak of the new day."""
-    rows = list(Product.objects.order_by("pk"))
-    delete(row for number, row in enumerate(rows) if number % 8 < 3)
-    assert not refresh().problems
+def note_a_day_later() -> None:
+    """Let the peak be a day old, and a build note that of the next day."""
     Section.objects.update(peak_since=timezone.now() - timedelta(hours=25))
-    refresh()
-    assert Section.objects.get(name="products").earlier_peak == ROWS
-    rows = list(Product.objects.order_by("pk"))
-    delete(row for number, row in enumerate(rows) if number % 7 < 2)
-    assert refresh().problems
+    assert refresh().problems == []
+
+
+@pytest.mark.parametrize("tenths", [3, 9], ids=["in small steps", "whole pages"])
+def test_the_day_before_counts(shop, crawl, tenths):
+    """A section that lost four tenths yesterday may not lose half of the rest."""
+    thin_out(4)
+    assert refresh().problems == []
+    note_a_day_later()
+    thin_out(tenths)
+    (problem,) = refresh().problems
+    assert "from 400 entries" in problem
+    assert sum(map(len, crawl().values())) == ROWS * 6 / 10
+
+
+def test_the_peak_of_two_days_before_is_forgotten(shop):
+    """A loss that stood for that long was meant."""
+    thin_out(4)
+    for _ in range(2):
+        note_a_day_later()
+        refresh()
+    thin_out(3)
+    assert refresh().problems == []
+
+
+def test_a_section_that_grew_is_measured_by_what_it_has(shop):
+    """Not by what it had when the day began."""
+    made = make_products(ROWS, first=1_000)
+    notify_changed(Product.objects.filter(pk__in=[row.pk for row in made]))
+    assert refresh(sums=False).problems == []
+    assert Section.objects.get(name="products").peak == 2 * ROWS
+    for _ in range(2):
+        thin_out(4)
+        problems = refresh(sums=False).problems
+    assert problems
+
+
+def test_a_hold_does_not_count_as_a_loss(shop):
+    """What the guard kept back is lost once it is published, and not before."""
+    for _ in range(2):
+        thin_out(4)
+        refresh()
+    section = Section.objects.get(name="products")
+    assert section.hold_reason
+    listed = sum(section.pages.filter(state="active").values_list("entries", flat=True))
+    assert section.lost_entries == ROWS - listed

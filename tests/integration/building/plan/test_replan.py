@@ -15,6 +15,7 @@ from django_sitemaps_plus.building.plan.replan import is_broken, may_break
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Section
+from tests.support.documents import read_index
 from tests.support.shop import limited
 from tests.support.testapp.models import Label, Product, Shop
 
@@ -110,6 +111,9 @@ class TestAskedFor:
         refresh(**REPLAN)
         assert numbers(section) == [1, 2, 3]
         assert client.get("/sitemap-products-2.xml").status_code == 200
+        assert client.get("/sitemap-products-4.xml").status_code != 200
+        listed = [f"https://example.com/sitemap-products-{n}.xml" for n in (1, 2, 3)]
+        assert list(read_index(client.get("/sitemap.xml").content)) == listed
         failing()
         refresh()
         assert sizes(section) == [6, 6, 6, 6, 6]
