@@ -21,7 +21,6 @@ from .building.build import build
 from .building.claims import BATCH_PAGES, count_builders
 from .conf import get_settings, get_site
 from .executors.base import Executor, get_executor
-from .executors.limits import short_limits
 from .executors.wakeups import Wakeups
 from .maintenance import prune as pruning
 from .notifications.dispatch import notify_engines
@@ -148,7 +147,7 @@ class CeleryExecutor(Executor):
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that messages go nowhere, and that time limits are too short."""
-        yield from short_limits(_time_limits(), get_settings().task_seconds)
+        yield from _short_limits()
         # As a wake-up sees it: an app may be that of the thread which made it alone.
         with ThreadPoolExecutor(1) as pool:
             is_lost = pool.submit(_goes_nowhere).result()
@@ -159,6 +158,19 @@ class CeleryExecutor(Executor):
                 "Import the app in the __init__.py of the project, and set "
                 "DJANGO_SETTINGS_MODULE before it is made.",
             )
+
+
+def _short_limits() -> Iterator[tuple[str, str]]:
+    """Yield that workers end what should end by itself, with its remedy."""
+    seconds: object = get_settings().task_seconds  # another check names a wrong type
+    limits = [n for n in _time_limits() if isinstance(n, int | float)]
+    if limits and isinstance(seconds, int) and min(limits) <= seconds:
+        yield (
+            f"Celery ends tasks after {min(limits):g} s, and one that builds leaves "
+            f"after {seconds} s, TASK_SECONDS.",
+            "Set TASK_SECONDS to less, or longer limits for the tasks of "
+            "django_sitemaps_plus in task_annotations.",
+        )
 
 
 def _time_limits() -> Iterator[Any]:
