@@ -181,6 +181,7 @@ class TestMiddleware:
         assert large["Content-Encoding"] == "gzip"
         assert client.get("/about/")["ETag"]
 
+    @pytest.mark.django_db(transaction=True)  # savepoints are transactions too
     def test_atomic_requests_do_not_wrap_them(self, client, monkeypatch):
         """Rendering for a while must hold no transaction open."""
         seen: list[Any] = []

@@ -107,6 +107,7 @@ class TestCost:
         make_products(2_000)
         sections.register("products", limited(2))
 
+    @pytest.mark.django_db(transaction=True)  # PostgreSQL counts savepoints
     def test_page_1000_costs_what_page_1_costs(
         self, thousand, client, django_assert_max_num_queries
     ):
