@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -99,7 +100,7 @@ def live_plan(section: str, site: Site) -> Plan | None:
     return plan if plan and plan.ranges else None
 
 
-def _shared(key: str, render: partial[Document | None]) -> Document | None:
+def _shared(key: str, render: Callable[[], Document | None]) -> Document | None:
     seconds = get_settings().live_cache_seconds
     return SingleFlight(key, Document, seconds, render, _is_small).value()
 

@@ -1,4 +1,4 @@
-"""Caches that fail, or give what nobody put in."""
+"""A cache that fails."""
 
 from __future__ import annotations
 
@@ -17,13 +17,3 @@ class FailingCache(LocMemCache):
     def set(self, *args: Any, **kwargs: Any) -> None:
         """Fail."""
         raise ConnectionError("no cache")
-
-
-class GarbageCache(LocMemCache):
-    """Somebody else writes under our keys."""
-
-    garbage: Any = None
-
-    def get(self, *args: Any, **kwargs: Any) -> Any:
-        """Return what is no plan."""
-        return self.garbage
