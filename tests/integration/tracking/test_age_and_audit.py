@@ -12,7 +12,7 @@ from django.db.models import F
 from django.db.models.deletion import Collector
 from django.db.models.functions import Now
 
-from django_sitemaps_plus import Source, ViewSource
+from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.building import audit
 from django_sitemaps_plus.building import build as refreshing
 from django_sitemaps_plus.building.build import build as refresh
@@ -199,23 +199,3 @@ class TestAudit:
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_BUDGET_SECONDS": 0}
         make_older(section, 90_000)
         assert rendered() == 0
-
-    def test_full_compares_all_at_once(self, section):
-        """--full is the audit without a budget."""
-        Product.objects.filter(slug="product-00004").update(slug="told-nobody")
-        report = refresh(full=True).sections[0]
-        assert (report.rendered, report.stored) == (4, 1)
-
-
-class Positions(Source):
-    """A source that yields nothing."""
-
-    def entries(self, origin):
-        return []
-
-
-def test_an_empty_source_grows_old_as_well(publish):
-    """Its one page waits for the first entry."""
-    section = publish(Positions)
-    make_older(section, 4_000)
-    assert rendered() == 1

@@ -78,15 +78,6 @@ class TestWithoutARouter:
         assert take(section) == [2]
         assert recorded(both) == []
 
-    def test_a_refresh_publishes_them(self, publish, both, client):
-        """Without waiting: a database is no replica of itself."""
-        made = fill(both)
-        publish(limited(3, using=both))
-        made[4].slug = "renamed"
-        made[4].save()
-        refresh()
-        assert b"/products/renamed/" in client.get("/sitemap-products-2.xml").content
-
     def test_a_save_on_another_database_is_not_left_lying(self, publish, both):
         """Its row is on no page; the change would stay for ever."""
         make_products(6)

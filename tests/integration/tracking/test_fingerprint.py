@@ -252,12 +252,6 @@ class TestDeploys:
         found = section.pages.values_list("attempts", flat=True)
         assert list(found) == [0, 0]
 
-    def test_a_changed_limit_marks_nothing(self, section):
-        """It is followed as pages are rendered, or at once by --replan."""
-        registry.unregister("products")
-        registry.register("products", limited(4))
-        assert build_and_relay().sections[0].rendered == 0
-
     def test_a_changed_url_pattern_is_published_unannounced(
         self, section, client, settings
     ):
@@ -269,14 +263,6 @@ class TestDeploys:
         assert found == [(False, 3, 3)] * 2
         assert b"/other/" in client.get("/sitemap-products-1.xml").content
         assert build_and_relay().sections[0].rendered == 0
-
-
-def test_another_column_under_the_name_of_the_key_is_noticed(monkeypatch):
-    """Text becomes a number, say: the same bounds come in another order."""
-    before = words({"key": "slug"})
-    slug = Product._meta.get_field("slug")
-    monkeypatch.setattr(slug, "db_type", lambda connection: "another")
-    assert words({"key": "slug"}) != before
 
 
 class TestRollingDeploys:

@@ -272,14 +272,6 @@ class TestTheWindow:
         update(7, NOW - 11 * MINUTE)
         assert look(section) == []
 
-    def test_a_row_is_found_each_time_it_changes(self, section):
-        """Its lastmod is newer each time."""
-        found = []
-        for seconds in (30, 20, 10):
-            update(4, NOW - timedelta(seconds=seconds))
-            found.append(look(section))
-        assert found == [[2], [2], [2]]
-
 
 class TestManyRows:
     @pytest.fixture(autouse=True)

@@ -9,7 +9,6 @@ from django.core.management import call_command
 from django.db.models.deletion import Collector
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
-from django_sitemaps_plus import receivers
 from django_sitemaps_plus.testing import temporary_source
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Cafe, Label, Place, PlaceProxy, Product
@@ -132,13 +131,6 @@ class TestReceivers:
             assert not can_fast_delete(Product)
         assert senders(post_save) == before
         assert can_fast_delete(Product)
-
-    def test_an_unregistered_section_is_disconnected(self, sections):
-        """Its model gets its fast delete back."""
-        sections.register("products", ProductSource)
-        sections.unregister("products")
-        assert can_fast_delete(Product)
-        assert receivers._connected == []
 
     def test_a_queryset_that_fails_keeps_nobody_from_registering(self, sections):
         """A project must be able to start, and to migrate, all the same."""

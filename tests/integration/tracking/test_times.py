@@ -162,16 +162,6 @@ def test_a_look_that_fails_is_taken_again(clock, publish, monkeypatch):
     assert dirty(section) == [1]
 
 
-def test_a_source_without_times_is_not_asked(publish, django_assert_num_queries):
-    """It costs no query."""
-    make_events(1)
-    section = publish(
-        type("Plain", (Current,), {"starts": None, "ends": None}), "events"
-    )
-    with django_assert_num_queries(0):
-        schedule.mark_scheduled(section, registry.get("events"))
-
-
 def test_without_time_zones(clock, publish, client, settings, monkeypatch):
     """USE_TZ = False compares naive times with naive times."""
     settings.USE_TZ = False
