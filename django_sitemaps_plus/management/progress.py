@@ -1,4 +1,4 @@
-"""How far a build is: a bar on a terminal, a line for each section elsewhere."""
+"""Progress of a build: a bar on a terminal, a line for each section elsewhere."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ except ImportError:  # the extra `cli` is not installed
 
 @contextmanager
 def show_progress(stdout: OutputWrapper, *, quiet: bool) -> Iterator[Progress | None]:
-    """Give a build what to tell of its pages; None where nobody wants to know."""
+    """Give the callback that shows the progress of a build; None if it is quiet."""
     if quiet:
         yield None
     elif rich_progress is not None and stdout.isatty():

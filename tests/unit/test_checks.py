@@ -93,8 +93,8 @@ class TestSettings:
             ({**BASE, "PLAN_SECONDS": "soon"}, ["E002"]),
             ({**BASE, "PLAN_SECONDS": -1}, ["E002"]),
             ({**BASE, "SCHEME": "ftp"}, ["E002"]),
-            ({**BASE, "NOTIFY_DELAY_SECONDS": "soon"}, ["E002"]),
-            ({**BASE, "NOTIFY_INTERVAL_SECONDS": -1}, ["E002"]),
+            ({**BASE, "MAX_BUILDERS": 0}, ["E002"]),
+            ({**BASE, "LEASE_SECONDS": 1}, ["E002"]),
             ({"BASE_URL": "shop.example"}, ["E002"]),
             ({}, ["E003"]),
             ({**BASE, "STORAGE": "nowhere"}, ["E004"]),
@@ -113,6 +113,27 @@ class TestSettings:
         settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROW": 5}
         (message,) = [m for m in check_settings() if m.id.endswith("E001")]
         assert "LIVE_MAX_ROWS" in message.hint
+
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            (["BASE_URL"], "SITEMAPS_PLUS is ['BASE_URL'], which is not a dict."),
+            (
+                {**BASE, "LEASE_SECONDS": True},
+                "SITEMAPS_PLUS['LEASE_SECONDS'] is True: it must be a whole number, "
+                "2 or more.",
+            ),
+            (
+                {**BASE, "STORAGE": "nowhere"},
+                "SITEMAPS_PLUS['STORAGE'] is 'nowhere', which STORAGES does not "
+                "define.",
+            ),
+        ],
+    )
+    def test_a_message_has_the_value_and_the_reason(self, settings, given, said):
+        """The hint has the remedy."""
+        settings.SITEMAPS_PLUS = given
+        assert check_settings()[0].msg == said
 
     def test_files_need_a_place(self, settings):
         """An error in production, a warning while the project is new."""

@@ -49,14 +49,6 @@ class TestStatus:
         call_command("sitemap_status", stdout=out)
         assert "never" in out.getvalue()
 
-    def test_a_parked_page_needs_a_person(self, products):
-        """The command fails and says why."""
-        Page.objects.filter(number=2).update(
-            attempts=MAX_ATTEMPTS, wanted=9, error="it broke"
-        )
-        with pytest.raises(CommandError, match="it broke"):
-            call_command("sitemap_status", stdout=StringIO())
-
     def test_a_held_section_needs_a_person(self, products):
         """The command fails and says what to do."""
         Section.objects.filter(name="products").update(hold_reason="too few")
