@@ -71,9 +71,8 @@ def _messages(name: str, source: Source) -> Iterator[CheckMessage]:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
         yield error(11, f"limit is {limit!r}.", hint)
     if source.on_error not in ("skip", "raise"):
-        yield error(
-            12, f"on_error is {source.on_error!r}.", 'Choose "skip" or "raise".'
-        )
+        hint = 'Choose "skip" or "raise".'
+        yield error(12, f"on_error is {source.on_error!r}.", hint)
     if isinstance(source, ModelSource):
         yield from _model_source(source)
     elif isinstance(source, ViewSource):
@@ -83,15 +82,12 @@ def _messages(name: str, source: Source) -> Iterator[CheckMessage]:
 def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
     model = getattr(source, "model", None)
     if not isinstance(model, type) or not issubclass(model, Model):
-        yield error(
-            13, f"model is {model!r}.", "Name the model class whose rows it lists."
-        )
+        hint = "Name the model class whose rows it lists."
+        yield error(13, f"model is {model!r}.", hint)
         return
-    wrong_key = list(_key(source))
-    yield from wrong_key
+    yield from (wrong_key := list(_key(source)))
     yield from _location(source)
-    wrong_paths = list(_paths(source))
-    yield from wrong_paths
+    yield from (wrong_paths := list(_paths(source)))
     if not wrong_key:
         yield from check_watched(source)
     if not wrong_paths and not wrong_key:
@@ -113,36 +109,26 @@ def _key(source: ModelSource) -> Iterator[CheckMessage]:
     if hasattr(field, "field_names") or not isinstance(field, Field):
         yield error(15, f"{label} has several columns.", hint)
         return
+    held = key_field(source.model, key)
     if not is_unique(field):
         yield error(16, f"{label} is not unique.", hint)
     if field.null:
         yield error(17, f"{label} may be null.", hint)
     if not is_indexed(field):
         yield error(18, f"{label} has no index.", hint)
-    field = key_field(source.model, key)
-    if not isinstance(field, _KEY_TYPES):
-        yield error(19, f"{label} is a {type(field).__name__}.", hint)
+    if not isinstance(held, _KEY_TYPES):
+        yield error(19, f"{label} is a {type(held).__name__}.", hint)
 
 
 def _location(source: ModelSource) -> Iterator[CheckMessage]:
     location = source.location
     if location is None and not hasattr(source.model, "get_absolute_url"):
-        yield error(
-            20,
-            f"it has no location, and {source.model._meta.label} no "
-            "get_absolute_url().",
-            'Declare one, such as location = Route("product-detail", slug="slug").',
-        )
-    if isinstance(location, Route) and not _fits(location):
+        label = source.model._meta.label
+        hint = 'Declare one, such as location = Route("product-detail", slug="slug").'
+        yield error(20, f"it has no location, and {label} no get_absolute_url().", hint)
+    if isinstance(location, Route) and not location.compile().can_match:
         hint = "Compare its name and arguments with the URLconf."
         yield error(21, f"no URL pattern fits {location!r}.", hint)
-
-
-def _fits(route: Route) -> bool:
-    try:
-        return route.compile().can_match
-    except NoReverseMatch:
-        return False
 
 
 def _views(source: ViewSource) -> Iterator[CheckMessage]:
@@ -159,9 +145,8 @@ def _paths(source: ModelSource) -> Iterator[CheckMessage]:
             path_field(source.model, value)
         except FieldDoesNotExist as fault:
             if value.split("__")[0] not in source.get_queryset().query.annotations:
-                yield error(
-                    22, f"{field} names {value!r}, which is no field.", f"{fault}."
-                )
+                message = f"{field} names {value!r}, which is not a field."
+                yield error(22, message, f"{fault}.")
 
 
 def _query(source: ModelSource) -> Iterator[CheckMessage]:
@@ -172,13 +157,11 @@ def _query(source: ModelSource) -> Iterator[CheckMessage]:
             str(page_query(source, KeyRange(), site).query)
     except (SourceError, Error) as fault:
         cause = fault.__cause__ or fault
-        yield error(
-            23,
-            f"it cannot be queried: {type(cause).__name__}: {cause}",
-            "Try its queryset and the expressions it declares in a shell.",
-        )
-        return
-    yield from check_unwatched(source)
+        message = f"it cannot be queried: {type(cause).__name__}: {cause}"
+        hint = "Try its queryset and the expressions it declares in a shell."
+        yield error(23, message, hint)
+    else:
+        yield from check_unwatched(source)
 
 
 def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:
@@ -197,9 +180,8 @@ def _lastmod(source: ModelSource) -> Iterator[CheckMessage]:
         return
     field = find_field(source.model, source.lastmod)
     if isinstance(field, DateField) and not is_indexed(field):
-        yield warning(
-            3,
-            f"lastmod {source.lastmod!r} has no index, so changes that no signal told "
-            "cannot be looked for.",
-            "Add db_index=True, or an index that begins with it.",
+        message = (
+            f"lastmod {source.lastmod!r} has no index, so builds cannot look for "
+            "changes that sent no signal."
         )
+        yield warning(3, message, "Add db_index=True, or an index that begins with it.")

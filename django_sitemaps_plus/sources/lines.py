@@ -1,4 +1,4 @@
-"""Rows become lines: many at once where all are harmless, else one by one with care."""
+"""Rows become lines, and a tally counts what became of them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Tally:
         skipped: rows left out, since no location could be written.
         dropped: values left out of their entry.
         newest: the latest lastmod as W3C text, or ``""``.
-        problems: the first of them in words.
+        problems: messages about the first of them.
     """
 
     section: str
@@ -80,12 +80,12 @@ class Tally:
     problems: list[str] = field(default_factory=list)
 
     def skip(self, row: str, error: Exception) -> None:
-        """Count a row that is left out, and say why."""
+        """Count a row that is left out, and log why."""
         self.skipped += 1
         self._name(f"{row} left out: {_reason(error)}", "row_skipped")
 
     def drop(self, row: str, name: str, error: Exception) -> None:
-        """Count a value that is left out, and say why."""
+        """Count a value that is left out, and log why."""
         self.dropped += 1
         self._name(f"{row} listed without {name}: {_reason(error)}", "value_dropped")
 
@@ -98,15 +98,12 @@ class Tally:
 
 
 def _reason(error: Exception) -> str:
-    # Lone surrogates in the data would break the log's own encoding.
-    return f"{type(error).__name__}: {_message(error)}"[:300]
-
-
-def _message(error: Exception) -> str:
     try:
-        return str(error).encode("ascii", "backslashreplace").decode()
+        # Lone surrogates in the data would break the log's own encoding.
+        message = str(error).encode("ascii", "backslashreplace").decode()
     except Exception:  # noqa: BLE001 - the error's class is the user's code too
-        return "an error without words"
+        message = "an error without words"
+    return f"{type(error).__name__}: {message}"[:300]
 
 
 class FastLines(Protocol):
@@ -207,7 +204,7 @@ def _plain_text(value: object) -> str:
         raise ValueError("it has no location")
     # A location may be a lazy reverse() or a translated string.
     if not isinstance(value, str | Promise):
-        raise TypeError(f"{value!r} is no location; give a path or a URL")
+        raise TypeError(f"{value!r} is not a location; give a path or a URL")
     return str(value)
 
 
@@ -223,12 +220,12 @@ def _alternate(value: Any) -> Alternate:
     """Return one language version, which may be a pair of hreflang and URL as well.
 
     Raises:
-        TypeError, ValueError: it is none.
+        TypeError, ValueError: it is not one.
     """
     if isinstance(value, Alternate):
         return value
     if not isinstance(value, tuple):
-        raise TypeError(f"{value!r} is no Alternate")
+        raise TypeError(f"{value!r} is not an Alternate")
     return Alternate(*value)
 
 

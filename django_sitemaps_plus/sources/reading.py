@@ -142,13 +142,17 @@ class Reader(Generic[S]):
         return line
 
 
-class ViewReader(Reader[ViewSource]):
-    """Reads named views; pages are positions in their list."""
+class _DeclaredReader(Reader[S]):
+    """Reads a source whose attributes declare what an entry has."""
 
     @property
     def extensions(self) -> Collection[str]:
         """Kinds of extension element that entries may have."""
-        return [kind for name, kind in NAMESPACE_OF.items() if _has(self.source, name)]
+        return [NAMESPACE_OF[n] for n in NAMESPACE_OF if getattr(self.source, n)]
+
+
+class ViewReader(_DeclaredReader[ViewSource]):
+    """Reads named views; pages are positions in their list."""
 
     def _rows(self, site: Site) -> Iterable[Any]:
         return self.source.views
@@ -162,13 +166,8 @@ class ViewReader(Reader[ViewSource]):
         return partial(RowRenderer(getters, site.origin, raises).render, tally=tally)
 
 
-class ModelReader(Reader[ModelSource]):
+class ModelReader(_DeclaredReader[ModelSource]):
     """Reads the rows of a model by key range."""
-
-    @property
-    def extensions(self) -> Collection[str]:
-        """Kinds of extension element that entries may have."""
-        return [kind for name, kind in NAMESPACE_OF.items() if _has(self.source, name)]
 
     @property
     def tracked_model(self) -> type[Model] | None:  # type: ignore[override]
@@ -254,10 +253,6 @@ def page_query(source: ModelSource, key_range: KeyRange, site: Site) -> QuerySet
     columns, _ = compile_renderer(source, queryset.db, site)
     query: QuerySet[Any] = _select(queryset, columns)
     return query
-
-
-def _has(source: Source, name: str) -> bool:
-    return getattr(source, name) is not None
 
 
 def _select(queryset: QuerySet[Any], columns: Columns) -> Any:
