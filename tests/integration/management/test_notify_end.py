@@ -10,11 +10,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, EngineHost
-from django_sitemaps_plus.notifications import dispatch
-from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.faults import fail_open
@@ -151,41 +148,7 @@ class TestEnd:
         run(URL)
         assert told() == [URL]
 
-    def test_what_comes_meanwhile_was_not_asked_for(self, three, monkeypatch):
-        """Another process may tell one engine of a change of this moment."""
-
-        def send(self, batch):
-            want_urls(get_site(), [f"{URL}new/"])
-            other = {"token": "other", "claimed_at": timezone.now()}
-            EngineHost.objects.filter(engine="one").update(**other)
-
-        monkeypatch.setattr(OtherEngine, "send", send)
-        run(URL)
-        assert told() == [URL]
-        assert Delivery.objects.waiting().filter(engine="one").count() == 1
-
-    def test_one_that_another_has_given_up_ends_it_with_an_error(self, monkeypatch):
-        """It was at it all the time, and told nothing."""
-        other = told_by_another("one")
-        monkeypatch.setattr(dispatch, "read_back", lambda *args: other.delete())
-        with pytest.raises(CommandError, match="one was not notified of all"):
-            run(URL)
-        assert told() == []
-
-    def test_one_that_another_takes_over_ends_it_with_an_error(self, monkeypatch):
-        """As after a process has slept for longer than its lease."""
-
-        def lose(recipient):
-            EngineHost.objects.filter(pk=recipient.pk).update(token="other")
-            return False
-
-        monkeypatch.setattr(EngineHost, "renew", lose)
-        with pytest.raises(CommandError, match="one was not notified of all"):
-            run(URL)
-
-    @pytest.mark.parametrize(
-        "choice", [[URL], ["--section=products"], ["--since=2020-01-01"], ["--all"]]
-    )
+    @pytest.mark.parametrize("choice", [[URL], ["--section=products"]])
     @pytest.mark.parametrize("engines", [["two"], ["one", "two"]])
     def test_urls_for_an_engine_that_takes_none_are_refused(self, choice, engines):
         """It is named, with what to do; nobody is told half of what was asked for."""
@@ -273,16 +236,6 @@ class TestRetry:
         """It may be right by now."""
         with (
             RecordingEngine.failing(BatchRejected("no such URL")),
-            pytest.raises(CommandError),
-        ):
-            run(URL)
-        run("--retry")
-        assert told() == [URL]
-
-    def test_an_engine_in_a_pause_is_asked_at_once(self):
-        """Whoever asks for it does not want to wait."""
-        with (
-            RecordingEngine.failing(RetryLater("busy", after=3_600)),
             pytest.raises(CommandError),
         ):
             run(URL)

@@ -7,14 +7,10 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db.models import QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.notifications import dispatch
-from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.support.shop import limited, make_products
-from tests.support.testapp.models import Product
 
 from .engines import ENGINES, path_of
 
@@ -87,54 +83,3 @@ def recording(tell: Callable[..., None]) -> type[RecordingEngine]:
     """Have one engine told, which remembers it."""
     tell(recording=RecordingEngine)
     return RecordingEngine
-
-
-class Rows:
-    """What a section that is served live lists, as long as that can be read.
-
-    Attributes:
-        reads: how often it was asked for.
-    """
-
-    def __init__(self) -> None:
-        self.reads = 0
-        self._fails = False
-
-    def fail(self, *, fails: bool = True) -> None:
-        """Be like a database that is away, or there again."""
-        self._fails = fails
-
-    def __call__(self) -> QuerySet[Product]:
-        self.reads += 1
-        if self._fails:
-            raise OSError("away")
-        return Product.objects.filter(published=True)
-
-
-@pytest.fixture
-def live_rows() -> Rows:
-    """Give what the section of live products lists."""
-    return Rows()
-
-
-@pytest.fixture
-def live_products(
-    tell: Callable[..., None], sections: Any, live_rows: Rows
-) -> list[Product]:
-    """Serve products from their rows; saves are told after 100 seconds."""
-    tell(
-        recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100, NOTIFY_INTERVAL_SECONDS=600
-    )
-    source = limited(10, get_queryset=lambda source: live_rows())
-    sections.register("products", source)
-    return make_products(5)
-
-
-@pytest.fixture
-def queued(live_products: list[Product]) -> list[Product]:
-    """Queue the URLs of three of the live products."""
-    for product in live_products[1:4]:
-        product.save()
-    notify_engines()
-    assert RecordingEngine.told() == []
-    return live_products

@@ -65,25 +65,6 @@ class TestAnEngineThatIsAway:
         assert notify_engines().sent == 3
         assert len(indexnow.journal) == 2
 
-    def test_it_cannot_ask_for_more_than_a_day(self, indexnow, clock):
-        """A mistake of its own would silence us for ever."""
-        indexnow.faults.script(status(503, Retry_After="99999999"))
-        want(*urls(1))
-        assert notify_engines().next_at < timezone.now() + timedelta(days=1, minutes=1)
-
-    @pytest.mark.parametrize("fault", ["503", "lost_ack"])
-    def test_each_failure_makes_the_pause_longer(self, indexnow, clock, fault):
-        """Up to an hour or so, however often it fails."""
-        want(*urls(1))
-        pauses = []
-        for _ in range(9):
-            indexnow.faults.script(fault)
-            pauses.append((notify_engines().next_at - timezone.now()).total_seconds())
-            clock.forward(seconds=pauses[-1] + 1)
-        assert pauses[:4] == sorted(pauses[:4])
-        assert max(pauses) <= 3_600 * 1.2
-        assert notify_engines().sent == 1
-
     def test_after_a_success_the_next_pause_is_short(self, indexnow, clock):
         """It has been well meanwhile."""
         want(*urls(1))
@@ -102,24 +83,6 @@ class TestAnEngineThatIsAway:
             report = notify_engines()
         assert sorted(OtherEngine.told()) == urls(2)
         assert report.failures == ["one for example.com: down"]
-
-    @pytest.mark.parametrize("kind", [RetryLater, EngineRefused, BatchRejected])
-    def test_its_words_may_be_any_characters(self, tell, kind):
-        """Not all databases hold each of them; others are told all the same."""
-        tell(one=RecordingEngine, other=OtherEngine)
-        want(*urls(1))
-        with RecordingEngine.failing(kind("a\0b \ud800")):
-            notify_engines()
-        assert OtherEngine.told() == urls(1)
-        assert Delivery.objects.get(engine="one").error == "ab ?"
-
-    def test_it_may_ask_for_what_is_no_time(self, recording, clock):
-        """It is then left alone as any other."""
-        want(*urls(1))
-        with recording.failing(RetryLater("busy", timedelta(days=1))):
-            assert notify_engines().failures == ["recording for example.com: busy"]
-        clock.forward(hours=1)
-        assert notify_engines().sent == 1
 
     def test_one_that_raises_anything_is_told_again(self, recording, clock):
         """It may be the user's own, and its words may hold what is secret."""
@@ -145,15 +108,6 @@ class TestAnEngineThatRefuses:
         assert [str(code) in text for text in messages("engine_parked")] == [True]
         assert retry() == (1, 0)
         assert notify_engines().sent == 4
-
-    def test_a_pause_that_it_was_in_ends_as_well(self, recording):
-        """Who has set something right does not wait."""
-        want(*urls(1))
-        with recording.failing(RetryLater("down", 3_600)):
-            notify_engines()
-        assert notify_engines().requests == 0
-        retry()
-        assert notify_engines().sent == 1
 
 
 class TestABadUrl:
@@ -197,25 +151,6 @@ class TestABadUrl:
         recipient = EngineHost.objects.get()
         assert (recipient.parked_reason, recipient.rejections) == ("", 1)
 
-    def test_those_that_were_tried_again_by_hand_count_once_more(self, tell):
-        """An engine that still rejects everything is parked as before."""
-        tell(single=SingleEngine)
-        want(*urls(backoff.MAX_REJECTIONS + 5))
-        with SingleEngine.failing(BatchRejected("no")):
-            notify_engines()
-            retry()
-            assert notify_engines().requests == backoff.MAX_REJECTIONS
-
-    def test_one_that_was_accepted_meanwhile_counts_again(self, recording):
-        """It was right."""
-        for _ in range(2):
-            want(*urls(1))
-            with recording.failing(BatchRejected("no")):
-                notify_engines()
-            assert EngineHost.objects.get().rejections == 1
-            want(*urls(1))
-            assert notify_engines().sent == 1
-
 
 class TestAUrlThatAnEngineFailsAt:
     def test_all_others_are_told(self, tell, clock):
@@ -244,16 +179,6 @@ class TestAUrlThatAnEngineFailsAt:
         notify_engines()
         assert sorted(FragileEngine.told()) == urls(51)
 
-    def test_it_is_tried_at_once_by_who_asks_for_it(self, tell, clock):
-        """The engine may have been mended."""
-        tell(fragile=FragileSingleEngine)
-        want(FragileEngine.poison)
-        Delivery.objects.update(attempts=5)
-        notify_engines()
-        assert notify_engines().requests == 0
-        retry()
-        assert notify_engines().requests == 1
-
     def test_an_engine_of_single_targets_fails_once(self, tell, clock):
         """Then all others are told in one go."""
         tell(fragile=FragileSingleEngine)
@@ -273,15 +198,6 @@ class TestAUrlThatAnEngineFailsAt:
         Delivery.objects.update(attempts=1)
         with FragileSingleEngine.failing(RetryLater("down")):
             assert notify_engines().requests == backoff.MAX_BLAMED + 1
-
-    def test_who_asks_for_patience_gets_it(self, tell, clock):
-        """Though what it was told alone has failed before."""
-        tell(fragile=FragileSingleEngine)
-        want(*urls(3))
-        Delivery.objects.update(attempts=1)
-        with FragileSingleEngine.failing(RetryLater("busy", 60)):
-            assert notify_engines().requests == 1
-        assert notify_engines().requests == 0
 
     def test_what_killed_who_told_it_comes_last(self, tell, clock):
         """Whose token is still there."""
@@ -427,16 +343,6 @@ class TestAQueueOfMillions:
             plan = str(fetch_all(f"EXPLAIN QUERY PLAN {sql}"))
             assert "SEARCH" in plan
             assert "site=? AND engine=? AND target_hash=?" in plan
-
-    def test_a_look_at_it_takes_as_many_queries_as_it_has_hosts(self, tell):
-        """However much waits of each."""
-        tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=600)
-        want(*urls(20), *urls(20, host="other.example"))
-        site, engines = get_site(), list(get_engines().values())
-        with CaptureQueriesContext(connection) as queries:
-            dispatch(site, engines, DeliveryReport())
-        # Each with its first, what waits of it and how it is; and the end.
-        assert len(queries) == 2 * 3 + 1
 
 
 def test_a_parked_engine_is_no_reason_to_wait(recording):

@@ -14,7 +14,7 @@ from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine, OtherConsole
+from .engines import FEED, ConsoleEngine, HubEngine, OtherConsole
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -78,40 +78,6 @@ def test_one_that_goes_before_it_is_told_is_not_told(tell, clock, settings):
     assert ConsoleEngine.told() == [f"{ELSEWHERE}/sitemap.xml"]
     assert not Delivery.objects.dead().exists()
     assert not Delivery.objects.waiting().exists()
-
-
-def test_one_that_goes_while_it_is_told_is_told_once_it_returns(
-    tell, clock, settings, monkeypatch
-):
-    """The answer to the first request comes too late to count for the second."""
-    tell(console=ConsoleEngine)
-    real, here = ConsoleEngine.send, settings.SITEMAPS_PLUS
-
-    def send(engine, batch):
-        monkeypatch.setattr(ConsoleEngine, "send", real)
-        settings.SITEMAPS_PLUS = {**here, "BASE_URL": ELSEWHERE}
-        notify_engines()
-        engine.send(batch)
-
-    monkeypatch.setattr(ConsoleEngine, "send", send)
-    notify_engines()
-    notify_engines()  # which finds that the first has gone
-    settings.SITEMAPS_PLUS = here
-    clock.forward(days=2)
-    notify_engines()
-    assert ConsoleEngine.told() == [f"{ELSEWHERE}/sitemap.xml", INDEX, INDEX]
-
-
-def test_an_engine_that_cannot_say_is_not_told_again(tell, clock, monkeypatch):
-    """Nothing went; the engine's own code failed for a while."""
-    tell(hub=HubEngine)
-    notify_engines()
-    with monkeypatch.context() as patch:
-        patch.setattr(HubEngine, "feeds", BrokenHubEngine.feeds)
-        notify_engines()
-    clock.forward(days=2)
-    notify_engines()
-    assert HubEngine.told() == [FEED]
 
 
 def test_an_engine_that_cannot_be_made_brings_nothing_back(tell, settings, clock):

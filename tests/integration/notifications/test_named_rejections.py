@@ -82,10 +82,9 @@ class TestNames:
             lambda bad, batch: [],
             lambda bad, batch: ["https://example.com/another/"],
             lambda bad, batch: [*bad, "https://example.com/another/"],
-            lambda bad, batch: bad[0],
             lambda bad, batch: batch.targets,
         ],
-        ids=["none", "another", "one too many", "characters", "all"],
+        ids=["none", "another", "one too many", "all"],
     )
     def test_those_that_are_not_some_of_the_batch_count_for_nothing(self, tell, name):
         """It is halved then, and nothing counts as told that may not be."""
@@ -96,15 +95,6 @@ class TestNames:
         assert (report.sent, report.rejected) == (7, 1)
         assert sorted(NamingEngine.told()) == [url for url in urls(8) if url != BAD]
         assert Delivery.objects.dead().get().target == BAD
-
-    def test_names_that_are_none_are_a_failure_of_the_engine(self, tell, clock):
-        """It may be the user's code; all is told later."""
-        tell(naming=NamingEngine)
-        NamingEngine.bad, NamingEngine.name = [BAD], lambda bad, batch: [bad]
-        want(*urls(2))
-        failures = notify_engines().failures
-        assert failures == ["naming for example.com: it raised TypeError"]
-        assert Delivery.objects.waiting().count() == 2
 
     def test_an_engine_that_has_taken_one_is_not_parked_for_the_rest(self, tell):
         """However many are bad: it is the URLs."""

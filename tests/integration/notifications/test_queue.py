@@ -54,15 +54,6 @@ class TestTimes:
         notify_engines()
         assert RecordingEngine.told() == [URL, "https://example.com/b/", URL]
 
-    def test_a_report_says_when_more_may_be_told(self, tell, clock):
-        """By then a worker is asked again."""
-        tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
-        changed()
-        assert notify_engines().next_at is None
-        changed()
-        left = notify_engines().next_at - timezone.now()
-        assert timedelta(seconds=500) < left <= timedelta(seconds=600)
-
     def test_a_call_does_not_wait_for_what_comes_later(self, tell, clock, impatient):
         """One URL is to rest, another is too new; neither may be told."""
         tell(recording=RecordingEngine, NOTIFY_INTERVAL_SECONDS=600)
@@ -97,20 +88,6 @@ class TestTimes:
         waited = timezone.now() - Delivery.objects.get().changed_at
         assert timedelta(minutes=8) <= waited < timedelta(minutes=9)
         clock.forward(seconds=61)
-        assert notify_engines().sent == 1
-
-    def test_a_change_during_a_rejection_is_told_after_a_while(self, tell, clock):
-        """The engine was asked about that URL a moment ago."""
-        tell(acting=ActingEngine, NOTIFY_INTERVAL_SECONDS=600)
-
-        def reject():
-            changed()
-            raise BatchRejected("bad")
-
-        ActingEngine.act = reject
-        changed()
-        assert notify_engines().requests == 1
-        clock.forward(seconds=601)
         assert notify_engines().sent == 1
 
     def test_a_time_in_the_future_is_now(self, recording):
@@ -188,13 +165,6 @@ class TestWho:
         changed()
         assert not Delivery.objects.exists()
         assert notify_engines().requests == 0
-
-    def test_long_urls_are_told_apart(self, recording):
-        """By all of their characters."""
-        long = f"https://example.com/{'x' * 1_900}"
-        changed(f"{long}1", f"{long}2")
-        notify_engines()
-        assert sorted(recording.told()) == [f"{long}1", f"{long}2"]
 
 
 def test_many_urls_are_kept_in_parts(recording, monkeypatch):
