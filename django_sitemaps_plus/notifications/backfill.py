@@ -8,15 +8,15 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.diff import urls_in
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.exceptions import BuildError, LostObjectError
 from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.planning import bounded_plan
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import Tally, reader_of
 from django_sitemaps_plus.storage import open_object
 
@@ -53,7 +53,7 @@ def _documents(site: Site, name: str) -> Iterator[bytes]:
     """Yield the published pages of a section; without any, those it has on request."""
     sections = Section.objects.filter(site=site.name, name=name, next_number__gt=1)
     if not sections.exists():
-        plan = live_plan(name, site)
+        plan = bounded_plan(name, site, get_settings().live_max_rows)
         if plan is None:
             raise BuildError(
                 f"section {name!r} has no pages yet, and too many rows to be read "
