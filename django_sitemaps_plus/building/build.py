@@ -184,7 +184,10 @@ class Build:
             self._audit(sections)
         missing = note_missing(self.site)
         indexes = self._publish_index(missing)
-        if indexes is not None and self._look_after_names(indexes):
+        was_behind = bool(self.was_behind)
+        if indexes is not None and sync.look_after(
+            self.site, indexes, was_behind=was_behind
+        ):
             self._build(sections)
             indexes = self._publish_index(missing)
             sync.repair(self.site)  # an index that was hidden has its name again
@@ -354,10 +357,6 @@ class Build:
             work(replace(self, seconds=None), [pages[0].section_id])
             pages = fetch(_indexes, site=self.site.name)
         return pages
-
-    def _look_after_names(self, indexes: list[Page]) -> bool:
-        was_behind = bool(self.was_behind)
-        return sync.look_after(self.site, indexes, was_behind=was_behind)
 
     def _read_totals(self, sections: list[Section]) -> None:
         """Add to the reports how the sections are."""

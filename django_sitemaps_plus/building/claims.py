@@ -37,14 +37,10 @@ def claim(
     """Take up to ``limit`` dirty pages to work on; none where nothing is left to do.
 
     Two statements in autocommit, the same on every database: candidates are read, then
-    taken if they are still free. Whoever loses a race against another builder tries
-    the next ones. A page that was claimed in vain before is taken alone: if it kills
-    its builder, it brings no other page nearer to being parked.
-
-    Args:
-        sections: primary keys of the sections to work for.
-        since: earlier claims are taken over, as :meth:`PageQuerySet.claimable` says.
-        limit: how many pages at most.
+    taken if they are still free. A builder that loses a race against another tries the
+    next ones. A page that was claimed in vain before is taken alone: if it kills its
+    builder, it brings no other page nearer to being parked. Claims made before `since`
+    are taken over, as :meth:`PageQuerySet.claimable` says.
     """
     free = (tuple(sections), get_settings().lease)
     earlier = {} if since is None else {"since": since}

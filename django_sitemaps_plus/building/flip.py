@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
 from django.db.models import Case, F, When
 from django.db.models.functions import Now
@@ -38,14 +38,8 @@ from .store import BuiltPage, Result
 def flip(results: Sequence[Result]) -> list[Result]:
     """Point pages to what was built for them.
 
-    A page whose claim has been taken over, or that a newer build has flipped, is left
-    as it is; so is one that the guard holds.
-
-    Args:
-        results: pages as they were claimed, with what was built.
-
-    Returns:
-        Those that are now published.
+    Returns those that are now published. A page whose claim has been taken over, or
+    that a newer build has flipped, is left as it is; so is one that the guard holds.
     """
     now = timezone.now()
     results = sorted(results, key=lambda result: result[0].pk)
@@ -78,7 +72,7 @@ def point(
 ) -> bool:
     """Set the pointer of one page, inside a transaction of the caller's.
 
-    The token is the fence: whoever lost the claim changes nothing.
+    The token is the fence: a builder that lost its claim changes nothing.
 
     Args:
         page: as it was claimed.
@@ -86,11 +80,8 @@ def point(
         now: the present time.
         is_again: whether it is to be built once more.
         others: fields that get another value than a flip gives them; plain ones.
-
-    Returns:
-        Whether it was set.
     """
-    # Whoever marks it next may say otherwise. A new plan is told as a whole.
+    # The next change may say otherwise. A new plan is announced as a whole.
     fields = {**pointer(page, built, now), "announce": page.state != State.NEXT}
     pointed = update(
         _point,
@@ -129,7 +120,7 @@ def _point(
         "error": "",
         "hold": Hold.NONE,
         "checked_at": Now(),
-        # One that came in meanwhile is not told yet.
+        # One that came in meanwhile is not announced yet.
         "changed_at": Case(When(wanted__gt=version, then=F("changed_at"))),
     }
     if is_again:
@@ -191,36 +182,24 @@ def _previous_object(page: Page, built: BuiltPage, now: datetime) -> str:
 def _publication_time(page: Page, now: datetime) -> datetime:
     """Return the present time, or the second after the one of the last publication.
 
-    Clocks may be set back, and those of two machines differ: a second that a client
-    was told as Last-Modified must not be that of other bytes too, nor come after it.
+    Clocks may be set back, and those of two machines differ: other bytes must never
+    have a Last-Modified that a client has seen, nor an earlier one.
     """
     if page.published_at is None:
         return now
     return max(now, page.published_at.replace(microsecond=0) + timedelta(seconds=1))
 
 
-class HasObject(Protocol):
-    """A page, or what was built for one."""
-
-    @property
-    def object(self) -> str:
-        """Name in storage, or ""."""
+#: A page that stands for the rest, the pages before, and what took their place.
+Flip = tuple[Page, Sequence[Page], Sequence[Page | BuiltPage]]
 
 
-Flip = tuple[Page, Sequence[HasObject], Sequence[HasObject]]
+def publish(flips: Sequence[Flip]) -> None:
+    """Note what a transaction flips: for the index, and as publications.
 
-
-def publish(flips: Iterable[Flip]) -> None:
-    """Note what a transaction flips: for the index, and for who is told of changes.
-
-    A page of a plan that is to come serves nobody yet. What that plan changes is noted
-    once, when it takes the place of the old one.
-
-    Args:
-        flips: a page that stands for the rest, the pages before, and what took
-            their place.
+    A page of the next plan is not served yet. What that plan changes is noted once,
+    when it takes the place of the old one.
     """
-    flips = list(flips)
     if not flips:
         return
     if has_subscribers():
@@ -253,11 +232,10 @@ def _indexes(site: Any) -> tuple[Rows, dict[str, Any]]:
 def _lastmod(row: Page, newest: str, now: datetime) -> str:
     """Return what the index says of a page whose bytes have changed.
 
-    It is the newest lastmod of the entries where that rose, else the time at which
-    the change was noticed. The first time nobody knows when a page without dates
-    changed, so nothing is said. It never falls, and of other bytes it is another: of
-    two versions within a second, or by a clock that is behind, the second is a second
-    later.
+    It is the newest lastmod of the entries where that rose, else the time at which the
+    change was noticed; nothing at first for a page without dates. It never falls, and
+    other bytes have another: of two versions within a second, or by a clock that is
+    behind, the second is a second later.
     """
     if timezone.is_naive(now):  # USE_TZ = False
         now = timezone.make_aware(now, timezone.get_default_timezone())
@@ -271,13 +249,7 @@ def _lastmod(row: Page, newest: str, now: datetime) -> str:
 
 
 def send_page_built(page: Page, entries: int, site: Site) -> None:
-    """Send the signal that a page of a section is served with new bytes.
-
-    Args:
-        page: its row.
-        entries: how many it has now.
-        site: the site.
-    """
+    """Send the signal that a page of a section is served with new bytes."""
     if page.section.name != INDEX and page_built.has_listeners():
         page_built.send_robust(
             sender=Page,
@@ -294,10 +266,6 @@ def take_changes_meanwhile(page: Page, site: Site) -> None:
     A page that a deploy marked is announced to nobody. An edit that is in its bytes
     already would leave them as they are when the next build takes it, so that no
     engine would ever be notified.
-
-    Args:
-        page: as it was claimed.
-        site: the site.
 
     Raises:
         SourceError: changes could not be taken; the page is not to be flipped.

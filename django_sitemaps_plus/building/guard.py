@@ -61,8 +61,7 @@ def eroding(results: Sequence[Result]) -> list[Result]:
     Many small losses, in many pages or one after another, make a large one. What the
     section has lost is counted, and its entries only where that may be too much.
 
-    Args:
-        results: pages with what was built for them; their sections are locked.
+    The caller has locked their sections.
     """
     shrinking: dict[int, list[Result]] = defaultdict(list)
     for page, built in results:
@@ -104,14 +103,19 @@ def _is_bad(entries: int, skipped: int) -> bool:
 
 
 def hold(held: Sequence[Result]) -> None:
-    """Let pages wait for the rest of their sections, which the caller has locked.
-
-    Args:
-        held: pages as they were claimed, with what was built for them.
-    """
+    """Let pages wait for the rest of their sections, which the caller has locked."""
     _hold_sections(held)
-    for result in held:
-        _hold(*result)
+    for page, built in held:
+        Page.objects.filter(pk=page.pk, token=page.token).update(
+            hold=Hold.HELD,
+            held_entries=built.entries,
+            held_skipped=built.skipped,
+            token="",
+            claimed_at=None,
+            attempts=0,
+            error="",
+            checked_at=Now(),
+        )
 
 
 def _hold_sections(held: Sequence[Result]) -> None:
@@ -122,29 +126,16 @@ def _hold_sections(held: Sequence[Result]) -> None:
         Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
 
 
-def _hold(page: Page, built: BuiltPage) -> None:
-    Page.objects.filter(pk=page.pk, token=page.token).update(
-        hold=Hold.HELD,
-        held_entries=built.entries,
-        held_skipped=built.skipped,
-        token="",
-        claimed_at=None,
-        attempts=0,
-        error="",
-        checked_at=Now(),
-    )
-
-
 def judge(section: Section, *, allow_shrink: bool = False, of_plan: str = "") -> str:
     """Decide on the held pages of a section, once its other dirty pages are built.
 
     Args:
         section: its row, fresh from the database.
         allow_shrink: let everything pass.
-        of_plan: what :func:`plan_reason` says of a plan to come.
+        of_plan: what :func:`plan_reason` says of the next plan.
 
     Returns:
-        Why the section is held, in words; "" where its pages may be built.
+        Why the section is held; "" where its pages may be built.
     """
     held = _active(section).filter(hold=Hold.HELD)
     reason = "" if allow_shrink else _section_reason(section)
@@ -161,11 +152,9 @@ def judge(section: Section, *, allow_shrink: bool = False, of_plan: str = "") ->
 
 
 def plan_reason(section: Section, plan: Sequence[Page]) -> str:
-    """Return why a new plan must not take the place of the one that is served, or "".
+    """Return why the next plan must not be put in force, or "".
 
-    Args:
-        section: its row, fresh from the database.
-        plan: all pages of the plan to come; while one is not built, nothing is said.
+    Nothing is said while one of its pages is not built.
     """
     if not all(page.built for page in plan):
         return ""
@@ -192,7 +181,7 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
         )
     if entries + skipped >= MIN_ENTRIES and _is_bad(entries, skipped):
         return (
-            f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Mend them, "
+            f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Fix them, "
             f"or run build_sitemaps {section.name} --allow-shrink"
         )
     return ""
@@ -217,7 +206,7 @@ def is_peak_old(section: Section) -> bool:
 def note_peak(section: Section, total: int) -> None:
     """Remember the most entries that a section had, for 24 to 48 hours."""
     rows = Section.objects.filter(pk=section.pk)
-    # Another refresh may have noted one since the row was read.
+    # Another build may have noted one since the row was read.
     if is_peak_old(section):
         same = rows.filter(peak_since=section.peak_since)
         same.update(earlier_peak=F("peak"), peak=total, peak_since=timezone.now())
@@ -226,12 +215,7 @@ def note_peak(section: Section, total: int) -> None:
 
 
 def look_again(section: Section, *, at_once: bool) -> None:
-    """Have held pages rendered again: their source may be well by now.
-
-    Args:
-        section: its row.
-        at_once: False for those only that were not looked at for LOOK_AGAIN.
-    """
+    """Have held pages rendered again, at once or those not rendered for LOOK_AGAIN."""
     held = section.pages.filter(hold=Hold.HELD)
     if not at_once:
         held = held.filter(checked_at__lt=Now() - LOOK_AGAIN)

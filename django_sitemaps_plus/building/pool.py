@@ -60,7 +60,7 @@ def share(
     with ProcessPoolExecutor(workers - 1, _context(), initializer=_set_up) as pool:
         futures = [pool.submit(function, elsewhere) for _ in range(workers - 1)]
         for future in futures:
-            future.add_done_callback(partial(_tell_death, on_death))
+            future.add_done_callback(partial(_note_death, on_death))
         own = function(here)
         try:
             return [own, *(future.result() for future in futures)]
@@ -70,7 +70,7 @@ def share(
             ) from error
 
 
-def _tell_death(on_death: Callable[[], object], future: Future[Any]) -> None:
+def _note_death(on_death: Callable[[], object], future: Future[Any]) -> None:
     if isinstance(future.exception(), BrokenProcessPool):
         on_death()
 

@@ -55,9 +55,6 @@ def build_page(
         page: its row, or one that is to be; nothing is written to it.
         site: the site.
         is_stored: False to render only.
-
-    Raises:
-        LimitExceededError, SourceError, StoreError: as the steps do.
     """
     bounds = KeyRange(page.low, page.high)
     rendered = render_page(page.section.name, bounds, site)

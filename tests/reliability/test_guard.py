@@ -166,7 +166,7 @@ class TestBadRows:
         for row in rows:
             Product.objects.filter(pk=row.pk).update(slug=f"bad slug {row.pk}")
         notify_changed(rows)
-        remedy = "Mend them, or run build_sitemaps products --allow-shrink"
+        remedy = "Fix them, or run build_sitemaps products --allow-shrink"
         with pytest.raises(
             CommandError, match=rf"40 of 200 rows cannot be listed\. {remedy}$"
         ):

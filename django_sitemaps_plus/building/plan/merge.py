@@ -35,8 +35,7 @@ def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
     Args:
         section: its row.
         site: the site.
-        built: primary keys of pages that have been built. Others that would merge, as
-            all do after the limit was raised, wait until they are.
+        built: primary keys of pages that have been built; others wait until they are.
 
     Returns:
         Whether pages are dirty again: what others were merged into, and those that

@@ -40,10 +40,6 @@ def split(page: Page, site: Site) -> list[Result]:
 
     The first piece keeps the number.
 
-    Args:
-        page: as it was claimed.
-        site: the site.
-
     Returns:
         The pages of the pieces; none where the claim was lost, or where the guard
             holds the page.

@@ -156,3 +156,14 @@ def test_a_hold_does_not_count_as_a_loss(shop):
     assert section.hold_reason
     listed = sum(section.pages.filter(state="active").values_list("entries", flat=True))
     assert section.lost_entries == ROWS - listed
+
+
+def test_what_was_allowed_ends_the_memory_of_the_day_before(shop):
+    """Else the next small loss would be measured by what is not to come back."""
+    thin_out(4)
+    note_a_day_later()
+    thin_out(3)
+    assert refresh().problems
+    assert refresh(allow_shrink=True).problems == []
+    thin_out(1)
+    assert refresh().problems == []
