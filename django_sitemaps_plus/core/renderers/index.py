@@ -30,7 +30,7 @@ def page_lines(
             or "".
 
     Raises:
-        ValueError: the sample is no absolute http(s) URL.
+        ValueError: the sample is not an absolute http(s) URL.
     """
     before, _, after = escape(encode_url(sample)).rpartition(str(number))
     before, dated = f"<sitemap><loc>{before}", f"{after}</loc><lastmod>"
