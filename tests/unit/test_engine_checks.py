@@ -49,7 +49,6 @@ class TestEngines:
             ({"ENGINES": {"one": RECORDING, "two": INDEXNOW}}, []),
             ({"NOTIFY_RETRY_SECONDS": 0.5}, []),
             ({"ENGINES": "IndexNow"}, ["E002"]),
-            ({"ENGINES": None}, ["E002"]),
             ({"NOTIFY": "yes"}, ["E002"]),
             ({"NOTIFY_RETRY_SECONDS": 0}, ["E002"]),
             ({"NOTIFY_RETRY_SECONDS": True}, ["E002"]),
@@ -59,7 +58,6 @@ class TestEngines:
             ({"ENGINES": {"one": {**RECORDING, "OPTIONS": ["a"]}}}, ["E025"]),
             ({"ENGINES": {"one": {"BACKEND": f"{OURS}.Gopher"}}}, ["E025"]),
             ({"ENGINES": {"one": {"BACKEND": "builtins.int"}}}, ["E025"]),
-            ({"ENGINES": {"one": {"BACKEND": "os.sep"}}}, ["E025"]),
             ({"ENGINES": {"one": engine("IndexNow", kee="x")}}, ["E025"]),
             ({"ENGINES": {"": RECORDING, "x" * 65: RECORDING}}, ["E025", "E025"]),
             (
@@ -103,7 +101,6 @@ class TestEngines:
             ({"lastmod": "updated_at"}, {}, []),
             ({"lastmod": "created_on"}, {}, ["W006"]),
             ({"lastmod": "created_on", "announce_saves": True}, {}, []),
-            ({"announce_saves": True}, {}, []),
             ({}, {"NOTIFY": False}, []),
             ({}, {"ENGINES": {}}, []),
             ({}, {"ENGINES": {"one": engine("Ping", endpoint="https://x.io/")}}, []),
@@ -123,7 +120,6 @@ class TestEngines:
         ("attributes", "expected"),
         [
             ({}, ["W006"]),
-            ({"lastmod": None}, ["W006"]),
             ({"lastmod": lambda self, item: item.updated_at}, []),
             ({"lastmod": START}, []),
             ({"get_urls": lambda self, **asked: []}, []),  # which may have any
@@ -225,7 +221,7 @@ class TestKeyFiles:
         given = {"broken": engine("IndexNow"), "bing": INDEXNOW}
         assert ids(self.said(settings, Behind, ENGINES=given)) == ["E025", "W011"]
 
-    @pytest.mark.parametrize("file", ["google123.html", "a.b.txt", "x/y.txt", 5])
+    @pytest.mark.parametrize("file", ["google123.html", "x/y.txt", 5])
     def test_a_name_that_is_never_served_is_named(self, settings, file):
         """No place for our URLs would help, so another hint is given."""
         given = {"feeds": looking_for(file)}
@@ -237,15 +233,12 @@ class TestKeyFiles:
         ("urlconf", "given"),
         [
             ("tests.support.urls", {}),
-            ("tests.support.urls", {"BASE_URL": "https://example.com/app"}),
             ("tests.support.urls", {"ENGINES": {"feeds": looking_for("a-key.txt")}}),
             (Without, {}),
             (None, {}),
             (Behind, {"NOTIFY": False}),
             (Behind, {"BASE_URL": None}),
-            (Behind, {"BASE_URL": "shop.example"}),
             (Behind, {"ENGINES": {}}),
-            (Behind, {"ENGINES": {"one": RECORDING}}),
             (Behind, {"ENGINES": {"feeds": looking_for(None)}}),
         ],
     )

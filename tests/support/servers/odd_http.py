@@ -180,17 +180,6 @@ def drips(begin: bytes, piece: bytes = b"x") -> Reply:
     return reply
 
 
-def floods(begin: bytes, piece: bytes) -> Reply:
-    """Say something, and then more and more without a pause until the client goes."""
-
-    def reply(client: socket.socket, request: bytes) -> None:
-        client.sendall(begin)
-        while True:
-            client.sendall(piece)
-
-    return reply
-
-
 def stays_silent(client: socket.socket, request: bytes) -> None:
     """Say nothing until the client goes."""
     client.recv(1)
