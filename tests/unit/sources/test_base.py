@@ -13,7 +13,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.sources import reader_of
-from django_sitemaps_plus.sources.lines import CHUNK_ROWS, Tally, batches
+from django_sitemaps_plus.sources.lines import Tally
 from django_sitemaps_plus.sources.positions import at_positions
 
 SITE = Site("default", "https://shop.example")
@@ -58,13 +58,6 @@ class TestPages:
         assert len(read(Numbers(25), KeyRange("20", None))[0]) == 5
         assert read(Numbers(25), KeyRange("30", None))[0] == []
 
-    def test_lines_come_in_chunks(self):
-        """Few enough for the processor's cache."""
-        tally = Tally("section")
-        reader = reader_of(Numbers(CHUNK_ROWS + 1))
-        chunks = list(reader.chunks(KeyRange(), SITE, tally))
-        assert [chunk.count("\n") for chunk in chunks] == [CHUNK_ROWS, 1]
-
     def test_nothing_is_read_beyond_the_page(self):
         """A generator of millions stays where it is."""
         source = Numbers(1_000)
@@ -80,10 +73,6 @@ class TestPages:
         source.limit = limit
         assert reader_of(source).rows_per_page == limit
         assert reader_of(source).max_entries == most
-
-    def test_10_000_entries_are_the_usual_aim(self):
-        """So that an edit costs a crawler little."""
-        assert Source.limit == 10_000
 
     @pytest.mark.parametrize("bound", ["", "a", "-1", "1.5", "\u0661", "7f0c"])
     def test_a_bound_that_is_no_position_is_a_stale_plan(self, bound):
@@ -144,21 +133,6 @@ class TestEntries:
                 yield Entry(f"{origin}/none")
 
         assert read(Dated())[1].newest == "2026-11-20"
-
-    def test_every_extension_may_occur(self):
-        """Nobody knows before the last entry."""
-        assert list(Source.extensions) == ["image", "video", "news", "xhtml"]
-
-
-class TestBatches:
-    def test_no_rows_make_no_batch(self):
-        """An empty page has no text at all."""
-        assert list(batches([], lambda rows: "x")) == []
-
-    def test_each_holds_as_many_rows_as_a_chunk(self):
-        """The last one what is left."""
-        sizes = batches(range(CHUNK_ROWS * 2 + 3), lambda rows: f"{len(rows)}")
-        assert list(sizes) == [str(CHUNK_ROWS), str(CHUNK_ROWS), "3"]
 
 
 class TestRepr:

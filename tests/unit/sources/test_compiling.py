@@ -6,8 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from django.db.models import CharField, F, Value
-from django.db.models.functions import Concat
+from django.db.models import CharField, F
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.conf import Site
@@ -29,24 +28,6 @@ def compiled(**values: Any) -> Any:
 
 
 class TestColumns:
-    def test_only_what_is_declared_is_selected(self):
-        """In the order of the declarations."""
-        columns, _ = compiled()
-        assert columns.expressions == [F("slug")]
-        columns, _ = compiled(priority="popularity", changefreq="frequency")
-        assert columns.expressions == [F("slug"), F("frequency"), F("popularity")]
-
-    def test_constants_need_no_column(self):
-        """They are the same for every row."""
-        columns, _ = compiled(changefreq="daily", priority=0.5)
-        assert columns.expressions == [F("slug")]
-
-    def test_expressions_are_selected_as_they_are(self):
-        """Django resolves them."""
-        path = Concat(Value("/"), "slug")
-        columns, _ = compiled(location=path)
-        assert columns.expressions == [path]
-
     def test_a_lastmod_field_is_selected_as_text(self):
         """Parsing timestamps would be most of the time."""
         columns, _ = compiled(lastmod="updated_at")
@@ -124,26 +105,3 @@ class TestFastLines:
             "<url><loc>https://shop.example/products/shoe/</loc>"
             "<changefreq>daily</changefreq><priority>0.5</priority></url>\n"
         )
-
-
-class TestRenderer:
-    def test_a_bad_constant_is_dropped_from_each_row(self):
-        """And counted."""
-        _, renderer = compiled(priority=5)
-        tally = Tally("s")
-        text = renderer.render([("shoe",), ("hat",)], tally)
-        assert text.count("<url>") == 2
-        assert "priority" not in text
-        assert tally.dropped == 2
-
-    def test_a_row_without_an_argument_of_its_url_is_left_out(self):
-        """It has no page."""
-        _, renderer = compiled()
-        tally = Tally("s")
-        assert renderer.render([("shoe",), (None,)], tally).count("<url>") == 1
-        assert (tally.entries, tally.skipped) == (1, 1)
-
-    def test_a_source_may_ask_for_errors(self):
-        """The renderer is told."""
-        assert compiled(on_error="raise")[1].raises is True
-        assert compiled()[1].raises is False

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
 from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.declarations import (
     declarations_of,
     get_absolute_url,
     uses_instances,
 )
-from django_sitemaps_plus.sources.reading import listed_rows
-from tests.support.testapp.models import Book, Product
+from tests.support.testapp.models import Product
 
 
 class Declared(ModelSource):
@@ -59,67 +56,3 @@ class TestExtensions:
         """The root declares no other namespace."""
         assert list(reader_of(Declared()).extensions) == []
         assert list(reader_of(WithMethod()).extensions) == ["image"]
-
-
-class TestQueryset:
-    @pytest.mark.parametrize(
-        "make",
-        [
-            lambda: Product.objects.all()[:5],
-            lambda: Product.objects.values("slug"),
-            lambda: Product.objects.values_list("slug"),
-            lambda: Product.objects.union(Product.objects.all()),
-            lambda: Product.objects.distinct("slug"),
-            lambda: [Product()],
-            lambda: None,
-        ],
-    )
-    def test_what_has_no_key_ranges_is_refused(self, make):
-        """With what to do instead."""
-
-        class Odd(Declared):
-            def get_queryset(self):
-                return make()
-
-        with pytest.raises(ConfigurationError, match="Use Source for anything else"):
-            listed_rows(Odd())
-
-    def test_a_filter_is_kept(self):
-        """And so is the model."""
-
-        class Filtered(Declared):
-            def get_queryset(self):
-                return super().get_queryset().filter(published=True)
-
-        queryset = listed_rows(Filtered())
-        assert queryset.model is Product
-        assert "published" in str(queryset.query)
-
-    def test_rows_are_read_where_they_are_written(self, settings):
-        """A replica may lag behind."""
-        assert listed_rows(Declared()).db == "default"
-
-    def test_a_source_may_name_its_database(self):
-        """Then nobody else is asked."""
-
-        class Elsewhere(Declared):
-            using = "replica"
-
-        assert listed_rows(Elsewhere()).db == "replica"
-
-    def test_a_queryset_that_names_its_database_keeps_it(self):
-        """It knows why."""
-
-        class Elsewhere(Declared):
-            def get_queryset(self):
-                return Product.objects.using("replica")
-
-        assert listed_rows(Elsewhere()).db == "replica"
-
-    def test_the_default_manager_gives_the_rows(self):
-        """Without a get_queryset of its own."""
-
-        class Books(ModelSource):
-            model = Book
-
-        assert str(listed_rows(Books()).query) == str(Book.objects.all().query)

@@ -8,13 +8,6 @@ from django_sitemaps_plus.sources.lines import MAX_NAMED, Tally
 
 
 class TestTally:
-    def test_it_begins_with_nothing(self):
-        """Each page has one of its own."""
-        tally = Tally("blog")
-        assert (tally.entries, tally.skipped, tally.dropped) == (0, 0, 0)
-        assert (tally.newest, tally.problems) == ("", [])
-        assert Tally("blog").problems is not tally.problems
-
     def test_a_row_left_out_is_counted_and_named(self, caplog):
         """In the report and in the log, with words that a pipeline can match."""
         tally = Tally("blog")

@@ -13,7 +13,6 @@ from django_sitemaps_plus.core.entries import Alternate, Image, News, Video
 from django_sitemaps_plus.sources.declarations import constant
 from django_sitemaps_plus.sources.lines import (
     FIELDS,
-    NAMESPACE_OF,
     RowRenderer,
     Tally,
     describe,
@@ -175,25 +174,11 @@ class TestExtensions:
         ]
         assert (tally.entries, tally.dropped) == (1, 3)
 
-    def test_each_kind_has_its_namespace(self):
-        """As the document's root declares it."""
-        assert NAMESPACE_OF == {
-            "images": "image",
-            "videos": "video",
-            "news": "news",
-            "alternates": "xhtml",
-        }
-
 
 class TestDescribe:
     def test_an_object_is_its_class_and_key(self):
         """A person looks it up by that."""
         assert describe(SimpleNamespace(pk=5)) == "SimpleNamespace 5"
-
-    @pytest.mark.parametrize("row", [("a", 5), "text", {"a": 1}, None])
-    def test_anything_else_is_shown(self, row):
-        """As Python writes it."""
-        assert describe(row) == f"row {row!r}"
 
     def test_it_is_short_ascii(self):
         """Whatever the row holds."""
