@@ -35,6 +35,7 @@ from django_sitemaps_plus.publishing.sync import page_name
 from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import delete_object
+from django_sitemaps_plus.storage.filesystem import remove_unfinished
 from django_sitemaps_plus.storage.objects import (
     is_stored_before,
     list_objects,
@@ -162,7 +163,7 @@ class _Prune:
                 )
         tree = public_tree()
         if section.name == INDEX and tree is not None:
-            self.report.temporary += tree.remove_unfinished(self.before)
+            self.report.temporary += remove_unfinished(tree.root, self.before)
 
     def remove_pages(self) -> None:
         """Remove pages that were merged or replaced, and served for long enough."""

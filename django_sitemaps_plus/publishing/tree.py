@@ -19,7 +19,6 @@ from django_sitemaps_plus.storage.filesystem import (
     admit_readers,
     file_mode,
     flush_directory,
-    remove_unfinished,
     replacing,
     write_file,
 )
@@ -118,10 +117,6 @@ class PublicTree:
                     status = entry.stat(follow_symlinks=False)
                     found[entry.name] = File(int(status.st_mtime), status.st_size)
         return found
-
-    def remove_unfinished(self, before: datetime) -> int:
-        """Remove what killed writers have left; see the function of the same name."""
-        return remove_unfinished(self.root, before)
 
     def _make_root(self) -> None:
         if not self.root.exists():

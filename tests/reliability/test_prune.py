@@ -19,7 +19,6 @@ from django_sitemaps_plus.conf import AppSettings, get_site
 from django_sitemaps_plus.maintenance import prune as pruning
 from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.publishing import tree
 from django_sitemaps_plus.storage import object_exists, objects
 from tests.support.testapp.models import Product
 
@@ -136,7 +135,7 @@ def test_nothing_that_is_pointed_to_is_removed(sections, monkeypatch, figures):
     monkeypatch.setattr(AppSettings, "grace", timedelta(minutes=-5))
     monkeypatch.setattr(pruning, "MARGIN", timedelta(0))
     # Nothing but their age tells that unfinished files are not being written.
-    for module in (objects, tree):
+    for module in (objects, pruning):
         monkeypatch.setattr(module, "remove_unfinished", lambda *args: 0)
     seed = some_seed(0)
     wait_between_store_and_flip(monkeypatch, seed)

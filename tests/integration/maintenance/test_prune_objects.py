@@ -107,6 +107,22 @@ class TestGrace:
 
 
 class TestNamed:
+    def test_the_object_of_a_piece_lies_in_the_directory_of_the_whole(self, products):
+        """It is kept by the page that has it, and by that page after its next flip."""
+        make_products(12, first=25)
+        build()
+        pass_time()
+        run()
+        assert pointed() == objects()
+        page = Page.objects.filter(section__name="products").latest("number")
+        assert f"products/{page.number}/" not in page.object
+        old = flip("a")
+        run()
+        assert page.object in old <= objects()
+        pass_time()
+        run()
+        assert pointed() == objects()
+
     @pytest.mark.parametrize("side", ["old", "new"])
     def test_what_is_still_to_be_compared_stays(self, products, side):
         """A publication names it, so that the changed URLs can be found."""
