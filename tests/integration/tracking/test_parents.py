@@ -261,3 +261,12 @@ def test_a_relation_of_the_parent_on_a_path_of_watch_is_watched(publish, act):
     section = publish(type("Played", (BookSource,), declared))
     act(Venue.objects.get(slug="theatre-1"), tag)
     assert noticed(section) == [2]
+
+
+def test_a_parent_that_does_not_know_its_child_is_left_alone(publish):
+    """No path leads to the child, and to mark all pages would cost too much."""
+    make_books(Author.objects.create(name="one"), 3)
+    declared = {"limit": 1, "watch": {Annex: "tags__book"}}
+    publish(type("Played", (BookSource,), declared))
+    Venue.objects.create(slug="venue")
+    assert recorded() == []

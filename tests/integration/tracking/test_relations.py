@@ -107,6 +107,13 @@ class TestAuthors:
         books[1].save(update_fields=["author_id"])
         assert recorded() == keys(*books[:2])
 
+    def test_an_author_without_rows_marks_nothing(self, publish, library):
+        """The change is taken and forgotten."""
+        section = publish(Watching)
+        Author.objects.create(name="three")
+        assert noticed(section, Watching()) == []
+        assert recorded() == []
+
     @pytest.mark.parametrize("source", [Watching, Dated])
     @pytest.mark.parametrize(("most", "pages"), [(10, [1, 2]), (9, [1, 2, 3, 4])])
     def test_more_rows_than_are_located_mark_the_section(
@@ -203,6 +210,20 @@ class TestManyToMany:
         act(books, tag, other)
         found = noticed(section, registry.get(section.name))
         assert set(pages) <= set(found)
+
+    def test_a_row_counts_once_however_many_of_its_tags_were_saved(
+        self, tagged, monkeypatch
+    ):
+        """Ten rows have both tags."""
+        section, books, *tags = tagged
+        for tag in tags:
+            tag.book_set.set(books)
+        collecting.take_changes(section, registry.get(section.name))
+        section.pages.update(wanted=100, built=100)
+        monkeypatch.setattr(collecting, "MAX_RELATED", 10)
+        for tag in tags:
+            tag.save()
+        assert noticed(section, registry.get(section.name)) == [1, 2]
 
     def test_rows_given_to_a_tag_mark_their_own_pages_alone(self, tagged):
         """Taking a tag from one row does not put the whole section to be built."""
