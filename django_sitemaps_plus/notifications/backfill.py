@@ -1,4 +1,4 @@
-"""What a site lists: the URLs of its published pages, or of rows that have none."""
+"""Backfill: the URLs of published pages, or of rows of sections without pages."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def listed_urls(
 
 
 def _documents(site: Site, name: str) -> Iterator[bytes]:
-    """Yield the published pages of a section; without any, those it has on request."""
+    """Yield the published pages of a section; without any, pages made of its rows."""
     sections = Section.objects.filter(site=site.name, name=name, next_number__gt=1)
     if not sections.exists():
         plan = bounded_plan(name, site, get_settings().live_max_rows)

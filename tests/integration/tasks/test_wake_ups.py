@@ -50,20 +50,6 @@ class TestMessages:
             rename(2, "third")
             wait_until_published("second", "third")
 
-    def test_every_save_is_published_though_each_process_has_its_own_cache(
-        self, celery, published, settings
-    ):
-        """As with Django's default: no worker can tell who saves that it has begun."""
-        backend = "django.core.cache.backends.locmem.LocMemCache"
-        settings.CACHES = {"default": {"BACKEND": backend}}
-        make_products(2)
-        published(ProductSource)
-        with working(celery, ProductSource):
-            rename(0, "first")
-            wait_until_published("first")
-            rename(1, "second")
-            wait_until_published("second")
-
     def test_quick_saves_are_one_message(self, any_celery, published):
         """Those within the time that a build waits for others."""
         make_products(1)
@@ -134,22 +120,6 @@ class TestMessages:
         with working(any_celery, ProductSource), sweeping(any_celery):
             wait_until_published("lost")
 
-    def test_doubled_messages_do_nothing(self, any_celery, published, media_root):
-        """The first builds; the others find nothing to do."""
-        make_products(4)
-        published(ProductSource)
-        rename(0, "new")
-        for _ in range(6):
-            tasks.refresh.delay(["products"])
-        with working(any_celery, ProductSource, 2) as workers:
-            wait_until_published("new")
-            wait_until(
-                lambda: sum(w.printed().count(" succeeded") for w in workers) >= 6,
-                "all messages are done",
-            )
-        stored = list((media_root / "sitemaps" / "products").rglob("*.xml.gz"))
-        assert len(stored) == 5  # one of them is the old one
-
     def test_sections_that_a_worker_does_not_know_are_left_out(self, celery, published):
         """Another version of the project may know them."""
         make_products(2)
@@ -176,11 +146,3 @@ class TestEager:
                 app.conf.task_always_eager = False
         assert Change.objects.count() == 1
         assert waiting(celery) == 0
-
-    def test_a_task_that_is_called_builds(self, celery, published):
-        """As the command does, in the same process."""
-        make_products(20)
-        published(ProductSource, builds=False)
-        tasks.refresh()
-        assert len(published_urls()) == 20
-        assert waiting(celery) >= 1  # it had called for help
