@@ -112,7 +112,6 @@ class SitemapReader(Reader[SitemapSource]):
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
     ) -> Iterator[str]:
-        """Yield the key or position at which each page begins, as text."""
         items = self.source.make().items()
         if not pages_by_key(items):
             return positions(items, step, key_range)
@@ -120,11 +119,9 @@ class SitemapReader(Reader[SitemapSource]):
         return first_keys(rows, "pk", step)
 
     def count(self, key_range: KeyRange, site: Site) -> int:
-        """Return how many rows a range has."""
         return sum(1 for _ in self._rows_in(self.source.make(), key_range, site))
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
-        """Yield the lines of a page, many at a time, and count them in the tally."""
         sitemap = self.source.make()
         rows = self._rows_in(sitemap, key_range, site, self.max_entries + 1)
         return batches(rows, self._lines(sitemap, site, tally))
@@ -132,7 +129,6 @@ class SitemapReader(Reader[SitemapSource]):
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        """Yield each listed row of some keys: its key, as text, and its lines."""
         sitemap = self.source.make()
         items = sitemap.items()
         if not pages_by_key(items):
@@ -185,7 +181,6 @@ class OwnPagesReader(SitemapReader):
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
     ) -> Iterator[str]:
-        """Yield the position of each page."""
         paginator = self.source.make().paginator
         pages = range(paginator.num_pages if paginator.count else 0)
         return positions(pages, 1, key_range)
@@ -193,7 +188,6 @@ class OwnPagesReader(SitemapReader):
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        """Yield nothing."""
         return iter(())
 
     def _rows_in(

@@ -153,7 +153,7 @@ class KeySpace:
         if not values:
             return []
         row = "ROW(%s, {}, {})" if _needs_row(connection) else "(%s, {}, {})"
-        column = quote(self._column())
+        column = quote(str(field.column))
         table = quote(field.model._meta.db_table)
         rows = ", ".join([row.format(*place) for place in places])
         empty = f"SELECT {column} AS k, 0 AS kind, 0 AS n FROM {table} WHERE 1 = 0"  # noqa: S608 - our own names
@@ -166,10 +166,7 @@ class KeySpace:
             found: list[tuple[int, int]] = cursor.fetchall()
         return found
 
-    def _column(self) -> str:
-        return str(self.field.column)
-
 
 def _needs_row(connection: Any) -> bool:
-    # MySQL writes VALUES ROW(...), MariaDB and everybody else VALUES (...).
+    # MySQL writes VALUES ROW(...); MariaDB and the others write VALUES (...).
     return connection.vendor == "mysql" and not connection.mysql_is_mariadb

@@ -182,15 +182,12 @@ class ModelReader(_DeclaredReader[ModelSource]):
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
     ) -> Iterator[str]:
-        """Yield the key of each ``step``-th row of a range, from the first, as text."""
         return first_keys(rows_in(self.source, key_range), self.source.key, step)
 
     def count(self, key_range: KeyRange, site: Site) -> int:
-        """Return how many rows a range has."""
         return rows_in(self.source, key_range).order_by().count()
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
-        """Yield the lines of a page, many at a time, and count them in the tally."""
         queryset = rows_in(self.source, key_range)
         columns, renderer = compile_renderer(self.source, queryset.db, site)
         rows = _read(queryset, columns, self.max_entries)
@@ -199,7 +196,6 @@ class ModelReader(_DeclaredReader[ModelSource]):
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        """Yield each listed row of some keys: its key, as text, and its lines."""
         source = self.source
         queryset = listed_rows(source).filter(**{f"{source.key}__in": keys})
         columns, renderer = compile_renderer(source, queryset.db, site)
