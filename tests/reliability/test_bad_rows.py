@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus import Entry, Source
 from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.sources import positions
 from tests.support.testapp.models import Product
@@ -118,21 +118,17 @@ def test_on_error_raise_publishes_nothing_of_the_page(sections):
     assert crawl()["/sitemap-products-1.xml"] == before["/sitemap-products-1.xml"]
 
 
-class EndlessSource(ViewSource):
+class EndlessSource(Source):
     """Lists three pages, until its generator forgets to end."""
 
     has_end = True
 
-    def items(self) -> Iterator[str]:
-        """Yield paths."""
+    def entries(self, origin: str) -> Iterator[Entry]:
+        """Yield them."""
         for number in count():
             if self.has_end and number == 3:
                 return
-            yield f"/{number}/"
-
-    def location(self, item: str) -> str:
-        """Return the path itself."""
-        return item
+            yield Entry(f"{origin}/{number}/")
 
 
 def test_a_generator_that_never_ends_keeps_what_there_was(sections, monkeypatch):
