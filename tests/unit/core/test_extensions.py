@@ -130,16 +130,6 @@ class TestVideoTexts:
         with pytest.raises(ValueError, match="33 video tags"):
             video(tags=[*tags, "one more"])
 
-    @pytest.mark.parametrize(("tag", "error"), [("", ValueError), (5, TypeError)])
-    def test_a_tag_is_text(self, tag, error):
-        """And not empty."""
-        with pytest.raises(error, match="video tag"):
-            video(tags=["a", tag])
-
-    def test_a_text_alone_is_one_tag(self):
-        """Rather than a tag a letter."""
-        assert video(tags="rivers").tags == ("rivers",)
-
 
 class TestVideoNumbers:
     @pytest.mark.parametrize(

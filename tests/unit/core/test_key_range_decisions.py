@@ -30,10 +30,6 @@ class TestLocateIntegers:
         """Ranges are half-open; the first has no begin and the last no end."""
         assert locate_integers([None, "5", "9"], [key]) == [number]
 
-    def test_one_range_owns_every_key(self):
-        """A plan of one page has no bound."""
-        assert locate_integers([None], [3, -3]) == [0, 0]
-
     def test_numbers_are_compared_and_not_their_text(self):
         """As text 10 would come before 9."""
         assert locate_integers([None, "9", "10", "100"], [9, 10, 99, 100]) == [

@@ -41,13 +41,6 @@ class TestOptions:
         with pytest.raises(ConfigurationError, match="'topics' of WebSub"):
             WebSub(hub=HUB, topics=topics)
 
-    def test_a_hub_may_have_a_query(self, wire):
-        """Nothing is added to it."""
-        WebSub(hub="https://hub.example/?tenant=1", topics=[NEWS]).send(
-            make_batch(NEWS)
-        )
-        assert wire.asked[0]["url"] == "https://hub.example/?tenant=1"
-
 
 class TestFeeds:
     def test_its_targets_are_its_topics(self):

@@ -41,11 +41,6 @@ class TestOptions:
             YandexWebmaster(**{**OPTIONS, option: value})
         assert TOKEN not in str(caught.value)
 
-    def test_the_token_does_not_show(self):
-        """Not in what is printed of the engine."""
-        engine = YandexWebmaster(**OPTIONS)
-        assert TOKEN not in f"{engine!r} {vars(engine)}"
-
 
 class TestSend:
     def test_an_index_is_added_to_the_host(self, wire):
@@ -86,9 +81,3 @@ class TestSend:
         wire.will_answer(status, b"INVALID_URL")
         with pytest.raises(error, match=f"{status}.*INVALID_URL"):
             YandexWebmaster(**OPTIONS).send(make_batch())
-
-    def test_the_token_is_sent_as_a_secret(self, wire):
-        """So that neither a log nor an answer that repeats it shows it."""
-        YandexWebmaster(**OPTIONS).send(make_batch())
-        assert TOKEN in str(wire.asked)
-        assert TOKEN not in wire.shown

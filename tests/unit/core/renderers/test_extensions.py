@@ -20,10 +20,6 @@ def video(**values: object) -> str:
 
 
 class TestExtensionElements:
-    def test_nothing_gives_nothing(self):
-        """Most entries have none."""
-        assert extension_elements() == ""
-
     def test_they_come_in_one_order(self):
         """Images, videos, news, language versions; each kind in the order given."""
         news = News(

@@ -50,12 +50,6 @@ class TestAccepted:
         with pytest.raises(BatchRejected, match=str(status)):
             accepted(Answer(status=status))
 
-    def test_a_message_without_a_body_says_so(self):
-        """Nothing hangs in the air."""
-        with pytest.raises(BatchRejected) as caught:
-            accepted(Answer(status=400))
-        assert str(caught.value) == "It answered 400 Bad Request: (no text)"
-
 
 class TestBody:
     """What engines say in words."""
@@ -67,10 +61,6 @@ class TestBody:
         assert text.startswith("no [31m \ufffd evil xxx")
         assert text.isprintable()
         assert len(text) == 300
-
-    def test_json_is_read(self):
-        """A body of JSON gives its value."""
-        assert Answer(status=200, body=b'{"remain": 7}').json() == {"remain": 7}
 
     @pytest.mark.parametrize(
         "body",

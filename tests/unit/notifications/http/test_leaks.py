@@ -131,13 +131,6 @@ def test_nothing_leaks_from_an_unexpected_error(leaks, monkeypatch):
         assert leaks(lambda: tell(server.url)) == []
 
 
-def test_credentials_of_a_url_are_not_quoted():
-    """Who wrote them there is told so, and the log is not told them."""
-    with pytest.raises(EngineError, match="has credentials") as caught:
-        request("GET", f"https://me:{TOKEN}@engine.example/")
-    assert TOKEN not in str(caught.value)
-
-
 def test_the_detector_finds_a_leak(leaks):
     """An error whose frames hold the value is found."""
 

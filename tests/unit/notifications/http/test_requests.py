@@ -87,13 +87,6 @@ class TestSending:
         assert headers["Content-Type"] == "application/x-www-form-urlencoded"
         assert body == b"hub.url=https%3A%2F%2Fa.example%2F%3Fx%3D1%26y&hub.url=b"
 
-    def test_text_is_sent_as_it_is(self, server):
-        """One URL a line."""
-        request("POST", server.url, text="https://a.example/\nhttps://b.example/")
-        _, headers, body = heard(server)
-        assert headers["Content-Type"] == "text/plain; charset=utf-8"
-        assert body == b"https://a.example/\nhttps://b.example/"
-
     def test_a_put_without_a_body_says_so(self, server):
         """Servers ask for a length."""
         request("PUT", server.url)
