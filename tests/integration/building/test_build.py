@@ -17,7 +17,7 @@ from django_sitemaps_plus.core import gzip as compression
 from django_sitemaps_plus.models import INDEX, Page, Section
 from tests.support.builds import build
 from tests.support.published import age, objects, page_row, path_of, rows, seen, served
-from tests.support.shop import limited, make_products, product_urls
+from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -195,20 +195,6 @@ class TestSecondBuild:
         assert client.get(PATHS[2]).status_code == 404
         assert page_row("products", 2).low is not None
 
-    def test_a_page_may_return(self, sections, crawl):
-        """Rows that come back into its range bring it back."""
-        make_products(9)
-        sections.register("products", limited(3, key="slug"))
-        build()
-        before = crawl()
-        Product.objects.filter(
-            slug__gte="product-00003", slug__lt="product-00006"
-        ).delete()
-        build()
-        make_products(3, first=3)
-        build()
-        assert crawl() == before
-
     def test_nothing_left_is_404(self, products, client):
         """A site without entries has no index, built or not."""
         build()
@@ -218,15 +204,6 @@ class TestSecondBuild:
         make_products(1)
         build()
         assert client.get("/sitemap.xml").status_code == 200
-
-    def test_an_empty_section_is_built_too(self, sections, client, crawl):
-        """Its one page awaits the first row."""
-        sections.register("products", limited(10))
-        assert build().index_pages == 0
-        assert client.get("/sitemap.xml").status_code == 404
-        make_products(2)
-        build()
-        assert crawl() == {"/sitemap-products-1.xml": product_urls(range(2))}
 
     @pytest.mark.parametrize(
         "damage",

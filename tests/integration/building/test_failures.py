@@ -256,17 +256,6 @@ class TestDatabase:
         assert points >= 6
         assert bad == []
 
-    def test_the_first_of_two_failures_is_named(self, before, mended, monkeypatch):
-        """A full disk, and then a database that cannot even take back the claims."""
-        with monkeypatch.context() as patch:
-            fail_save(patch, 1)
-            with (
-                fail_queries(lambda sql: OURS(sql) and "attempts" in sql, 4),
-                pytest.raises(StoreError, match="No space left on device"),
-            ):
-                build()
-        mended()
-
     def test_a_first_flip_that_fails_publishes_nothing(self, sections, client, crawl):
         """The plan may be there; its pages are rendered live until they are built."""
         make_products(25)

@@ -15,7 +15,7 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support.builds import build
-from tests.support.published import age, page_row, seen, served
+from tests.support.published import age, page_row
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
@@ -105,14 +105,6 @@ class TestWorkers:
         found = [url.split("/")[3:5] for (url,) in crawl().values()]
         assert {who for who, _ in found} == {"here", "other"}
         assert sorted(slug for _, slug in found) == [product.slug for product in made]
-
-    def test_nothing_changed_is_nothing_stored(self, products, client):
-        """A second build with workers stores no object either."""
-        build()
-        age()
-        before = served(), seen(client, *PATHS)
-        assert build(workers=3).sections[0].stored == 0
-        assert (served(), seen(client, *PATHS)) == before
 
     def test_a_page_that_overflows_is_split(self, sections, crawl):
         """Whichever process it falls to."""

@@ -13,9 +13,9 @@ from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.documents import read_index
 from tests.support.shop import limited
-from tests.support.testapp.models import Label, Shop
+from tests.support.testapp.models import Shop
 
-from .plans import add, numbers, objects, sizes, spread
+from .plans import objects, sizes, spread
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -25,14 +25,6 @@ class ShopSource(ModelSource):
 
     model = Shop
     location = Route("shop-detail", pk="pk")
-    limit = 10
-
-
-class LabelSource(ModelSource):
-    """String keys."""
-
-    model = Label
-    location = Route("label-detail", code="code")
     limit = 10
 
 
@@ -51,11 +43,6 @@ class TestSteps:
         """Four fifths of what a page should hold."""
         shops(25)
         assert sizes(publish(ShopSource)) == [8, 8, 8, 1]
-
-    def test_strings_leave_room(self, publish):
-        """The same."""
-        Label.objects.bulk_create([Label(code=f"code-{n:02}") for n in range(25)])
-        assert sizes(publish(LabelSource)) == [8, 8, 8, 1]
 
     def test_random_inserts_find_room(self, publish):
         """A page splits above its limit and a tenth, no sooner; others stay."""
@@ -91,14 +78,6 @@ class TestSteps:
         assert bodies == [
             client.get(url[len("https://example.com") :]).content for url in live
         ]
-
-    def test_a_page_of_growing_keys_is_split_at_its_end(self, publish):
-        """Pages that are full stay as they are."""
-        spread(20)
-        section = publish(limited(10))
-        add(210, 220)
-        refresh()
-        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 10, 2])
 
 
 def uuid7():

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import Build
 from django_sitemaps_plus.building.build import build as refresh
-from django_sitemaps_plus.building.plan.replan import is_broken, may_break
+from django_sitemaps_plus.building.plan.replan import is_broken
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Section
@@ -295,13 +295,6 @@ class TestBrokenUUIDs:
         Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 120)) for n in range(20)])
         return publish(ShopSource)
 
-    def test_bounds_that_ascend_are_not_broken(self, section):
-        """A refresh asks, and leaves the plan."""
-        assert may_break(section, was_deployed=False)
-        assert not is_broken(section)
-        refresh()
-        assert numbers(section) == [1, 2, 3, 4, 5]
-
     def test_bounds_that_do_not_ascend_get_a_new_plan(self, section, crawl):
         """Without a deploy, by the next refresh; every row is listed once again."""
         urls = everything(crawl())
@@ -310,11 +303,3 @@ class TestBrokenUUIDs:
         assert numbers(section)[0] > 1
         assert everything(crawl()) == urls
         assert not is_broken(Section.objects.get(pk=section.pk))
-
-
-def test_integers_are_asked_after_a_deploy_alone(publish):
-    """Every database sorts them alike, so a refresh need not read their bounds."""
-    spread(30)
-    section = publish(limited(10))
-    assert not may_break(section, was_deployed=False)
-    assert may_break(section, was_deployed=True)

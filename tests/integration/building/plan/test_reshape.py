@@ -6,7 +6,6 @@ import uuid
 
 import pytest
 from django.db.models import F
-from django.db.models.signals import post_init
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building import worker
@@ -16,13 +15,12 @@ from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Section
 from tests.integration.sources.contrib_zoo import InLanguages
 from tests.support.builds import build
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Product, Shop
-from tests.support.told import hearing
 
 from .plans import (
     add,
@@ -223,15 +221,6 @@ class TestMerge:
         assert not merge(gone, behind, get_site())
         assert crawl() == before
 
-    def test_few_of_many_pages_are_read(self, publish):
-        """Those that are full cost nothing when one has shrunk."""
-        spread(400)
-        publish(limited(10))
-        Product.objects.get(pk=100).delete()
-        with hearing(post_init) as made:
-            refresh()
-        assert 0 < sum(isinstance(told["instance"], Page) for told in made) < 20
-
     def test_full_pages_do_not_merge(self, publish):
         """Nor do two that hold half of a page together."""
         spread(20)
@@ -338,13 +327,6 @@ class ShopSource(ModelSource):
 
 
 class TestRandomKeys:
-    def test_a_first_plan_of_uuids_parts_their_space(self, publish):
-        """Each row is on one page, and no page is too full."""
-        Shop.objects.bulk_create([Shop(pk=uuid.uuid4()) for _ in range(95)])
-        section = publish(ShopSource)
-        assert sum(sizes(section)) == 95
-        assert max(sizes(section)) <= 10
-
     def test_random_inserts_touch_their_own_pages(self, publish):
         """All other objects stay."""
         Shop.objects.bulk_create([Shop(pk=uuid.uuid4()) for _ in range(95)])

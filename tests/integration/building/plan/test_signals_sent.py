@@ -9,7 +9,6 @@ import pytest
 
 from django_sitemaps_plus.building.build import Build
 from django_sitemaps_plus.building.build import build as refresh
-from django_sitemaps_plus.core.diff import diff
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.notifications import url_changes
@@ -20,7 +19,7 @@ from tests.support.shop import limited
 from tests.support.testapp.models import Product
 from tests.support.told import hearing
 
-from .plans import add, numbers, objects, spread
+from .plans import add, numbers, spread
 
 pytestmark = pytest.mark.django_db
 
@@ -119,15 +118,6 @@ class TestUrlsChanged:
         assert len(numbers(section)) == 2 or numbers(section) == [1, 2, 3]
         assert total(heard) == {"removed": sorted(url(*gone))}
 
-    def test_a_merge_alone_tells_nothing(self, section):
-        """Only pages have changed."""
-        gone = [*range(130, 210, 10), *range(230, 310, 10)]
-        Product.objects.filter(pk__in=gone).delete()
-        with hearing(urls_changed) as heard:
-            build_and_relay(**ALLOW)
-        assert numbers(section) == [1, 2]
-        assert total(heard) == {"removed": sorted(url(*gone))}
-
     def test_a_first_build_announces_nothing(self, publish):
         """A new section is no news of millions of URLs."""
         spread(12)
@@ -196,18 +186,6 @@ class TestUrlsChanged:
             for told in heard
         ]
         assert (max(sizes), sum(sizes)) == (4, 20)
-
-    def test_without_a_receiver_there_is_no_publication_and_no_diff(
-        self, section, monkeypatch
-    ):
-        """Nobody would read it."""
-        made = []
-        monkeypatch.setattr(url_changes, "diff", lambda *args: made.append(args))
-        add(55)
-        monkeypatch.setattr(Publication.objects, "bulk_create", made.append)
-        build_and_relay()
-        assert made == []
-        assert Publication.objects.count() == 0
 
     def test_a_receiver_that_fails_hurts_nobody(self, section, caplog):
         """The others hear, the page is published, the failure is logged."""
@@ -291,19 +269,6 @@ class TestUrlsChanged:
             assert Publication.objects.get().claimed_at is None
             url_changes.relay()
         assert not Publication.objects.exists()
-
-    def test_the_diff_is_of_the_objects(self, section):
-        """They never change, so it may be worked out at any time."""
-        assert diff is url_changes.diff
-        with hearing(urls_changed):
-            before = objects(section)[1]
-            add(55)
-            refresh()
-            publication = Publication.objects.get()
-            assert publication.old == [before]
-            assert publication.new == [objects(section)[1]]
-            found = url_changes.publication_diff(publication)
-            assert found.added == url(55)
 
 
 class TestPageBuilt:

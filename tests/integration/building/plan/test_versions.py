@@ -9,7 +9,6 @@ from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking import locating
-from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.locating import locate, mark, mark_keys
 from tests.support.shop import limited
 from tests.support.testapp.models import Product
@@ -122,23 +121,6 @@ def test_a_first_page_that_splits_between_two_looks(section, monkeypatch):
     space = reader_of(registry.get("products")).key_space()
     mark_keys(section, space, [95])
     assert dirty(section) == [4]
-
-
-def test_a_change_during_a_build_leaves_its_page_dirty(section):
-    """The builder read `wanted` before it read rows."""
-    from django_sitemaps_plus.building.claims import claim
-    from django_sitemaps_plus.building.flip import flip
-    from django_sitemaps_plus.building.store import build_page
-    from django_sitemaps_plus.conf import get_site
-
-    section.pages.filter(number=2).update(wanted=50)
-    page = claim([section.pk])[0]
-    built = build_page(page, get_site())
-    Product.objects.get(pk=150).save()
-    take_changes(section, registry.get("products"))
-    flip([(page, built)])
-    page = section.pages.get(number=2)
-    assert (page.built, page.wanted) == (50, 51)
 
 
 def test_a_key_on_no_page_before_belongs_to_the_first(section):
