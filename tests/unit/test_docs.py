@@ -255,6 +255,12 @@ class TestReference:
         guide = (DOCS / "how-to" / "test-your-sources.md").read_text("utf-8")
         assert public <= codes(guide)
 
+    def test_architecture_names_files_that_exist(self):
+        """Each file and directory that the page names is in the package."""
+        page = (DOCS / "explanation" / "architecture.md").read_text("utf-8")
+        named = set(re.findall(r"`([\w/]+(?:\.py|/))`", page))
+        assert [name for name in named if not (PACKAGE / name).exists()] == []
+
     def test_glossary_has_the_words_of_the_design(self):
         """The glossary explains the words that the code is written in."""
         terms = re.findall(r"^\*\*([^*]+)\*\*: ", text_of("glossary"), re.MULTILINE)
