@@ -28,7 +28,7 @@ from django_sitemaps_plus.tracking.deploys import is_of_other_code
 from django_sitemaps_plus.tracking.detect import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
-from .claims import BATCH_PAGES, is_anybody_busy
+from .claims import BATCH_PAGES, is_being_built
 from .guard import has_held_pages, is_peak_old, judge, look_again, note_peak
 from .index import forget_missing, may_publish_index, note_missing
 from .plan.merge import merge_small
@@ -318,7 +318,7 @@ class Build:
 
     def _is_left_to_others(self, section: Section) -> bool:
         """Return whether another process will build the last page of a section."""
-        return is_anybody_busy([section.pk]) or section.pages.claimable().exists()
+        return is_being_built([section.pk]) or section.pages.claimable().exists()
 
     def _decide(self, section: Section, *, is_stale: bool) -> bool:
         again, reason = settle_plan(

@@ -117,8 +117,8 @@ def release(
         mine.update(token="", **fields)
 
 
-def is_anybody_busy(sections: Collection[int]) -> bool:
-    """Return whether somebody else is at work on dirty pages of these sections."""
+def is_being_built(sections: Collection[int]) -> bool:
+    """Return whether other processes are at work on dirty pages of sections."""
     return _at_work().filter(section__in=sections).exists()
 
 

@@ -131,7 +131,7 @@ def _point(
 def read_announce(pages: Sequence[Page]) -> None:
     """Read once more what changes have come in: whether to be announced, since when.
 
-    Nobody is told what an index lists, so theirs are not read.
+    What an index lists is never announced, so theirs are not read.
     """
     keys = [page.pk for page in pages if page.section.name != INDEX]
     rows = fetch(_announcements, pages=keys)
@@ -263,7 +263,7 @@ def send_page_built(page: Page, entries: int, site: Site) -> None:
 def take_changes_meanwhile(page: Page, site: Site) -> None:
     """Take the changes recorded while a page was rendered, before it is flipped.
 
-    A page that a deploy marked is announced to nobody. An edit that is in its bytes
+    A page that a deploy marked is not announced. An edit that is in its bytes
     already would leave them as they are when the next build takes it, so that no
     engine would ever be notified.
 

@@ -31,7 +31,7 @@ from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
-from .claims import claim, is_anybody_busy, keep_claims, release
+from .claims import claim, is_being_built, keep_claims, release
 from .flip import flip, send_page_built, take_changes_meanwhile
 from .index import build_index_page
 from .plan.split import split
@@ -67,7 +67,7 @@ def work(build: Build, sections: Collection[int]) -> Build:
                 build.was_behind = is_behind(build.site)
             gone = _build_or_release(build, pages)
             sections = [pk for pk in sections if pk not in gone]
-        elif build.waits and is_anybody_busy(sections):
+        elif build.waits and is_being_built(sections):
             time.sleep(POLL_SECONDS)
         else:
             break
@@ -75,7 +75,7 @@ def work(build: Build, sections: Collection[int]) -> Build:
 
 
 def _has_dirty(sections: Collection[int]) -> bool:
-    # Cheap, and most builds find nothing to do. Pages that somebody is at are dirty.
+    # Cheap, and most builds find nothing to do. Pages being built are dirty.
     return bool(fetch(_dirty, tuple(sections)))
 
 

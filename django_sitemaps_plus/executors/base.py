@@ -23,8 +23,8 @@ class Executor:
     def wake(self, section: str) -> None:
         """Ask for a build of a section, soon.
 
-        Best effort: what it is asked for is in the database, and is found without it.
-        It never raises, and never keeps its caller waiting: a user's save calls it.
+        Best effort: the changes are in the database, and the next build finds them
+        without it. It never raises, and returns soon: a user's save calls it.
         """
 
     def notify(self, due: datetime) -> None:
@@ -43,7 +43,7 @@ def get_executor() -> Executor:
     """Return the executor that the settings name.
 
     Raises:
-        ConfigurationError: it cannot be imported, or is none.
+        ConfigurationError: it cannot be imported, or is not an Executor.
     """
     path = get_settings().executor
     try:
@@ -55,7 +55,7 @@ def get_executor() -> Executor:
         ) from error
     if not isinstance(executor, Executor):
         raise ConfigurationError(
-            f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which is no Executor. Use "
+            f"SITEMAPS_PLUS['EXECUTOR'] is {path!r}, which is not an Executor. Use "
             "'django_sitemaps_plus.tasks.CeleryExecutor', or leave it out."
         )
     return executor

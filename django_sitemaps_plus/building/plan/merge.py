@@ -82,7 +82,7 @@ def _merge_pair(section: Section, pair: tuple[int, int], site: Site) -> bool:
 
 
 def merge(a: Page, b: Page, site: Site) -> bool:
-    """Let a page take in the next one; return whether nobody was in the way."""
+    """Let a page take in the next one; return whether it could."""
     if not claim_page(a):
         return False
     try:

@@ -221,7 +221,7 @@ def begin_replan(
             whose ranges stay are then rendered anew too: between the same bounds there
             are other rows.
         fingerprint: of the source, where a deploy is noted together with the plan that
-            it needs. Noted before, and then killed, nobody would know of the need.
+            it needs. If it were noted before, a kill in between would hide the need.
 
     Returns:
         How many pages of it are new.

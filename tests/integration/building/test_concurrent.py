@@ -96,7 +96,7 @@ class TestOvertaken:
             section = Section.objects.get(name="products")
             with monkeypatch.context() as patch:
                 # It would wait for the first builder, which waits for it.
-                patch.setattr(worker, "is_anybody_busy", lambda *arguments: False)
+                patch.setattr(worker, "is_being_built", lambda *arguments: False)
                 done = work([section.pk])
             assert done["products"].stored == 1
 
@@ -197,15 +197,15 @@ class TestThreads:
             assert polled.wait(HANG)
             return real(results)
 
-        def is_anybody_busy(*arguments: Any) -> bool:
+        def is_being_built(*arguments: Any) -> bool:
             found = busy(*arguments)
             if found:
                 polled.set()
             return found
 
-        busy = worker.is_anybody_busy
+        busy = worker.is_being_built
         monkeypatch.setattr(worker, "flip", slow)
-        monkeypatch.setattr(worker, "is_anybody_busy", is_anybody_busy)
+        monkeypatch.setattr(worker, "is_being_built", is_being_built)
         Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
         ids = [Section.objects.get(name="products").pk]
         thread = in_thread(lambda: reports.append(work(ids)))

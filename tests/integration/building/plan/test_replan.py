@@ -7,6 +7,7 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import Build
@@ -268,6 +269,13 @@ class TestBroken:
         assert crawl()["/sitemap-products-1.xml"] == [
             f"https://example.com/labels/code-{n}/" for n in ("00", "01", "01a", "03")
         ]
+
+    def test_pages_of_the_old_plan_are_built_no_more(self, section):
+        """Any rows may lie between its bounds, and pieces of them fit no plan."""
+        swap(section)
+        section.pages.update(wanted=F("wanted") + 1)
+        (report,) = refresh(allow_shrink=True).sections
+        assert report.rendered == len(numbers(section))
 
     def test_the_next_refresh_leaves_the_new_plan_alone(self, section):
         """It is mended once."""

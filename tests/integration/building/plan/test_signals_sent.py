@@ -166,6 +166,20 @@ class TestUrlsChanged:
             refresh()
         assert [found.announce for found in Publication.objects.all()] == [False]
 
+    def test_a_change_that_only_the_new_plan_shows_is_announced(self, section, failing):
+        """The page of the old plan cannot be built: it is announced now or never."""
+        registry.unregister("products")
+        registry.register("products", limited(7))
+        failing(2)
+        with hearing(urls_changed) as heard:
+            product = Product.objects.get(pk=150)
+            product.slug = "p-renamed"
+            product.save()
+            build_and_relay(replan=True)
+        assert numbers(section)[0] == 4
+        assert total(heard) == {"added": url("renamed"), "removed": url(150)}
+        assert [told["announce"] for told in heard] == [True]
+
     def test_an_unchanged_page_tells_nothing(self, section):
         """A save that shows nowhere is no news."""
         with hearing(urls_changed) as heard:
