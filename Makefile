@@ -11,6 +11,7 @@ STAMP := $(VENV)/.installed
 MYSQL_STAMP := $(VENV)/.installed-mysql
 PIP_INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
 EXTRAS := dev,docs,example,bench,fast,cli,celery,s3
+SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance
 # By variable and not by -X dev, so that the workers of xdist have it too.
 PYTEST := PYTHONDEVMODE=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
@@ -79,7 +80,7 @@ engine: $(STAMP)
 test: test-sqlite test-reliability test-postgresql test-mysql
 
 test-sqlite: $(STAMP)
-	TEST_DB=sqlite $(PYTEST) -n 2 tests/unit tests/integration tests/acceptance
+	TEST_DB=sqlite $(PYTEST) -n 2 $(SQLITE_TESTS)
 
 # Without the checks of Python's development mode: they make thousands of forks slow.
 test-reliability: $(STAMP)
