@@ -17,7 +17,7 @@ from django_sitemaps_plus.core.gzip import _compressor
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.storage import deferred_flush, get_storage
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.testapp.models import Product
 
 _HIDDEN = "hidden"
@@ -44,7 +44,7 @@ def build_all(entries: int, workers: int = 1) -> None:
     Raises:
         RuntimeError: they have another number of entries.
     """
-    report = build(workers=workers)
+    report = build_fully(workers=workers)
     built = sum([section.entries for section in report.sections])
     if built != entries:
         raise RuntimeError(f"{built:,} entries were built, not {entries:,}")

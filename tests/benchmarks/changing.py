@@ -12,7 +12,7 @@ from django.db.models import F, Value
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.signals import urls_changed
@@ -72,6 +72,6 @@ def refresh_one(heard: list[str]) -> None:
         RuntimeError: another number of pages or URLs has changed.
     """
     heard.clear()
-    (section,) = refresh(sums=False).sections
+    (section,) = build(sums=False).sections
     if (section.stored, len(heard)) != (1, 1):
         raise RuntimeError(f"{section.stored} pages and {len(heard)} URLs, not one")

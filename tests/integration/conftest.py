@@ -14,7 +14,7 @@ from django.test import Client
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.tracking import recording
-from tests.support.builds import build, build_and_relay
+from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -101,5 +101,5 @@ def products(sections: SourceRegistry) -> list[Product]:
     """Publish three pages of products."""
     made = make_products(25)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     return made

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus.checks.engines import check_built
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.shop import limited, make_products
 
 pytestmark = pytest.mark.django_db
@@ -29,7 +29,7 @@ def test_a_section_that_is_not_built_is_named(sections):
     (message,) = check_built(databases=["default"])
     assert message.id == "sitemaps_plus.W007"
     assert "'products'" in message.msg
-    build()
+    build_fully()
     assert check_built(databases=["default"]) == []
 
 

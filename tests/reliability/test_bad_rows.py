@@ -10,7 +10,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import Entry, Source
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.sources import positions
 from tests.support.testapp.models import Product
 
@@ -49,7 +49,7 @@ def test_a_row_without_a_location_is_left_out(defect, sections):
     """All others are listed, and the count is exact."""
     good = have_odd_rows()
     sections.register("products", answering("location", LOCATIONS[defect]))
-    report = refresh().sections[0]
+    report = build().sections[0]
     assert set(published_urls()) == good
     assert (report.entries, report.skipped, report.dropped) == (GOOD, 3, 0)
 
@@ -59,7 +59,7 @@ def test_a_bad_value_is_left_out(defect, sections):
     """Its entry is listed without it, and the count is exact."""
     have_odd_rows()
     sections.register("products", answering(*VALUES[defect]))
-    report = refresh().sections[0]
+    report = build().sections[0]
     assert published_urls() == table()
     assert (report.entries, report.skipped, report.dropped) == (GOOD + 3, 0, 3)
 
@@ -69,7 +69,7 @@ def test_an_odd_value_is_written(kind, sections):
     """It is neither skipped nor dropped."""
     good = have_odd_rows()
     sections.register("products", answering(*HARMLESS[kind]))
-    report = refresh().sections[0]
+    report = build().sections[0]
     assert good <= set(published_urls())
     assert (report.entries, report.skipped, report.dropped) == (GOOD + 3, 0, 0)
 
@@ -88,7 +88,7 @@ def test_many_defects_at_once(sections, figures):
     add_quietly(range(0, 1_000 * STEP, STEP))
     source = {"location": location, "limit": 100}
     sections.register("products", type("Source", (PlainSource,), source))
-    report = refresh().sections[0]
+    report = build().sections[0]
     listed = set(published_urls())
     lost = set(table()) - listed
     figures(
@@ -106,7 +106,7 @@ def test_on_error_raise_publishes_nothing_of_the_page(sections):
     """The command fails, names the page, and what was published before stays."""
     add_quietly(range(0, 20 * STEP, STEP))
     sections.register("products", PlainSource)
-    refresh()
+    build()
     before = crawl()
     strict = answering("location", ZeroDivisionError("divided"))
     strict.on_error = "raise"
@@ -137,10 +137,10 @@ def test_a_generator_that_never_ends_keeps_what_there_was(sections, monkeypatch)
     add_quietly(range(0, GOOD * STEP, STEP))
     sections.register("endless", EndlessSource)
     sections.register("products", PlainSource)
-    refresh()
+    build()
     before = set(published_urls())
     monkeypatch.setattr(EndlessSource, "has_end", False)
-    endless, others = refresh(replan=True).sections
+    endless, others = build(replan=True).sections
     assert "more than 10,000 rows without keys" in endless.errors[0]
     assert others.errors == []
     assert set(published_urls()) == before

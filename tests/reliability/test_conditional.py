@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from tests.support.testapp.models import Product
 
 from .tools.http_cache import HttpCache
@@ -83,7 +83,7 @@ class Server:
 
     def publish(self) -> None:
         """Build what has changed."""
-        refresh(**ALLOW)
+        build(**ALLOW)
 
 
 def truth(path: str) -> bytes | None:
@@ -176,12 +176,12 @@ def test_a_clock_that_is_set_back_makes_no_false_304(sections, monkeypatch, seco
     monkeypatch.setattr(timezone, "now", clock.now)
     clock.time += timedelta(seconds=0.2)
     add_quietly([0])
-    refresh()
+    build()
     clock.time += timedelta(seconds=0.9)
     since = Client().get(PATHS[1])["Last-Modified"]
     clock.time += timedelta(seconds=seconds)
     rename([0], "newer")
-    refresh()
+    build()
     clock.time += timedelta(seconds=30)
     response = Client().get(PATHS[1], headers={"If-Modified-Since": since})
     assert response.status_code == 200

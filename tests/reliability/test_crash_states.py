@@ -23,7 +23,7 @@ from django.conf import settings
 from django.db import connection
 from django.test import override_settings
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 
 from .test_kill_sweep import deletions_and_merges, edits_and_a_split, first_build
 from .tools.crashes import Cut, Disk, Recorder, cuts, on_disk
@@ -153,7 +153,7 @@ def recorded(
     recorder = Recorder(media)
     recorder.start_with(on_disk(media))
     with recorder.recording(), noting_commits(recorder):
-        refresh(**options)
+        build(**options)
     *_, last = cuts(recorder.steps)
     *_, disk = (state for state in last.states() if len(state) == len(on_disk(media)))
     assert disk == on_disk(media), "the record is not complete"

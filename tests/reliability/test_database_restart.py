@@ -17,7 +17,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.views.responses import RETRY_AFTER
 from tests.support.servers.postgresql import PostgreSQL, start_postgresql, use_database
@@ -88,7 +88,7 @@ def builders(database, celery, sections, tmp_path) -> Iterator[Builders]:
     """Have a published section, and who keeps it up to date."""
     add_quietly(KEYS)
     sections.register("products", SmallPages)
-    refresh()
+    build()
     loop = Loop(tmp_path / "notes")
     with (
         running(loop.run),

@@ -14,7 +14,7 @@ from django.db import OperationalError
 from django.test import Client
 
 from django_sitemaps_plus import cache as cached
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import Page, listing
 from django_sitemaps_plus.serving import robots_txt
@@ -74,9 +74,9 @@ def site(sections, settings) -> None:
     }
     add_quietly(range(0, 30 * STEP, STEP))
     sections.register("built", PlainSource)
-    refresh()
+    build()
     Product.objects.filter(pk__gt=11 * STEP).delete()
-    refresh(**ALLOW)
+    build(**ALLOW)
     merged, _ = Page.objects.of("default", "built").filter(number=3).delete()
     assert merged == 1
     rename([0], "edit")  # and the index is rendered on request
@@ -170,7 +170,7 @@ def test_a_second_index_is_answered(
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     add_quietly(range(0, 30 * STEP, STEP))
     sections.register("built", PlainSource)
-    refresh()
+    build()
     client, answers = Client(raise_request_exception=False), Answers()
     for is_built in (True, False):
         if not is_built:

@@ -18,7 +18,7 @@ import pytest
 from django.db import connection
 
 from django_sitemaps_plus.building import claims, worker
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.plan import merge, split
 from django_sitemaps_plus.building.store import build_page
@@ -107,7 +107,7 @@ def _build_and_exit(name: str, writer: int) -> None:
     try:
         signal.alarm(_HANG)
         with told(writer), checkpoint(name, _stop):
-            refresh(**ALLOW)
+            build(**ALLOW)
         status = 0
     finally:
         os._exit(status)
@@ -160,7 +160,7 @@ def other_has_published(name: str, number: int) -> tuple[int, bool]:
     with ended(a):
         age_claims()
         rename([0, STEP, 18 * STEP, 30 * STEP], f"newer-{number}")
-        refresh(**ALLOW)
+        build(**ALLOW)
         before = hashes()
         a.wake()
         refused = a.finish()

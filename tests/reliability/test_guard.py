@@ -9,7 +9,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, Section
 from tests.support.testapp.models import Product
 
@@ -37,7 +37,7 @@ def built(sections: Any) -> dict[str, bytes]:
     sections.register(
         "others", type("Others", (PlainSource,), {"get_queryset": others})
     )
-    refresh()
+    build()
     return crawl()
 
 
@@ -112,18 +112,18 @@ class TestShrinkGuard:
         """Below 100 entries everything passes."""
         add_quietly(range(0, 99 * STEP, STEP))
         sections.register("products", PlainSource)
-        refresh()
+        build()
         Product.objects.filter(pk__gte=STEP).delete()
-        refresh()
+        build()
         assert published_urls() == table()
 
     def test_a_section_of_100_entries_may_not(self, sections):
         """From 100 on it is held."""
         add_quietly(range(0, 100 * STEP, STEP))
         sections.register("products", PlainSource)
-        refresh()
+        build()
         Product.objects.filter(pk__gte=STEP).delete()
-        assert refresh().problems != []
+        assert build().problems != []
         assert len(published_urls()) == 100
 
     def test_small_steps_within_a_day_add_up(self, built):
@@ -131,20 +131,20 @@ class TestShrinkGuard:
         held = []
         for kept in (150, 110, 80, 50):
             Product.objects.filter(pk__gte=kept * STEP).delete()
-            held.append(bool(refresh().problems))
+            held.append(bool(build().problems))
         assert held == [False, False, True, True]
         assert len(published_urls()) >= 100
 
     def test_after_two_days_the_smaller_total_counts(self, built, monkeypatch):
         """What was the most before is forgotten."""
         Product.objects.filter(pk__gte=110 * STEP).delete()
-        refresh()
+        build()
         for _ in range(2):
             Section.objects.update(peak_since=datetime(2020, 1, 1, tzinfo=UTC))
             rename([0], "edit")
-            refresh()
+            build()
         Product.objects.filter(pk__gte=60 * STEP).delete()
-        assert refresh().problems == []
+        assert build().problems == []
         assert published_urls() == table()
 
 
@@ -156,7 +156,7 @@ class TestBadRows:
         for row in rows:
             Product.objects.filter(pk=row.pk).update(slug=f"bad slug {row.pk}")
         notify_changed(rows)
-        report = refresh()
+        report = build()
         assert bool(report.problems) == is_held
         assert len(published_urls()) == (GOOD if is_held else GOOD - bad)
 
@@ -171,7 +171,7 @@ class TestBadRows:
             CommandError, match=rf"40 of 200 rows cannot be listed\. {remedy}$"
         ):
             call_command("build_sitemaps", verbosity=0)
-        refresh(allow_shrink=True)
+        build(allow_shrink=True)
         assert len(published_urls()) == GOOD - 40
         assert Page.objects.dirty().count() == 0
 
@@ -184,7 +184,7 @@ class TestSplits:
         """Publish one page of 100 products, and add 20 more than it may hold."""
         add_quietly(range(0, 100 * STEP, STEP))
         sections.register("products", type("Source", (PlainSource,), {"limit": 100}))
-        refresh()
+        build()
         add_quietly(range(100 * STEP, 120 * STEP, STEP))
         return Page.objects.get(section__name="products")
 
@@ -218,7 +218,7 @@ class TestSplits:
     def test_they_may_be_allowed(self, page):
         """The page is cut then, and lists what can be listed."""
         self.spoil(12)
-        assert refresh().problems != []
+        assert build().problems != []
         call_command("build_sitemaps", "products", allow_shrink=True, verbosity=0)
         assert len(published_urls()) == 12
         assert Section.objects.get(name="products").hold_reason == ""
@@ -227,9 +227,9 @@ class TestSplits:
     def test_rows_that_are_well_again_are_published(self, page):
         """The hold ends, and the page is cut into those that its rows need."""
         self.spoil(12)
-        assert refresh().problems != []
+        assert build().problems != []
         for row in Product.objects.all():
             Product.objects.filter(pk=row.pk).update(slug=f"p-{row.pk}")
-        assert refresh().problems == []
+        assert build().problems == []
         assert published_urls() == table()
         assert page.section.pages.filter(state="active").count() == 2

@@ -12,7 +12,7 @@ import pytest
 from django.db import transaction
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.models import Change, Section, State
 from django_sitemaps_plus.testing import temporary_registry
@@ -165,18 +165,18 @@ def test_after_any_history_the_pages_list_the_table(number, figures):
     history = History(seed)
     with temporary_registry() as sections:
         sections.register("products", ProductSource)
-        refresh()
+        build()
         for _ in range(25):
             for _ in range(history.random.randrange(0, 6)):
                 history.step()
             if history.random.random() < 0.1:
-                refresh(replan=True, allow_shrink=True)
-            refresh(allow_shrink=True)
+                build(replan=True, allow_shrink=True)
+            build(allow_shrink=True)
             assert published_urls() == expected(), f"seed {seed}"
             check_plan()
         assert Change.objects.count() == 0
         before = crawl()
-        report = refresh(full=True)
+        report = build(full=True)
         assert crawl() == before, f"seed {seed}"
         assert sum(section.stored for section in report.sections) == 0
     if not number:

@@ -22,7 +22,7 @@ from django.db import connection, connections
 from django.test import Client
 from lxml import etree
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.publishing.sync import repair
@@ -76,7 +76,7 @@ def edits_and_a_split() -> None:
     """Have changes on three of four pages; one of them will not hold its rows."""
     registry.register("products", PlainSource)
     add_quietly(range(0, 4_000, STEP))
-    refresh()
+    build()
     rename([0, 3_900], "renamed")
     Product.objects.get(pk=1_500).delete()
     add(range(1_001, 1_007))
@@ -86,7 +86,7 @@ def deletions_and_merges() -> None:
     """Have pages that lose most of their rows, so that neighbours merge."""
     registry.register("products", LargeSource)
     add_quietly(range(0, 16_000, STEP))
-    refresh()
+    build()
     Product.objects.filter(pk__gte=800, pk__lt=11_900).delete()
     rename([15_900], "renamed")
 
@@ -164,7 +164,7 @@ def is_harmless(difference: str) -> bool:
 def wrong_end(options: dict[str, Any], media: Path) -> list[str]:
     """Build as usual; return what differs from the table, in words."""
     just_looked()
-    refresh(**options)
+    build(**options)
     documents = crawl(Client())
     listed = sorted(url for document in documents.values() for url in urls_in(document))
     wrong = unfinished() + [it for it in unlike_pages(media) if not is_harmless(it)]
@@ -208,7 +208,7 @@ def test_killed_at_any_step(
     began = time.monotonic()
     for step in count(1, STRIDE):
         template.restore()
-        if not run_killed(lambda: refresh(**options), step):
+        if not run_killed(lambda: build(**options), step):
             break
         kills += 1
         # A page may be published twice in a build, and killed before its name follows.

@@ -12,7 +12,7 @@ from functools import partial
 
 import pytest
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.registry import registry
@@ -76,9 +76,9 @@ def test_changes_during_a_build_are_published(name, sections, figures):
             disturb(chance, number)
 
         with checkpoint(name, reached):
-            refresh(**ALLOW)
+            build(**ALLOW)
         assert met, f"no build gets to {name!r}"
-        refresh(**ALLOW)
+        build(**ALLOW)
         lost += published_urls() != table() or unfinished() != []
     figures(f"changes at {name!r}", seed=seed, points=ROUNDS, kills=0, lost=lost, bad=0)
     assert lost == 0
@@ -88,7 +88,7 @@ def test_a_key_located_before_a_split_marks_the_page_that_owns_it(sections):
     """Marking checks the version of the plan that it located with."""
     sections.register("products", PlainSource)
     add_quietly(range(0, 30 * STEP, STEP))
-    refresh()
+    build()
     key = 18 * STEP
     rename([key], "edited")
     locate = locating.locate
@@ -106,7 +106,7 @@ def test_a_key_located_before_a_split_marks_the_page_that_owns_it(sections):
         take_changes(section, registry.get("products"))
     owners = Page.objects.dirty().filter(section=section)
     assert [page.low for page in owners if holds(page, key)] != []
-    refresh()
+    build()
     assert published_urls() == table()
 
 
@@ -124,5 +124,5 @@ def split_by_another(locate: Callable[..., object]) -> None:
     Page.objects.filter(section__name="products").update(wanted=99)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(locating, "locate", locate)
-        refresh()
+        build()
     assert not Page.objects.dirty().exists()

@@ -13,7 +13,7 @@ import pytest
 from django.core.handlers.wsgi import WSGIHandler
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing.sync import repair
@@ -53,7 +53,7 @@ def published(sections: Any) -> None:
     """Publish two pages."""
     sections.register("products", PlainSource)
     add_quietly(range(0, 15 * STEP, STEP))
-    refresh()
+    build()
 
 
 class _Quiet(WSGIRequestHandler):
@@ -143,7 +143,7 @@ class TestHowTo:
             for conditions in (tag, date):
                 assert web.get(PAGE, conditions).status_code == 304
             rename([0], f"edit{number}")
-            refresh()
+            build()
             for conditions in (tag, date):
                 assert web.get(PAGE, conditions).status_code == 200
 
@@ -162,7 +162,7 @@ def test_the_client_has_the_bytes_of_the_server(
         monkeypatch.setattr(timezone, "now", clock.now)
         Product.objects.all().delete()
         add_quietly(range(0, 15 * STEP, STEP))
-        refresh(**ALLOW)
+        build(**ALLOW)
         cache = HttpCache(web, chance)  # type: ignore[arg-type]
         for step in range(STEPS):
             clock.tick()

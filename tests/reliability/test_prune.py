@@ -14,7 +14,7 @@ import pytest
 from django.db import OperationalError, connection
 
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import AppSettings, get_site
 from django_sitemaps_plus.maintenance import prune as pruning
 from django_sitemaps_plus.maintenance.prune import prune
@@ -70,7 +70,7 @@ class Site:
                     Product.objects.filter(pk__in=chance.sample(keys, 10)).delete()
                 case _:
                     rename(chance.sample(keys, 3), mark)
-            refresh(**ALLOW)
+            build(**ALLOW)
 
     def prune(self) -> None:
         """Prune again and again; look each time whether it has taken too much."""
@@ -130,7 +130,7 @@ def test_nothing_that_is_pointed_to_is_removed(sections, monkeypatch, figures):
     """Even by a prune that waits for nothing, beside builds, splits and merges."""
     sections.register("products", PlainSource)
     add_quietly(range(STEP, 61 * STEP, STEP))  # MariaDB has no key 0
-    refresh()
+    build()
     # Many flips within a second get times that are yet to come.
     monkeypatch.setattr(AppSettings, "grace", timedelta(minutes=-5))
     monkeypatch.setattr(pruning, "MARGIN", timedelta(0))
@@ -141,7 +141,7 @@ def test_nothing_that_is_pointed_to_is_removed(sections, monkeypatch, figures):
     wait_between_store_and_flip(monkeypatch, seed)
     site = Site(seed)
     site.run()
-    refresh(**ALLOW)
+    build(**ALLOW)
     site.bad += unfinished()
     for _ in range(2):
         prune(get_site())

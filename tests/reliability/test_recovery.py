@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page
 from tests.support.servers.fixtures import celery_on
 from tests.support.servers.programs import wait_until
@@ -106,7 +106,7 @@ def shop(sections, valkey, settings) -> Iterator[Shop]:
     """Have a worker and a beat at work for a section."""
     add_quietly(range(0, 30 * STEP, STEP))
     sections.register("products", PlainSource)
-    refresh()
+    build()
     with ExitStack() as stack:
         broker = Broker(valkey.url)
         stack.enter_context(celery_on(broker, valkey.url_of(1), settings))
@@ -165,7 +165,7 @@ def test_all_workers_are_killed(celery, sections, figures):
     """At work on pages, which others build after the lease."""
     add_quietly(range(0, 200 * STEP, STEP))
     sections.register("products", PlainSource)
-    refresh()
+    build()
     rounds, kills, claimed = [], 0, 0
     with working(celery, SlowSource, 2) as workers, sweeping(celery):
         for number in range(10 if IS_SOAK else 2):

@@ -14,7 +14,7 @@ import pytest
 from django.db import connection
 from django.test import Client
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, State
 from tests.support.key_files import ENGINES
 from tests.support.testapp.models import Product
@@ -59,13 +59,13 @@ def site(sections: Any, settings: Any) -> None:
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **files}
     add_quietly(range(0, 60 * STEP, STEP))
     sections.register("built", PlainSource)
-    refresh()
+    build()
     # Pages 2 and 3 become one, and page 6 is left without entries.
     Product.objects.filter(pk__gt=11 * STEP, pk__lt=28 * STEP).delete()
     Product.objects.filter(pk__gte=50 * STEP).delete()
-    refresh(**ALLOW)
+    build(**ALLOW)
     sections.register("half", PlainSource)
-    refresh(["half"])
+    build(["half"])
     Page.objects.of("default", "half").filter(number=2).update(built=0, object="")
     sections.register("live", PlainSource)
     retired, _ = (

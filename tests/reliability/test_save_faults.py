@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.tracking import recording
 from tests.support.testapp.models import Product
@@ -43,7 +43,7 @@ def products(request: pytest.FixtureRequest, sections: Any, fault: str) -> None:
     add_quietly(KEYS)
     sections.register("products", PlainSource)
     if request.param == "built":
-        refresh()
+        build()
     sections.unregister("products")
     sections.register("products", SOURCES.get(fault, PlainSource))
 

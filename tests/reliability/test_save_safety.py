@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from tests.support.servers.programs import HOST
 from tests.support.servers.workers import ROOT, Broker, environment
@@ -105,7 +105,7 @@ def unbuilt(sections, settings) -> None:
 @pytest.fixture
 def products(unbuilt) -> None:
     """Have a section whose changes wake workers, and are told as well."""
-    refresh()
+    build()
 
 
 @pytest.mark.usefixtures("products")

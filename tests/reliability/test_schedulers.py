@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import F
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.claims import BATCH_PAGES
 from django_sitemaps_plus.models import Page
 from tests.support.servers.programs import wait_until
@@ -66,7 +66,7 @@ def test_beats_and_refreshes_at_once(celery, sections, settings, figures):
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 600}
     add_quietly(range(0, ASKED * LIMIT * STEP, STEP))
     sections.register("products", SlowSource)
-    refresh()
+    build()
     pages = Page.objects.of("default", "products").order_by("number")
     keys = dict(zip(pages.values_list("pk", flat=True), _first_keys(), strict=True))
     with ExitStack() as stack:

@@ -17,7 +17,7 @@ import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeoutError
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.registry import registry
 from tests.support.servers.workers import ROOT, Broker, environment
 from tests.support.testapp.models import Product
@@ -236,7 +236,7 @@ def test_the_kernel_refuses(call, sections, media_root, figures):
     meanwhile = crawl()
     assert meanwhile.keys() == old.keys()
     assert lost_objects() == []
-    refresh()
+    build()
     assert (published_urls(), unlike_pages(media_root)) == (expected, [])
     assert lost_objects() == []
     new = crawl()
@@ -261,7 +261,7 @@ def test_a_source_without_memory(sections, media_root, monkeypatch):
     """Its page stays byte for byte, the others follow their rows."""
     registry.register("products", HungrySource)
     add_quietly(range(0, 4_000, STEP))
-    refresh()
+    build()
     old = crawl()
     rename([0], "renamed")
     rename([3_900], "other")

@@ -17,7 +17,7 @@ from django.core.files.storage import FileSystemStorage
 from django.db import connection
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -90,7 +90,7 @@ def republish() -> None:
     """Publish all pages anew, for ever."""
     for number in count(1):
         change_all(number)
-        refresh(full=True, audits=False)
+        build(full=True, audits=False)
 
 
 def documents() -> Iterator[tuple[str, Document]]:
@@ -114,7 +114,7 @@ def published(versions: list[dict[str, Document]]) -> Readings:
     """Publish; return who knows what readers may see."""
     change_all(0)
     # In a process of its own, so that no connection to a storage is shared.
-    assert in_child(refresh) == 0
+    assert in_child(build) == 0
     for number in (1, 0):
         change_all(number)
         versions.append(dict(documents()))
@@ -224,7 +224,7 @@ def test_two_builders_name_in_the_other_order(sections, media_root):
     """Who read a pointer before another flipped does not have the last word."""
     registry.register("products", PlainSource)
     add_quietly(range(0, 1_000, STEP))
-    refresh()
+    build()
     page = Page.objects.get(section__name="products", number=1)
     real, met = sync._show, []
 
@@ -232,7 +232,7 @@ def test_two_builders_name_in_the_other_order(sections, media_root):
         if not met:
             met.append(True)
             rename([0], "later")
-            refresh()
+            build()
         real(*args, **kwargs)
 
     with mock.patch.object(sync, "_show", slow):

@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.maintenance import prune
 from django_sitemaps_plus.models import Page, Publication
 from django_sitemaps_plus.registry import registry
@@ -85,7 +85,7 @@ def test_killed_while_building(
     """After each kill all is complete; at the end nothing is left lying about."""
     registry.register("products", PlainSource)
     add_quietly(range(0, ROWS * STEP, STEP))
-    refresh()
+    build()
     seed, began = some_seed(number), time.monotonic()
     chance = random.Random(seed)
     seen: set[str] = set()
@@ -138,7 +138,7 @@ def is_done() -> bool:
 
 def wrong_end(media: Any) -> list[str]:
     """Build once and prune; return what is not as it should be, in words."""
-    refresh()
+    build()
     wrong = unfinished() + unlike_pages(media)
     wrong += [] if published_urls() == table() else ["the table is not published"]
     built = timezone.now().timestamp()

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.building.report import dry_run as render_only
 from django_sitemaps_plus.notifications.url_changes import relay
 
 
-def build(
+def build_fully(
     names: Iterable[str] = (), *, dry_run: bool = False, **options: Any
 ) -> BuildReport:
     """Render every page, and publish what has changed."""
@@ -22,6 +22,6 @@ def build(
 
 def build_and_relay(names: Iterable[str] = (), **options: Any) -> BuildReport:
     """Build what has changed and relay it, as ``build_sitemaps`` does."""
-    report = refresh(names, **options)
+    report = build(names, **options)
     relay()
     return report

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test.utils import override_settings
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.renderers import render_urlset
@@ -53,7 +53,7 @@ def _grow_old() -> None:
 
 @override_settings(SITEMAPS_PLUS=_UNHURRIED)
 def _audit() -> None:
-    (section,) = refresh().sections
+    (section,) = build().sections
     if (section.rendered, section.stored) != (section.pages, 0):
         raise RuntimeError(
             f"{section.rendered} pages compared, {section.stored} stored"

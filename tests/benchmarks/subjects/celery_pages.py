@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import build_all, unbuild
@@ -58,7 +58,7 @@ def setting(rows: int) -> Iterator[list[Subject]]:
 
 
 def _refresh() -> None:
-    refresh(workers=2)
+    build(workers=2)
 
 
 def _checked(build: Callable[[], None]) -> Callable[[], None]:

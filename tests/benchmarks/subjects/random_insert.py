@@ -12,7 +12,6 @@ from pathlib import Path
 from django.conf import settings
 from isal import igzip
 
-from django_sitemaps_plus.building.build import build as refresh
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import unbuild
 from tests.benchmarks.harness import Contender, Subject, Target
@@ -66,7 +65,7 @@ def _icv(key: int, rows: int) -> float:
 
 def _ours(key: int, rows: int) -> float:
     def build() -> None:
-        refresh()
+        build()
 
     unbuild()
     files = partial(_files, Path(settings.MEDIA_ROOT))

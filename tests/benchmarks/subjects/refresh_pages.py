@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.building import build_all, hide, show, unbuild
@@ -71,7 +71,7 @@ class _Variant:
 
         def put_back() -> None:
             product.save()
-            refresh(sums=False)
+            build(sums=False)
 
         return self._timed(before, heard, put_back)
 

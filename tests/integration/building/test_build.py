@@ -15,7 +15,7 @@ from django.db.models import F
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.core import gzip as compression
 from django_sitemaps_plus.models import INDEX, Page, Section
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import age, objects, page_row, path_of, rows, seen, served
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -42,7 +42,7 @@ def products(sections: Any) -> Any:
 class TestFirstBuild:
     def test_each_page_is_an_object_and_a_row(self, products):
         """The row knows the range, counts, sizes and hashes of the object."""
-        build()
+        build_fully()
         pages = list(Page.objects.filter(section__name="products").order_by("number"))
         assert [page.number for page in pages] == [1, 2, 3]
         assert [page.entries for page in pages] == [10, 10, 5]
@@ -56,7 +56,7 @@ class TestFirstBuild:
 
     def test_ranges_part_the_whole_key_space(self, products):
         """Stored as text, from infinity to infinity."""
-        build()
+        build_fully()
         keys = list(Product.objects.order_by("pk").values_list("pk", flat=True))
         assert list(
             Page.objects.filter(section__name="products")
@@ -70,9 +70,9 @@ class TestFirstBuild:
 
     def test_names_of_objects_are_unique(self, products):
         """Section, number, a hash and something random; never used again."""
-        build()
+        build_fully()
         Section.objects.all().delete()
-        build()
+        build_fully()
         assert len(objects()) == 8
         for name in objects():
             form = r"(products/[123]|sitemap\.xml/0)/[0-9a-f]{16}-[0-9a-f]{16}\.xml\.gz"
@@ -80,7 +80,7 @@ class TestFirstBuild:
 
     def test_the_index_is_a_page_row_too(self, products):
         """Page 0 of a section without a name."""
-        report = build()
+        report = build_fully()
         row = page_row(INDEX, 0)
         assert row.entries == report.index_pages == 3
         index = gzip.decompress(path_of(row).read_bytes())
@@ -91,12 +91,12 @@ class TestFirstBuild:
         sections.register("pages", Pages)
         paths = [*PATHS[1:], "/sitemap-pages-1.xml"]
         live = {path: client.get(path).content for path in paths}
-        build()
+        build_fully()
         assert {path: client.get(path).content for path in paths} == live
 
     def test_the_report_adds_up(self, products):
         """Pages, entries, bytes and new objects of each section."""
-        (section,) = build().sections
+        (section,) = build_fully().sections
         stored = [page for page in rows() if page.get("section_id")]
         pages = [page for page in stored if page["number"]]
         assert (section.section, section.pages, section.entries) == ("products", 3, 25)
@@ -107,7 +107,7 @@ class TestFirstBuild:
     def test_progress_is_told(self, products):
         """After each page: the section, pages done, pages in all."""
         told = []
-        build(progress=lambda *step: told.append(step))
+        build_fully(progress=lambda *step: told.append(step))
         assert told == [("products", done, 3) for done in (1, 2, 3)]
 
     def test_bad_rows_are_counted_and_named(self, sections):
@@ -116,7 +116,7 @@ class TestFirstBuild:
         Product.objects.filter(pk=products[1].pk).update(slug="no slug")
         Product.objects.filter(pk__gte=products[4].pk).update(popularity=7)
         sections.register("products", limited(3, priority="popularity"))
-        (section,) = build().sections
+        (section,) = build_fully().sections
         assert (section.entries, section.skipped, section.dropped) == (5, 1, 2)
         assert len(section.problems) == 3
         counts = Page.objects.filter(section__name="products").order_by("number")
@@ -131,7 +131,7 @@ class TestFirstBuild:
         settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": memory}}
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
         live = client.get(PATHS[1]).content
-        build()
+        build_fully()
         page = page_row("products", 1)
         assert storages["sitemaps"].exists(page.object)
         assert objects() == {}
@@ -141,10 +141,10 @@ class TestFirstBuild:
 class TestSecondBuild:
     def test_nothing_is_stored_where_nothing_changed(self, products, client):
         """No object, no row, no header is another one."""
-        build()
+        build_fully()
         age()
         before = served(), objects(), seen(client, *PATHS)
-        report = build()
+        report = build_fully()
         assert [section.stored for section in report.sections] == [0]
         assert (served(), objects(), seen(client, *PATHS)) == before
 
@@ -157,7 +157,7 @@ class TestSecondBuild:
             pytest.importorskip("isal", reason="the extra 'fast' is not installed")
         else:
             monkeypatch.setattr(compression, "isal_zlib", None)
-        build()
+        build_fully()
         age()
         before = served(), objects(), seen(client, *PATHS)
         page = page_row("products", 1)
@@ -165,17 +165,17 @@ class TestSecondBuild:
         monkeypatch.setattr(compression, "isal_zlib", None)
         monkeypatch.setattr(compression, "_ZLIB_LEVEL", 1)
         assert compression.write_document([plain]).gzip_hash != page.gzip_hash
-        report = build()
+        report = build_fully()
         assert [section.stored for section in report.sections] == [0]
         assert (served(), objects(), seen(client, *PATHS)) == before
 
     def test_an_edit_changes_one_page_and_the_index(self, products, client):
         """All others keep their bytes and validators."""
-        build()
+        build_fully()
         age()
         before, stored = seen(client, *PATHS), len(objects())
         edit(12)
-        (section,) = build().sections
+        (section,) = build_fully().sections
         after = seen(client, *PATHS)
         assert section.stored == 1
         assert len(objects()) == stored + 2
@@ -187,22 +187,22 @@ class TestSecondBuild:
 
     def test_a_page_without_entries_leaves_the_index(self, products, client, crawl):
         """It keeps number and range, answers 404, and may return."""
-        build()
+        build_fully()
         deleted = Product.objects.filter(slug__gte="product-00010")
         deleted.filter(slug__lt="product-00020").delete()
-        build()
+        build_fully()
         assert list(crawl()) == [PATHS[1], PATHS[3]]
         assert client.get(PATHS[2]).status_code == 404
         assert page_row("products", 2).low is not None
 
     def test_nothing_left_is_404(self, products, client):
         """A site without entries has no index, built or not."""
-        build()
+        build_fully()
         Product.objects.all().delete()
-        build()
+        build_fully()
         assert [client.get(path).status_code for path in PATHS] == [404] * 4
         make_products(1)
-        build()
+        build_fully()
         assert client.get("/sitemap.xml").status_code == 200
 
     @pytest.mark.parametrize(
@@ -212,12 +212,12 @@ class TestSecondBuild:
     )
     def test_an_object_that_is_lost_is_stored_again(self, products, client, damage):
         """Under another name, and no reader sees a difference."""
-        build()
+        build_fully()
         age()
         before = seen(client, *PATHS)
         for page in (page_row("products", 2), page_row(INDEX, 0)):
             damage(path_of(page))
-        (section,) = build().sections
+        (section,) = build_fully().sections
         assert section.stored == 1
         for page in (page_row("products", 2), page_row(INDEX, 0)):
             assert path_of(page).stat().st_size == page.gzip_size

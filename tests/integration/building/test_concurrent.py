@@ -15,7 +15,7 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.store import BuiltPage
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, Section
@@ -27,7 +27,7 @@ from tests.integration.building.overtaking import (
     rename,
     work,
 )
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -42,7 +42,7 @@ def published(sections: Any) -> None:
     """Publish three pages, then change them."""
     make_products(25)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     rename("a")
 
 
@@ -71,15 +71,15 @@ class TestOvertaken:
         def overtake() -> None:
             end_leases()
             rename("b")
-            assert build().sections[0].stored == 3
+            assert build_fully().sections[0].stored == 3
             newer.extend(pages_of_products())
 
         after_page(monkeypatch, number, overtake)
-        (section,) = build().sections
+        (section,) = build_fully().sections
         assert (section.rendered, section.stored) == (0, 0)
         assert pages_of_products() == newer
         assert marks(client) == ["b", "b", "b"]
-        assert build().sections[0].stored == 0
+        assert build_fully().sections[0].stored == 0
 
     def test_pages_that_nobody_took_over_are_flipped(
         self, published, client, monkeypatch
@@ -101,7 +101,7 @@ class TestOvertaken:
             assert done["products"].stored == 1
 
         after_page(monkeypatch, 3, take_over_one)
-        assert build().sections[0].rendered == 2
+        assert build_fully().sections[0].rendered == 2
         assert marks(client) == ["a", "b", "a"]
 
     def test_the_command_succeeds(self, published, client, monkeypatch):
@@ -110,7 +110,7 @@ class TestOvertaken:
         def overtake() -> None:
             end_leases()
             rename("b")
-            build()
+            build_fully()
 
         after_page(monkeypatch, 2, overtake)
         out = io.StringIO()
@@ -120,8 +120,8 @@ class TestOvertaken:
 
     def test_a_dry_run_overtakes_nobody(self, published, client, monkeypatch):
         """It claims nothing, so the other goes on."""
-        after_page(monkeypatch, 2, lambda: build(dry_run=True))
-        assert build().sections[0].stored == 3
+        after_page(monkeypatch, 2, lambda: build_fully(dry_run=True))
+        assert build_fully().sections[0].stored == 3
         assert marks(client) == ["a", "a", "a"]
 
     def test_a_change_meanwhile_leaves_the_page_dirty(
@@ -134,7 +134,7 @@ class TestOvertaken:
             Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
 
         after_page(monkeypatch, 3, change)
-        (section,) = build().sections
+        (section,) = build_fully().sections
         assert section.rendered == 6
         assert marks(client) == ["b", "b", "b"]
         assert not Page.objects.dirty().exists()
@@ -156,11 +156,11 @@ class TestThreads:
             return real(results)
 
         monkeypatch.setattr(worker, "flip", sleepy)
-        thread = in_thread(lambda: reports.append(build().sections[0]))
+        thread = in_thread(lambda: reports.append(build_fully().sections[0]))
         assert asleep.wait(HANG)
         end_leases()
         rename("b")
-        assert build().sections[0].stored == 3
+        assert build_fully().sections[0].stored == 3
         newer = pages_of_products()
         wake.set()
         thread.join(HANG)
@@ -176,7 +176,7 @@ class TestThreads:
 
             def work(barrier: Any = barrier, reports: Any = reports) -> None:
                 barrier.wait()
-                reports.append(build())
+                reports.append(build_fully())
 
             threads = [in_thread(work) for _ in range(2)]
             for thread in threads:
@@ -214,7 +214,7 @@ class TestThreads:
         assert marks(client) == ["a", "a", "a"]
         thread.join(HANG)
         assert [counts["products"].rendered for counts in reports] == [3]
-        assert refresh().problems == []
+        assert build().problems == []
 
 
 def in_thread(work: Callable[[], object]) -> threading.Thread:
@@ -243,7 +243,7 @@ def test_a_split_that_came_too_late_gives_up_its_claim(sections, monkeypatch):
     """Its page is taken anew at once, and nobody waits for the end of its lease."""
     made = make_products(10)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     make_products(20, first=len(made))
     real, tokens = worker.split, []
 
@@ -260,6 +260,6 @@ def test_a_split_that_came_too_late_gives_up_its_claim(sections, monkeypatch):
 
     monkeypatch.setattr(worker, "split", split)
     monkeypatch.setattr(worker, "POLL_SECONDS", HANG)
-    build()
+    build_fully()
     assert len(tokens) == 2
     assert not Page.objects.exclude(token="").exists()

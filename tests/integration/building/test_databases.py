@@ -10,11 +10,11 @@ import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connections
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import merge
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.signals import urls_changed
-from tests.support.builds import build, build_and_relay
+from tests.support.builds import build_and_relay, build_fully
 from tests.support.rows import ReadsReplica, RowsElsewhere, make_tables, refused
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
@@ -39,7 +39,7 @@ def urls(crawl: Any) -> list[str]:
 
 
 def live_through_everything(crawl: Any) -> None:
-    """Plan, build, serve, note a save, refresh, replan, audit and ask for the state."""
+    """Plan, build, serve, note a save, build, replan, audit and ask for the state."""
     found: list[str] = []
 
     def note(updated: list[str], added: list[str], **kwargs: Any) -> None:
@@ -47,7 +47,7 @@ def live_through_everything(crawl: Any) -> None:
 
     urls_changed.connect(note)
     try:
-        assert build().problems == []
+        assert build_fully().problems == []
         assert urls(crawl) == product_urls(range(25))
         rename_first()
         assert build_and_relay().sections[0].stored == 1
@@ -80,7 +80,7 @@ class TestReplica:
         """So are those that a row refers to."""
         make_products(3)
         sections.register("products", limited(10))
-        build()
+        build_fully()
         settings.DATABASE_ROUTERS = [ReadsReplica(other_database)]
         page = Page.objects.get(number=1)
         page.refresh_from_db()
@@ -109,16 +109,16 @@ class TestElsewhere:
 
     def test_changes_are_recorded_beside_the_object(self, elsewhere):
         """A rollback of the save takes its change along."""
-        build()
+        build_fully()
         rename_first()
         assert Change.objects.using("default").count() == 1
         assert Change.objects.using(elsewhere).count() == 0
-        refresh()
+        build()
         assert Change.objects.using("default").count() == 0
 
     def test_a_flip_is_one_transaction_there(self, elsewhere):
         """Where its last page fails, none of them is flipped."""
-        build()
+        build_fully()
         Product.objects.update(name="same")  # no signal, and another build is full
         Product.objects.filter(slug="product-00001").update(slug="renamed")
         before = list(Page.objects.order_by("pk").values_list("object", "built"))
@@ -134,13 +134,13 @@ class TestElsewhere:
             connections[elsewhere].execute_wrapper(fail_third),
             pytest.raises(Exception, match="the third pointer"),
         ):
-            build()
+            build_fully()
         after = list(Page.objects.order_by("pk").values_list("object", "built"))
         assert after == before
 
     def test_a_merge_is_one_transaction_there(self, elsewhere, monkeypatch):
         """Where its second page is lost meanwhile, the first keeps its range."""
-        build()
+        build_fully()
         before = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
         Product.objects.filter(slug__gte="product-00003").delete()
         real = merge.pointer
@@ -151,6 +151,6 @@ class TestElsewhere:
 
         with monkeypatch.context() as patch:
             patch.setattr(merge, "pointer", lose)
-            build(allow_shrink=True)
+            build_fully(allow_shrink=True)
         after = list(Page.objects.order_by("pk").values_list("pk", "low", "high"))
         assert after == before

@@ -13,7 +13,7 @@ from django.db import OperationalError, connection, transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import BuiltPage
@@ -23,7 +23,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking.locating import mark_all, mark_keys
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -48,7 +48,7 @@ def many_pages(sections: Any) -> Iterator[None]:
     for name in ("a", "b"):
         sections.register(name, limited(1))
     urls_changed.connect(listen)
-    build()
+    build_fully()
     yield
     urls_changed.disconnect(listen)
 
@@ -59,7 +59,7 @@ def listen(**kwargs: Any) -> None:
 
 def build_all(number: int) -> None:
     """Build everything, in pieces as the pages change."""
-    build()
+    build_fully()
 
 
 def edit(number: int) -> None:
@@ -67,7 +67,7 @@ def edit(number: int) -> None:
     for product in Product.objects.order_by("?")[:20]:
         product.slug = f"{product.slug.partition('-x')[0]}-x{number}"
         product.save(update_fields=["slug"])
-    refresh()
+    build()
 
 
 def mark(number: int) -> None:
@@ -79,7 +79,7 @@ def mark(number: int) -> None:
             random.shuffle(keys)
             mark_all(section, announce=bool(number % 2))
             mark_keys(section, space, keys[:30])
-    refresh(replan=not number)
+    build(replan=not number)
 
 
 def failures_of(works: list[Callable[[int], object]]) -> list[str]:
@@ -124,7 +124,7 @@ def changed(sections: Any) -> None:
     """Publish three pages, then change each."""
     make_products(3)
     sections.register("products", limited(1))
-    build()
+    build_fully()
     Product.objects.update(name="new", slug=Concat("slug", Value("-x")))
 
 
@@ -134,14 +134,14 @@ class TestFlips:
     def test_once_is_not_noticed(self, changed):
         """The pages are not rendered again either."""
         with losing(1) as lost:
-            (section,) = build().sections
+            (section,) = build_fully().sections
         assert (len(lost), section.errors) == (1, [])
         assert (section.rendered, section.stored) == (3, 3)
 
     def test_often_costs_the_pages_an_attempt(self, changed):
         """They are claimed once more, each alone; nothing ends."""
         with losing(TRIES) as lost:
-            report = build()
+            report = build_fully()
         assert (len(lost), report.problems) == (TRIES, [])
         assert report.sections[0].stored == 3
         assert not Page.objects.filter(attempts__gt=0).exists()
@@ -149,12 +149,12 @@ class TestFlips:
     def test_always_parks_them(self, changed):
         """So a build ends, and says that something is left to do."""
         with losing(10_000):
-            problem, of_index = build(["products"]).problems
+            problem, of_index = build_fully(["products"]).problems
         assert problem == "products: 3 pages are still to be built; see sitemap_status"
         assert "sitemap.xml is not built" in of_index
         parked = Page.objects.parked().filter(attempts=MAX_ATTEMPTS)
         assert parked.count() == 4  # the index too
-        assert build().sections[0].stored == 3
+        assert build_fully().sections[0].stored == 3
         assert not Page.objects.dirty().exists()
 
     def test_in_a_transaction_of_the_callers_nothing_is_tried_again(self, changed):
@@ -204,7 +204,7 @@ def test_what_counts_as_lost(words, sqlstate, expected):
 def test_marks_builds_and_edits_at_once(many_pages, crawl):
     """Whoever waits for whom, all get through, and the end is the table."""
     assert failures_of([build_all, build_all, edit, mark, mark]) == []
-    assert build().problems == []
+    assert build_fully().problems == []
     assert not Page.objects.dirty().exists()
     slugs = Product.objects.values_list("slug", flat=True)
     urls = sorted(f"https://example.com/products/{slug}/" for slug in slugs)

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from tests.support.shop import limited, make_products
@@ -46,10 +46,10 @@ def test_no_more_than_half_goes(shop, crawl, tenths):
     problems: list[str] = []
     while Product.objects.count() > ROWS / 4:
         thin_out(tenths)
-        problems += refresh().problems
+        problems += build().problems
         assert sum(map(len, crawl().values())) >= ROWS / 2
     assert any("--allow-shrink" in problem for problem in problems)
-    refresh(allow_shrink=True)
+    build(allow_shrink=True)
     assert sum(map(len, crawl().values())) == Product.objects.count() < ROWS / 2
 
 
@@ -58,11 +58,11 @@ def test_what_was_allowed_is_what_the_next_losses_are_measured_by(shop, settings
     """Not by nothing, as if the section were new."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "SHRINK_GUARD": 0.2}
     thin_out(3)
-    assert refresh().problems
-    refresh(allow_shrink=True, sums=sums)
+    assert build().problems
+    build(allow_shrink=True, sums=sums)
     assert Section.objects.get(name="products").peak == Product.objects.count()
     thin_out(3)
-    assert refresh(sums=sums).problems
+    assert build(sums=sums).problems
 
 
 def test_what_is_replaced_is_not_lost(shop):
@@ -71,18 +71,18 @@ def test_what_is_replaced_is_not_lost(shop):
         thin_out(3)
         made = make_products(ROWS - Product.objects.count(), first=turn * 1_000)
         notify_changed(Product.objects.filter(pk__in=[row.pk for row in made]))
-        assert refresh().problems == []
+        assert build().problems == []
 
 
 def test_rows_that_come_back_end_it(shop, crawl):
     """All is published once they are listed again."""
     for _ in range(3):
         thin_out(4)
-        report = refresh()
+        report = build()
     assert report.problems
     make_products(ROWS, first=1_000)
     notify_changed(Product.objects.all())
-    assert refresh().problems == []
+    assert build().problems == []
     assert sum(map(len, crawl().values())) == Product.objects.count()
 
 
@@ -95,10 +95,10 @@ def test_a_merge_publishes_no_loss_of_which_nobody_knew(shop, crawl):
     gone._raw_delete(gone.db)
     for first in keys[::100]:  # of these everybody knows, and so of every other page
         Product.objects.get(pk=first).delete()
-    report = refresh()
+    report = build()
     assert any("--allow-shrink" in problem for problem in report.problems)
     assert sum(map(len, crawl().values())) >= ROWS / 2
-    refresh(allow_shrink=True)
+    build(allow_shrink=True)
     assert sum(map(len, crawl().values())) == Product.objects.count() == 196
 
 
@@ -110,17 +110,17 @@ def every_key() -> Any:
 def note_a_day_later() -> None:
     """Let the peak be a day old, and a build note that of the next day."""
     Section.objects.update(peak_since=timezone.now() - timedelta(hours=25))
-    assert refresh().problems == []
+    assert build().problems == []
 
 
 @pytest.mark.parametrize("tenths", [3, 9], ids=["in small steps", "whole pages"])
 def test_the_day_before_counts(shop, crawl, tenths):
     """A section that lost four tenths yesterday may not lose half of the rest."""
     thin_out(4)
-    assert refresh().problems == []
+    assert build().problems == []
     note_a_day_later()
     thin_out(tenths)
-    (problem,) = refresh().problems
+    (problem,) = build().problems
     assert "from 400 entries" in problem
     assert sum(map(len, crawl().values())) == ROWS * 6 / 10
 
@@ -130,20 +130,20 @@ def test_the_peak_of_two_days_before_is_forgotten(shop):
     thin_out(4)
     for _ in range(2):
         note_a_day_later()
-        refresh()
+        build()
     thin_out(3)
-    assert refresh().problems == []
+    assert build().problems == []
 
 
 def test_a_section_that_grew_is_measured_by_what_it_has(shop):
     """Not by what it had when the day began."""
     made = make_products(ROWS, first=1_000)
     notify_changed(Product.objects.filter(pk__in=[row.pk for row in made]))
-    assert refresh(sums=False).problems == []
+    assert build(sums=False).problems == []
     assert Section.objects.get(name="products").peak == 2 * ROWS
     for _ in range(2):
         thin_out(4)
-        problems = refresh(sums=False).problems
+        problems = build(sums=False).problems
     assert problems
 
 
@@ -151,7 +151,7 @@ def test_a_hold_does_not_count_as_a_loss(shop):
     """What the guard kept back is lost once it is published, and not before."""
     for _ in range(2):
         thin_out(4)
-        refresh()
+        build()
     section = Section.objects.get(name="products")
     assert section.hold_reason
     listed = sum(section.pages.filter(state="active").values_list("entries", flat=True))
@@ -163,7 +163,7 @@ def test_what_was_allowed_ends_the_memory_of_the_day_before(shop):
     thin_out(4)
     note_a_day_later()
     thin_out(3)
-    assert refresh().problems
-    assert refresh(allow_shrink=True).problems == []
+    assert build().problems
+    assert build(allow_shrink=True).problems == []
     thin_out(1)
-    assert refresh().problems == []
+    assert build().problems == []

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.documents import read_index
 from tests.support.published import age, objects, page_row, seen
 from tests.support.shop import limited, make_products, product_urls
@@ -39,11 +39,11 @@ class TestPlans:
         """It is named, and the sections before and after it are built."""
         make_products(25)
         sections.register("products", limited(10))
-        build()
+        build_fully()
         edit(1, slug="renamed")
         sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
         sections.register("others", limited(30))
-        report = build()
+        report = build_fully()
         assert len(report.problems) == 1
         assert re.match(r"broken: .*ZeroDivisionError", report.problems[0])
         stored = {section.section: section.stored for section in report.sections}
@@ -73,7 +73,7 @@ class TestPages:
         source = limited(10, on_error="raise", priority=refuse_bad_rows)
         sections.register("products", source)
         sections.register("others", limited(30))
-        build()
+        build_fully()
         age()
         for number in (1, 12, 23):
             edit(number, slug=f"product-{number:05}-x")
@@ -82,7 +82,7 @@ class TestPages:
     def test_the_others_are_built(self, client, crawl):
         """The page that fails is served as it was, and is named with the cause."""
         before = seen(client, PATHS[1])
-        products, others = build().sections
+        products, others = build_fully().sections
         assert [error[:7] for error in products.errors] == ["page 2:"]
         assert "row is bad" in products.errors[0]
         assert (products.stored, others.stored) == (2, 1)
@@ -94,23 +94,23 @@ class TestPages:
 
     def test_once_mended_it_is_built(self, client):
         """The page stays dirty meanwhile, so that no new change is needed."""
-        build()
+        build_fully()
         edit(13, frequency="daily")
-        (products, _) = refresh().sections
+        (products, _) = build().sections
         assert (products.errors, products.stored) == ([], 1)
         assert b"-x/" in client.get(PATHS[1]).content
 
     def test_it_is_parked_after_some_attempts(self):
         """It then costs no build anything, is still reported, and --full tries it."""
-        build()
+        build_fully()
         for _ in range(MAX_ATTEMPTS - 1):
-            assert len(refresh().sections[0].errors) == 1
+            assert len(build().sections[0].errors) == 1
         assert list(Page.objects.parked()) == [page_row("products", 2)]
-        report = refresh()
+        report = build()
         assert report.sections[0].errors == []
         assert report.problems == [
             "products: 1 pages are still to be built; see sitemap_status"
         ]
         edit(13, frequency="daily")
-        assert build().problems == []
+        assert build_fully().problems == []
         assert not Page.objects.parked().exists()

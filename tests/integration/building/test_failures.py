@@ -17,7 +17,7 @@ from django_sitemaps_plus.building.claims import BATCH_PAGES
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.faults import fail_queries, fail_save, writes_to
 from tests.support.published import age, objects, page_row, seen, served
 from tests.support.shop import limited, make_products, product_urls
@@ -61,7 +61,7 @@ def before(sections: Any, client: Any) -> tuple[Any, ...]:
     """Publish three pages, change a row of each; return what readers see."""
     make_products(25)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     age()
     rename("x")
     return state(client)
@@ -72,7 +72,7 @@ def mended(client: Any, crawl: Any) -> Any:
     """Return what builds, and looks for all three renames and every other URL."""
 
     def mended(mark: str = "x") -> None:
-        build()
+        build_fully()
         found = seen(client, *PATHS)
         marks = [found[path][1].count(f"-{mark}/".encode()) for path in PATHS[1:]]
         assert marks == [1, 1, 1]
@@ -91,7 +91,7 @@ class TestStorage:
         with monkeypatch.context() as patch:
             fail_save(patch, number)
             with pytest.raises(StoreError, match="No space left on device"):
-                build()
+                build_fully()
             assert state(client) == before
             assert not Page.objects.exclude(token="").exists()
         mended()
@@ -102,18 +102,18 @@ class TestStorage:
         """Each page is the new one or the old one, and none is missing."""
         make_products(26)
         sections.register("products", limited(2))
-        build()
+        build_fully()
         for product in Product.objects.all():
             Product.objects.filter(pk=product.pk).update(slug=f"{product.slug}-x")
         with monkeypatch.context() as patch:
             fail_save(patch, BATCH_PAGES + 2)
             with pytest.raises(StoreError):
-                build()
+                build_fully()
         found = crawl()
         new = [sum(url.endswith("-x/") for url in urls) for urls in found.values()]
         assert new == [2] * BATCH_PAGES + [0] * (13 - BATCH_PAGES)
         assert unmarked(found) == product_urls(range(26))
-        assert build().sections[0].stored == 13 - BATCH_PAGES
+        assert build_fully().sections[0].stored == 13 - BATCH_PAGES
         assert all(url.endswith("-x/") for urls in crawl().values() for url in urls)
 
     def test_while_an_index_cannot_be_stored_it_is_served_live(
@@ -125,7 +125,7 @@ class TestStorage:
         with monkeypatch.context() as patch:
             fail_save(patch, 4)
             with pytest.raises(StoreError, match=r"sitemap\.xml/0/"):
-                build()
+                build_fully()
         with pytest.raises(CommandError, match=r"sitemap\.xml is not built.*No space"):
             call_command("sitemap_status", stdout=io.StringIO())
         status, content, etag, modified, _ = seen(client, INDEX_PATH)[INDEX_PATH]
@@ -145,7 +145,7 @@ class TestStorage:
         with monkeypatch.context() as patch:
             fail_save(patch, 2)
             with pytest.raises(StoreError):
-                build()
+                build_fully()
         assert seen(client, *PATHS) == live
 
     @pytest.mark.parametrize("error", [OSError(5, "I/O error"), RuntimeError("S3")])
@@ -168,14 +168,14 @@ class TestStorage:
             fail_save(patch, 1)
             for _ in range(MAX_ATTEMPTS + 1):
                 with pytest.raises(StoreError):
-                    build()
+                    build_fully()
         out = io.StringIO()
         words = "3 dirty pages could not be built yet: .*No space left on device"
         with pytest.raises(CommandError, match=words):
             call_command("sitemap_status", json=True, stdout=out)
         (section,) = json.loads(out.getvalue())
         assert (section["failed"], section["parked"]) == (3, 0)
-        build()
+        build_fully()
         call_command("sitemap_status", stdout=io.StringIO())
 
     @pytest.mark.parametrize(
@@ -192,14 +192,14 @@ class TestStorage:
         """Such as the password or the signature of an address."""
         fail_save(monkeypatch, 1, RuntimeError(text))
         with pytest.raises(StoreError):
-            build()
+            build_fully()
         error = page_row("products", 1).error
         assert "***" in error
         assert "hush" not in error
 
     def test_a_storage_that_cannot_say_what_it_has(self, before, client, monkeypatch):
         """exists() may fail as well."""
-        build()
+        build_fully()
         age()
         before = state(client)
 
@@ -209,7 +209,7 @@ class TestStorage:
         with monkeypatch.context() as patch:
             patch.setattr(AtomicFileSystemStorage, "exists", refuse)
             with pytest.raises(StoreError, match="TimeoutError: no answer"):
-                build()
+                build_fully()
         assert state(client) == before
 
 
@@ -241,7 +241,7 @@ class TestDatabase:
     def test_any_write_may_be_the_last(self, before, client, crawl, mended, capsys):
         """From each on all fail; what is found is complete, and one build mends it."""
         with CaptureQueriesContext(connection) as queries:
-            build()
+            build_fully()
         points = sum(OURS(query["sql"]) for query in queries)
         bad = []
         for number in range(1, points + 1):
@@ -262,9 +262,9 @@ class TestDatabase:
         sections.register("products", limited(10))
         live = seen(client, *PATHS)
         with fail_queries(is_flip, 2), pytest.raises(BuildError):
-            build()
+            build_fully()
         assert seen(client, *PATHS) == live
-        build()
+        build_fully()
         assert unmarked(crawl()) == product_urls(range(25))
 
     @pytest.mark.parametrize(("number", "errors"), [(1, 1), (3, 3), (4, 2), (5, 1)])
@@ -273,7 +273,7 @@ class TestDatabase:
     ):
         """The source's table may fail when changes are looked for, or on any page."""
         with fail_queries(lambda sql: "testapp_product" in sql, number):
-            (section,) = build().sections
+            (section,) = build_fully().sections
         assert len(section.errors) == errors
         assert all("unexpectedly" in error for error in section.errors)
         unread = PATHS[max(1, number - 2) :]
@@ -285,6 +285,6 @@ class TestDatabase:
         make_products(5)
         sections.register("products", limited(2))
         with fail_queries(lambda sql: "testapp_product" in sql, 2):
-            (problem,) = build().problems
+            (problem,) = build_fully().problems
         assert "section 'products' could not be read: OperationalError" in problem
         assert objects() == {}

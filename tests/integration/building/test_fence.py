@@ -11,7 +11,7 @@ from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, Section
 from tests.integration.building.overtaking import marks, rename
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import page_row, served
 from tests.support.shop import limited, make_products
 
@@ -26,7 +26,7 @@ class TestFence:
         """Give pages that are claimed and built, and not yet flipped."""
         make_products(25)
         sections.register("products", limited(10))
-        build()
+        build_fully()
         rename("a")
         section = Section.objects.get(name="products")
         section.pages.update(wanted=F("wanted") + 1)

@@ -8,7 +8,7 @@ import pytest
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.guard import LOOK_AGAIN
 from django_sitemaps_plus.models import Page
 from tests.support.shop import limited, make_products
@@ -27,7 +27,7 @@ def lost(publish: Any) -> list[Product]:
     publish(limited(20))
     rows = Product.objects.filter(pk__gte=made[20].pk)
     rows._raw_delete(rows.db)
-    refresh(waits=False, full=True)
+    build(waits=False, full=True)
     assert Page.objects.filter(hold="held").count() == 9
     return made[20:]
 
@@ -41,7 +41,7 @@ def test_a_held_page_is_not_rendered_with_every_beat(lost, monkeypatch):
         return real(page, *others)
 
     monkeypatch.setattr(worker, "build_page", build_page)
-    (section,) = refresh(**BEAT).sections
+    (section,) = build(**BEAT).sections
     assert "--allow-shrink" in section.hold_reason
     assert "products" not in rendered
 
@@ -50,7 +50,7 @@ def test_a_held_section_gets_well_by_itself_when_its_rows_are_back(lost):
     """Though nobody tells: its pages are looked at again after some minutes."""
     Product.objects.bulk_create(lost)
     Page.objects.update(checked_at=Now() - 2 * LOOK_AGAIN)
-    (section,) = refresh(**BEAT).sections
+    (section,) = build(**BEAT).sections
     assert (section.hold_reason, section.entries) == ("", 200)
     assert not Page.objects.dirty().exists()
 
@@ -58,7 +58,7 @@ def test_a_held_section_gets_well_by_itself_when_its_rows_are_back(lost):
 def test_a_command_looks_at_held_pages_at_once(lost):
     """Somebody has mended the source, and wants to see it."""
     Product.objects.bulk_create(lost)
-    assert refresh().sections[0].hold_reason == ""
+    assert build().sections[0].hold_reason == ""
 
 
 @pytest.mark.parametrize("limit", [50, 200])
@@ -69,6 +69,6 @@ def test_bad_rows_all_over_a_section_hold_it(publish, limit):
     for number in range(0, 200, 5):
         row = Product.objects.filter(slug=f"product-{number:05}")
         row.update(slug=f"bad slug {number}")
-    (section,) = refresh(full=True).sections
+    (section,) = build(full=True).sections
     assert "40 of 200 rows cannot be listed" in section.hold_reason
     assert section.entries == 200

@@ -11,10 +11,10 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.building import flip
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import listing
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.documents import read_index
 from tests.support.shop import START, limited, make_products
 from tests.support.testapp.models import Product
@@ -30,7 +30,7 @@ def rebuilt(sections: Any, client: Any) -> Any:
     sections.register("products", limited(10))
 
     def rebuilt() -> datetime | None:
-        build()
+        build_fully()
         text = read_index(client.get("/sitemap.xml").content)[PAGE]
         return datetime.fromisoformat(text) if text else None
 
@@ -121,7 +121,7 @@ class TestLastmod:
         """A DateField gives a moment that the index can compare."""
         make_products(2, created_on=date(2026, 2, 3))
         sections.register("products", limited(10, lastmod="created_on"))
-        build()
+        build_fully()
         assert read_index(client.get("/sitemap.xml").content) == {
             PAGE: "2026-02-03T00:00:00+00:00"
         }
@@ -133,7 +133,7 @@ class TestIndex:
         make_products(11)
         sections.register("z", limited(1))
         sections.register("a", limited(10))
-        build()
+        build_fully()
         assert list(read_index(client.get("/sitemap.xml").content)) == [
             *[f"https://example.com/sitemap-z-{number}.xml" for number in range(1, 12)],
             *[f"https://example.com/sitemap-a-{number}.xml" for number in (1, 2)],
@@ -144,7 +144,7 @@ class TestIndex:
         make_products(11)
         sections.register("products", limited(3))
         live = read_index(client.get("/sitemap.xml").content)
-        build()
+        build_fully()
         published = read_index(client.get("/sitemap.xml").content)
         assert list(published) == list(live)
 
@@ -157,11 +157,11 @@ class TestIndex:
         make_products(3)
         sections.register("products", limited(1))
         sections.register("more", limited(2))
-        build()
+        build_fully()
         first = [["products-1", "products-2"], ["products-3", "more-1"], ["more-2"]]
         assert indexes(client) == first
         make_products(1, first=3)
-        build()
+        build_fully()
         assert indexes(client) == [*first[:2], ["products-4", "more-2"]]
 
     def test_an_index_lists_no_page_of_the_next(self, sections, client, monkeypatch):
@@ -171,9 +171,9 @@ class TestIndex:
         make_products(2)
         sections.register("products", limited(1))
         sections.register("more", limited(10))
-        build()
+        build_fully()
         make_products(1, first=2)
-        build()
+        build_fully()
         expected = [["products-1", "products-2", "more-1"], ["products-3"]]
         assert indexes(client) == expected
 
@@ -187,7 +187,7 @@ class TestIndex:
         for limit in (10, 11, 10, 11, 10):
             sections._registry.clear()
             sections.register("products", limited(limit))
-            refresh(replan=True)
+            build(replan=True)
             assert len(indexes(client)[0]) == 3
 
     def test_it_awaits_every_section(self, sections, crawl):
@@ -196,17 +196,17 @@ class TestIndex:
         sections.register("products", limited(10))
         sections.register("more", limited(20))
         live = crawl()
-        assert build(["more"]).index_pages is None
+        assert build_fully(["more"]).index_pages is None
         assert crawl() == live
-        assert build(["products"]).index_pages == 5
+        assert build_fully(["products"]).index_pages == 5
         assert crawl() == live
 
     def test_it_follows_while_another_section_is_new(self, sections, crawl):
         """A section that was never built keeps no other from being listed."""
         make_products(25)
         sections.register("products", limited(10))
-        build()
+        build_fully()
         sections.register("more", limited(20))
         make_products(10, first=25)
-        build(["products"])
+        build_fully(["products"])
         assert sum(map(len, crawl().values())) == 35

@@ -12,9 +12,9 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import INDEX, Section
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import page_row
 from tests.support.shop import limited, make_products
 
@@ -30,7 +30,7 @@ def gone(sections: Any) -> None:
     make_products(3)
     for name in ("kept", "gone"):
         sections.register(name, limited(10))
-    build()
+    build_fully()
     sections.unregister("gone")
 
 
@@ -58,9 +58,9 @@ def leave(hours: float) -> None:
 def test_it_is_listed_for_a_day_and_served_on(gone, crawl, client, hours, listed):
     """A deploy may be under way; only a prune takes its pages."""
     assert list(crawl()) == [KEPT, GONE]
-    assert refresh().missing == ["gone"]
+    assert build().missing == ["gone"]
     leave(hours)
-    assert refresh().missing == ["gone"]
+    assert build().missing == ["gone"]
     assert list(crawl()) == listed
     assert client.get(GONE).status_code == 200
 
@@ -68,7 +68,7 @@ def test_it_is_listed_for_a_day_and_served_on(gone, crawl, client, hours, listed
 def test_the_log_names_it_once(gone, caplog):
     """An error, since a person is to know whether it was meant."""
     for _ in range(2):
-        build()
+        build_fully()
     [record] = [r for r in caplog.records if r.msg.startswith("Sections")]
     assert (record.levelno, record.action) == (logging.ERROR, "section_missing")
     assert record.getMessage() == (

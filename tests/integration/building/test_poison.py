@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from tests.integration.building.overtaking import end_leases
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import page_row
 from tests.support.shop import limited, make_products
 
@@ -27,7 +27,7 @@ def dirty_pages(sections: Any) -> list[int]:
     """Have eight pages that were never built; return their section."""
     make_products(8)
     sections.register("products", limited(1))
-    build()
+    build_fully()
     Page.objects.exclude(number=0).update(wanted=9)
     return [Section.objects.get(name="products").pk]
 
@@ -67,7 +67,7 @@ def test_a_page_that_fails_is_tried_once_however_long_the_build(sections, settin
     make_products(4)
     sections.register("products", limited(1, on_error="raise", priority=bad_first))
     for attempts in (1, 2):
-        assert len(refresh().sections[0].errors) == 1
+        assert len(build().sections[0].errors) == 1
         assert page_row("products", 1).attempts == attempts
 
 

@@ -16,7 +16,7 @@ from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.sources.reading import ModelReader, reader_of
 from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
 from tests.reliability.tools.published import published_urls
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.faults import fail_queries
 from tests.support.published import age
 from tests.support.shop import ProductSource, limited, make_products
@@ -50,7 +50,7 @@ def two_sections(sections: Any) -> None:
     make_products(25)
     sections.register("products", limited(10))
     sections.register("others", limited(30))
-    build()
+    build_fully()
     age()
     Product.objects.filter(slug="product-00001").update(slug="renamed")
 
@@ -105,7 +105,7 @@ class TestSection:
         reader_of.register(source, Refusing)
         sections.unregister("products")
         sections.register("products", source)
-        others, products = build().sections
+        others, products = build_fully().sections
         assert "no_such_column" in products.errors[0]
         assert (others.errors, others.stored) == ([], 1)
 
@@ -151,12 +151,12 @@ class TestRow:
         sections.unregister("products")
         sections.register("products", limited(10, **field))
         with fail_queries(is_of_a_row, 13):
-            section = build(["products"]).sections[0]
+            section = build_fully(["products"]).sections[0]
         assert (section.skipped, section.dropped) == (0, 0)
         assert "server closed the connection" in section.errors[0]
         assert set(published_urls()) >= before - {URL_BEFORE}
         assert not Page.objects.filter(attempts__gt=0), "no page is to blame"
-        section = build(["products"]).sections[0]
+        section = build_fully(["products"]).sections[0]
         assert (section.errors, section.skipped) == ([], 0)
 
     def test_a_row_whose_own_query_always_fails_is_left_out(
@@ -165,14 +165,14 @@ class TestRow:
         """Or its page would never be built; what SQLite says of it is no outage."""
         sections.unregister("products")
         sections.register("products", limited(10, location=malformed))
-        section = build(["products"]).sections[0]
+        section = build_fully(["products"]).sections[0]
         assert (section.errors, section.skipped) == ([], 25)
 
     def test_no_row_is_left_out_for_want_of_memory(self, two_sections, sections):
         """Whichever row is rendered when there is none left."""
         sections.unregister("products")
         sections.register("products", limited(10, location=no_memory))
-        section = build(["products"]).sections[0]
+        section = build_fully(["products"]).sections[0]
         assert [error[-13:] for error in section.errors] == ["MemoryError: "] * 3
         assert section.skipped == 0
 
@@ -203,11 +203,11 @@ def test_a_connection_that_broke_is_opened_again(sections):
         )
 
     sections.register("products", limited(10))
-    build()
+    build_fully()
     sections.unregister("products")
     sections.register(
         "products", limited(10, get_queryset=get_queryset, priority="cut")
     )
-    (section,) = build().sections
+    (section,) = build_fully().sections
     assert [error[:7] for error in section.errors] == ["page 2:"]
     assert (section.rendered, connection.is_usable()) == (2, True)

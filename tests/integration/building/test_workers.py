@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import age, page_row
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
@@ -66,7 +66,7 @@ def twenty_pages(sections: Any) -> None:
     """Publish more pages than one process takes at once, then change each."""
     make_products(20)
     sections.register("products", limited(1))
-    build()
+    build_fully()
     age()
     for product in Product.objects.all():
         Product.objects.filter(pk=product.pk).update(slug=f"{product.slug}-x")
@@ -81,10 +81,10 @@ def urls(crawled: dict[str, list[str]]) -> list[str]:
 class TestWorkers:
     def test_two_workers_give_the_bytes_of_one(self, products):
         """The same objects, counts and dates, in the same order."""
-        alone = build()
+        alone = build_fully()
         expected = hashes()
         Section.objects.all().delete()
-        together = build(workers=2)
+        together = build_fully(workers=2)
         assert hashes() == expected
         for one, two in zip(alone.sections, together.sections, strict=True):
             assert (one.entries, one.skipped, one.dropped) == (44, 1, 1)
@@ -100,7 +100,7 @@ class TestWorkers:
             return f"/{'other' if other.is_here() else 'here'}/{row.slug}/"
 
         sections.register("products", limited(1, location=location))
-        (section,) = build(workers=2).sections
+        (section,) = build_fully(workers=2).sections
         assert (section.rendered, section.stored, section.entries) == (20, 20, 20)
         found = [url.split("/")[3:5] for (url,) in crawl().values()]
         assert {who for who, _ in found} == {"here", "other"}
@@ -110,9 +110,9 @@ class TestWorkers:
         """Whichever process it falls to."""
         make_products(30)
         sections.register("products", limited(10, key="slug"))
-        build(workers=2)
+        build_fully(workers=2)
         Product.objects.bulk_create([Product(slug=f"a-{n:02}") for n in range(30)])
-        build(workers=2)
+        build_fully(workers=2)
         assert list(map(len, crawl().values())) == [10, 8, 8, 6, 10, 10, 8]
 
 
@@ -134,7 +134,7 @@ class TestFailures:
             with pytest.raises(CommandError, match="No space left on device"):
                 call_command("build_sitemaps", full=True, workers=2, verbosity=0)
         assert urls(crawl()) == product_urls(range(20))
-        build()
+        build_fully()
         assert not Page.objects.dirty().exists()
         found = [url for (url,) in crawl().values()]
         assert [url for url in found if not url.endswith("-x/")] == []
@@ -144,7 +144,7 @@ class TestFailures:
         make_products(4)
         source = limited(2, on_error="raise", priority=lambda self, row: 7)
         sections.register("products", source)
-        report = build(workers=2)
+        report = build_fully(workers=2)
         assert [problem[:17] for problem in sorted(report.problems)] == [
             "products: page 1:",
             "products: page 2:",
@@ -178,7 +178,7 @@ class TestFailures:
         with pytest.raises(CommandError, match="a worker process died"):
             call_command("build_sitemaps", full=True, workers=2, verbosity=0)
         assert time.monotonic() - began < get_settings().lease_seconds / 2
-        build()
+        build_fully()
         assert urls(crawl()) == product_urls(range(20))
         assert not Page.objects.dirty().exists()
         found = [url for (url,) in crawl().values()]

@@ -19,7 +19,7 @@ from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.maintenance import prune
 from django_sitemaps_plus.models import (
     Change,
@@ -30,7 +30,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.publishing import sync
 from tests.integration.building.overtaking import rename
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import all_rows, files, page_row, path_of
 from tests.support.shop import limited
 
@@ -53,7 +53,7 @@ class TestTemporaryFiles:
             patch.setattr(Path, "unlink", lambda *args, **kwargs: None)
             rename("a")
             with pytest.raises(KeyboardInterrupt):
-                build()
+                build_fully()
             with pytest.raises(KeyboardInterrupt):
                 sync.show([page_row("products", 2).pk])
         left = [path for path in root.rglob(".sitemaps-plus-*") if path.is_file()]
@@ -93,7 +93,7 @@ class TestCommand:
     def everything(self, products: Any, sections: Any, settings: Any) -> None:
         """Have something of each kind to be removed."""
         rename("a")
-        build()
+        build_fully()
         self.age_objects("products/1")
         Page.objects.filter(section__name="products", number=3).update(
             state=State.RETIRED, retired_at=timezone.now() - DAYS
@@ -102,7 +102,7 @@ class TestCommand:
             token="t", claimed_at=Now() - DAYS, wanted=F("wanted") + 1
         )
         sections.register("others", limited(20))
-        refresh(["others"])
+        build(["others"])
         since = timezone.now() - DAYS
         Section.objects.filter(name="others").update(missing_since=since)
         sections.unregister("others")

@@ -21,7 +21,7 @@ from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.storage.filesystem import TEMPORARY, remove_unfinished
 from django_sitemaps_plus.storage.objects import list_objects
 from tests.integration.building.overtaking import rename
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.shop import limited, make_products
 
 from .time import DAYS, pass_time, run
@@ -67,9 +67,9 @@ def storage(sections: Any, settings: Any) -> Any:
     make_products(25)
     for name in SECTIONS:
         sections.register(name, limited(10))
-    build()
+    build_fully()
     rename("x")
-    build()
+    build_fully()
     pass_time(timedelta())
     return get_storage()
 

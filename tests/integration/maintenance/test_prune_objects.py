@@ -14,7 +14,7 @@ from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.models import Page, Publication, State
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.integration.building.overtaking import end_leases, rename
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import files, page_row
 from tests.support.shop import limited, make_products
 
@@ -29,7 +29,7 @@ def flip(mark: str) -> set[str]:
     """Publish a change of all pages; return the objects that it has replaced."""
     before = pointed()
     rename(mark)
-    build()
+    build_fully()
     assert before.isdisjoint(pointed())
     return before
 
@@ -110,7 +110,7 @@ class TestNamed:
     def test_the_object_of_a_piece_lies_in_the_directory_of_the_whole(self, products):
         """It is kept by the page that has it, and by that page after its next flip."""
         make_products(12, first=25)
-        build()
+        build_fully()
         pass_time()
         run()
         assert pointed() == objects()
@@ -190,7 +190,7 @@ class TestBuilders:
 
         self.after_stored(monkeypatch, prune_later)
         rename("a")
-        assert build().sections[0].stored == 3
+        assert build_fully().sections[0].stored == 3
         assert pointed() <= objects()
         assert len(crawl()) == 3
 
@@ -204,7 +204,7 @@ class TestBuilders:
         self.after_stored(monkeypatch, sleep)
         before = pointed()
         rename("a")
-        build()  # the same build claims the pages again
+        build_fully()  # the same build claims the pages again
         assert len(objects()) == 9
         assert pointed().isdisjoint(before)
         assert len(crawl()) == 3
@@ -224,9 +224,9 @@ def test_any_name_of_a_section_will_do(sections, crawl, name, media_root):
     """Also that of the directory of public names."""
     make_products(25)
     sections.register(name, limited(10))
-    build()
+    build_fully()
     rename("a")
-    build()
+    build_fully()
     pass_time()
     run()
     paths = [f"/sitemap-{name}-{number}.xml" for number in (1, 2, 3)]

@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.maintenance import prune as pruning
 from django_sitemaps_plus.maintenance.prune import PruneReport
 from django_sitemaps_plus.models import (
@@ -20,7 +20,7 @@ from django_sitemaps_plus.models import (
     Section,
     State,
 )
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import page_row
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -35,7 +35,7 @@ class TestPages:
         """Then it is gone for good, its public name too."""
         Product.objects.filter(pk__lte=products[8].pk).delete()
         Product.objects.filter(pk__gt=products[10].pk).delete()
-        build(allow_shrink=True)
+        build_fully(allow_shrink=True)
         retired = Page.objects.filter(state=State.RETIRED).earliest("number")
         path = f"/sitemap-products-{retired.number}.xml"
         name = f"sitemap-products-{retired.number}.xml.gz"
@@ -58,10 +58,10 @@ class TestMissingSections:
     def missing(self, products: Any, sections: Any) -> None:
         """Have products leave the registry."""
         make_products(5, first=25)
-        build()
+        build_fully()
         sections.register("others", limited(20))
         sections.unregister("products")
-        refresh()
+        build()
 
     def leave(self, hours: float) -> PruneReport:
         """Prune when they are missing for so long."""
@@ -88,9 +88,9 @@ class TestMissingSections:
 
     def test_nobody_is_told_of_it_any_more(self):
         """Neither by a build nor by the status."""
-        assert refresh().missing == ["products"]
+        assert build().missing == ["products"]
         self.leave(25)
-        assert refresh().missing == []
+        assert build().missing == []
         call_command("sitemap_status", stdout=io.StringIO())
 
     def test_comes_back_with_new_numbers(self, sections, client, crawl):
@@ -98,7 +98,7 @@ class TestMissingSections:
         self.leave(25)
         run()
         sections.register("products", limited(10))
-        report = build()
+        report = build_fully()
         assert report.sections[1].entries == 30
         assert [*crawl()][:2] == ["/sitemap-others-1.xml", "/sitemap-others-2.xml"]
         assert [*crawl()][2:] == [f"/sitemap-products-{n}.xml" for n in (4, 5, 6)]

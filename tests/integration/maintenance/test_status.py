@@ -11,11 +11,11 @@ from django.core.management import CommandError, call_command
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, Hold, Page, Section
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import page_row, path_of
 from tests.support.shop import limited, make_products
 
@@ -27,7 +27,7 @@ def products(sections):
     """Register three pages of products, and build them."""
     made = make_products(25)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     return made
 
 
@@ -70,7 +70,7 @@ class TestNumbers:
         """Publish six pages an hour ago; no number of theirs is equal to another."""
         make_products(58)
         sections.register("products", limited(10))
-        build()
+        build_fully()
         now = timezone.now().replace(microsecond=0)
         monkeypatch.setattr("django.utils.timezone.now", lambda: now)
         pages = Page.objects.filter(section__name="products")
@@ -170,7 +170,7 @@ class TestLostObjects:
         live = client.get("/sitemap-products-2.xml")
         assert live.content == before.content
         assert "Last-Modified" not in live
-        report = refresh()
+        report = build()
         assert report.sections[0].stored == 1
         assert path_of(page_row("products", 2)).exists()
         assert client.get("/sitemap-products-2.xml")["ETag"] == before["ETag"]
@@ -182,15 +182,15 @@ class TestLostObjects:
         path.rename(away)
         client.get("/sitemap-products-2.xml")
         away.rename(path)
-        assert refresh().sections[0].stored == 0
+        assert build().sections[0].stored == 0
 
     def test_the_audit_finds_an_index_that_is_lost(self, products):
         """As it does pages, though no view has told this process of it."""
-        refresh()
+        build()
         index = page_row("", 0)
         path_of(index).unlink()
-        refresh()
+        build()
         assert not path_of(page_row("", 0)).exists()
         Page.objects.filter(pk=index.pk).update(checked_at=Now() - timedelta(days=2))
-        refresh()
+        build()
         assert path_of(page_row("", 0)).exists()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.shop import limited, make_products
@@ -41,7 +41,7 @@ def told_site(settings: Any, sections: SourceRegistry) -> Iterator[SourceRegistr
     make_products(5)
     sections.register("products", limited(10))
     sections.register("pages", Pages)
-    refresh()
+    build()
     yield sections
     RecordingEngine.clear()
     FeedEngine.clear()

@@ -6,7 +6,7 @@ import pytest
 from django.db import DatabaseError
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Delivery, Publication, Section
 from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
@@ -53,7 +53,7 @@ def test_what_a_publication_changed(recording, publish, second_fails, monkeypatc
     for product in products:
         product.slug = f"renamed-{product.pk}"
         product.save()
-    refresh()
+    build()
     [words] = url_changes.relay()
     assert "disk full" in words
     assert Delivery.objects.count() == 2

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing import sync, tree
 from tests.integration.building.overtaking import rename
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import page_row, path_of
 
 from .names import wrong_names
@@ -93,11 +93,11 @@ def look_is_due() -> None:
 def test_a_wrong_name_is_repaired_by_one_build(products, public, damage, client):
     """So is the object, where it was damaged too."""
     contents = {path: client.get(path).content for path in ("/sitemap.xml", f"/{PAGE}")}
-    refresh()
+    build()
     shown = (public / PAGE).read_bytes()
     damage(public)
     look_is_due()
-    refresh()
+    build()
     assert wrong_names(public) == []
     assert (public / PAGE).read_bytes() == shown
     for path, content in contents.items():
@@ -110,7 +110,7 @@ def test_an_object_that_is_stored_again_is_shown(products, public):
     page = page_row("products", 1)
     found = path_of(page).read_bytes()
     path_of(page).write_bytes(found[:-1])
-    build()
+    build_fully()
     assert page_row("products", 1).object != page.object
     assert (public / PAGE).read_bytes() == found
     assert wrong_names(public) == []
@@ -118,14 +118,14 @@ def test_an_object_that_is_stored_again_is_shown(products, public):
 
 def test_what_a_killed_builder_has_flipped_is_shown(products, public, monkeypatch):
     """By the next refresh, though the number of names is right."""
-    refresh()
+    build()
     with monkeypatch.context() as patch:
         patch.setattr(sync, "show", lambda pages: None)
         patch.setattr(sync, "look_after", lambda *args, **kwargs: False)
         rename("a")
-        build()
+        build_fully()
         assert len(wrong_names(public)) >= 3
-    refresh()
+    build()
     assert wrong_names(public) == []
 
 
@@ -138,28 +138,28 @@ def test_a_builder_paused_before_it_shows_changes_nothing_when_it_wakes(
     def paused(pages: Any) -> None:
         if todo:
             todo.clear()
-            refresh()
+            build()
             assert wrong_names(public) == []
             rename("b")
-            build()
+            build_fully()
         real(pages)
 
     monkeypatch.setattr(sync, "show", paused)
     rename("a")
-    build()
+    build_fully()
     assert todo == []
     assert wrong_names(public) == []
 
 
 def test_names_are_compared_once_in_a_while(products, public, monkeypatch):
     """A build in the same minute, after which all is as it should be, compares none."""
-    refresh()
+    build()
     looks: list[Any] = []
     monkeypatch.setattr(sync, "repair", lambda site: looks.append(site) or set())
-    refresh()
+    build()
     assert looks == []
     look_is_due()
-    refresh()
+    build()
     assert len(looks) == 1
 
 
@@ -168,9 +168,9 @@ def test_other_files_stay(products, public):
     others = ("favicon.ico", ".htaccess", "sitemap.xsl", "sitemapindex.xml")
     for name in others:
         (public / name).write_bytes(b"mine")
-    refresh()
+    build()
     look_is_due()
-    refresh()
+    build()
     for name in others:
         assert (public / name).read_bytes() == b"mine"
 
@@ -187,9 +187,9 @@ def test_a_name_that_cannot_be_changed_is_told_of(products, public, monkeypatch)
         rename("a")
         for _ in range(2):
             with pytest.raises(StoreError, match="no inodes"):
-                build()
+                build_fully()
             with pytest.raises(CommandError, match="no inodes"):
                 call_command("sitemap_status", stdout=StringIO())
-    refresh()
+    build()
     call_command("sitemap_status", stdout=StringIO())
     assert wrong_names(public) == []

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import flip as flipping
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.plan.replan import begin_replan
@@ -22,7 +22,7 @@ from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import deferred_flush
 from tests.integration.building.overtaking import rename
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import files, page_row, path_of
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -48,21 +48,21 @@ def test_each_page_and_the_index_has_a_name(products, public):
 def test_names_follow_every_flip(products, public, client):
     """Edits, splits, pages that become empty, merges and new plans."""
     rename("a")
-    build()
+    build_fully()
     assert wrong_names(public) == []
     make_products(40, first=25)
-    build()
+    build_fully()
     assert wrong_names(public) == []
     Product.objects.filter(pk__lte=products[9].pk).delete()
-    build(allow_shrink=True)
+    build_fully(allow_shrink=True)
     assert not (public / PAGE).exists()
     assert wrong_names(public) == []
     Product.objects.filter(pk__gte=products[12].pk).delete()
-    build(allow_shrink=True)
+    build_fully(allow_shrink=True)
     assert Page.objects.filter(state=State.RETIRED).exclude(object="").exists()
     assert wrong_names(public) == []
     make_products(20, first=100)
-    refresh(replan=True, full=True)
+    build(replan=True, full=True)
     assert wrong_names(public) == []
 
 
@@ -75,7 +75,7 @@ def test_two_flips_within_a_second_have_different_seconds(
     seconds = set()
     for mark in "abcd":
         rename(mark)
-        build()
+        build_fully()
         seconds.add(int((public / PAGE).stat().st_mtime))
     assert len(seconds) == 4
 
@@ -86,15 +86,15 @@ def test_plain_names_are_there_when_asked_for(products, public, settings):
     before = settings.SITEMAPS_PLUS
     settings.SITEMAPS_PLUS = plain
     sync._looked_at.clear()
-    refresh()
+    build()
     assert wrong_names(public, has_plain=True) == []
     rename("a")
-    build()
+    build_fully()
     assert wrong_names(public, has_plain=True) == []
     assert (public / PAGE[:-3]).stat().st_mode & 0o777 == 0o644
     settings.SITEMAPS_PLUS = before
     sync._looked_at.clear()  # as in the new process that has this setting
-    refresh()
+    build()
     assert wrong_names(public) == []
 
 
@@ -112,7 +112,7 @@ def test_modes_are_those_of_the_storage(
     sections.register("products", limited(10))
     before = os.umask(0o077)
     try:
-        build()
+        build_fully()
     finally:
         os.umask(before)
     assert public.stat().st_mode & 0o777 == expected
@@ -133,9 +133,9 @@ def test_a_name_that_cannot_be_a_link_is_a_copy(sections, public, monkeypatch, c
     monkeypatch.setattr(os, call, refuse)
     make_products(25)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     rename("a")
-    build()
+    build_fully()
     assert wrong_names(public) == []
     assert not (public / PAGE).samefile(path_of(page_row("products", 1)))
     assert not list(public.glob(".sitemaps-plus-*"))
@@ -149,7 +149,7 @@ def test_any_storage_on_files_has_names(sections, settings, tmp_path):
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
     make_products(5)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     names = {path.name for path in (tmp_path / "there" / "public").glob("sitemap*")}
     assert names == {"sitemap.xml.gz", "sitemap-products-1.xml.gz"}
 
@@ -161,7 +161,7 @@ def test_other_storages_have_none(sections, settings):
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
     make_products(5)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     assert files() == {}
 
 
@@ -189,7 +189,7 @@ def edit(mark: str) -> None:
 
 def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
     """Of a flip that is rolled back nothing is seen."""
-    refresh()  # so that none repairs the names for a while
+    build()  # so that none repairs the names for a while
     before = (public / PAGE).read_bytes()
     edit("a")
     real = flipping.show_when_committed
@@ -201,25 +201,25 @@ def test_a_name_changes_with_the_commit_alone(products, public, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(flipping, "show_when_committed", fail)
         with pytest.raises(RuntimeError):
-            refresh()
+            build()
     assert (public / PAGE).read_bytes() == before
-    refresh()
+    build()
     assert (public / PAGE).read_bytes() != before
 
 
 def test_the_last_of_two_builders_shows_the_last_flip(products, public, monkeypatch):
     """Though the one that flipped first shows its object afterwards."""
-    refresh()  # so that none repairs the names for a while
+    build()  # so that none repairs the names for a while
     real, todo = sync._show, ["b"]
 
     def slow(tree: Any, pointer: Any, **options: Any) -> bool:
         if todo and pointer.section == "products":
             edit(todo.pop())
-            refresh()  # another builder flips and shows, before this one has shown
+            build()  # another builder flips and shows, before this one has shown
         return real(tree, pointer, **options)
 
     monkeypatch.setattr(sync, "_show", slow)
     edit("a")
-    refresh()
+    build()
     assert todo == []
     assert wrong_names(public) == []

@@ -11,7 +11,7 @@ from django.core.files.storage import storages
 from django.db.models import Value
 from django.db.models.functions import Concat
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.checks.building import check_building
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.prune import prune
@@ -19,7 +19,7 @@ from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing.tree import public_tree
 from tests.integration.building.overtaking import rename
 from tests.integration.maintenance.time import DAYS
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import files, page_row
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -54,7 +54,7 @@ def products(storage: Any, sections: Any) -> Any:
     """Publish three pages of products."""
     made = make_products(25)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     return made
 
 
@@ -86,7 +86,7 @@ def test_edited_and_pruned(products, storage, crawl, monkeypatch):
     """Old objects go, and what else is in the bucket stays."""
     storage.save("products/1/notes.txt", ContentFile(b"mine"))
     rename("a")
-    build()
+    build_fully()
     assert "https://example.com/products/product-00000-a/" in all_urls(crawl())
     assert prune(get_site()).waiting == 4
     real = storage.get_modified_time
@@ -101,10 +101,10 @@ def test_processes_that_share_the_work(storage, sections, crawl):
     """Each has a connection of its own, whatever the first build has left open."""
     make_products(30)
     sections.register("products", limited(1))
-    build()
+    build_fully()
     for _ in range(3):
         Product.objects.update(slug=Concat("slug", Value("-x")))
-        assert build(workers=3).sections[0].stored == 30
+        assert build_fully(workers=3).sections[0].stored == 30
     locations = all_urls(crawl())
     assert len([url for url in locations if url.endswith("-x-x-x/")]) == 30
 
@@ -119,7 +119,7 @@ def test_what_is_lost_is_rendered_and_stored_again(products, storage, client, da
         storage.bucket.Object(f"{storage.location}/{name}".lstrip("/")).put(Body=b"x")
     answer = client.get(PAGE)
     assert (answer.status_code, answer.content) == (200, content)
-    refresh()
+    build()
     assert page_row("products", 1).object != name
     assert page_row("products", 1).object in stored(storage)
     assert client.get(PAGE).content == content

@@ -21,7 +21,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page
 from tests.integration.sources import contrib_zoo as zoo
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.documents import Listed, read_index, read_urlset
 from tests.support.rendered import plan_of, queries_of, render
 from tests.support.shop import START, limited, make_products, product_urls
@@ -229,17 +229,17 @@ class TestOwnPagesThatChange:
     def test_new_pages_reach_the_readers(self, sections, crawl):
         """A build lists pages that did not exist when the plan was made."""
         sections.register("own", zoo.OwnUrls)
-        build()
+        build_fully()
         make_products(5, first=7)
-        build()
+        build_fully()
         assert [len(entries) for entries in crawl().values()] == [3, 3, 3, 3]
 
     def test_small_pages_stay_apart(self, sections, crawl):
         """Nobody but the class can tell what is on a page that takes in two."""
         sections.register("own", zoo.OwnPaginator)
-        build()
+        build_fully()
         Product.objects.get(slug="product-00001").delete()
-        (section,) = build().sections
+        (section,) = build_fully().sections
         assert section.errors == []
         assert list(crawl().values()) == [
             product_urls([0, 2, 3, 4]),
@@ -249,7 +249,7 @@ class TestOwnPagesThatChange:
     def test_a_page_that_is_too_large_is_not_cut(self, sections, monkeypatch):
         """No way to cut it reaches into its neighbours; the build says so."""
         sections.register("own", zoo.OwnUrls)
-        build()
+        build_fully()
         pages = Page.objects.of("default", "own").order_by("number")
         before = list(pages.values_list("number", "low", "high"))
         page = pages.with_section().get(number=2)
@@ -258,19 +258,19 @@ class TestOwnPagesThatChange:
         largest = page.plain_size
         monkeypatch.setattr(write_document, "__defaults__", (largest,))
         Product.objects.filter(slug="product-00003").update(slug="product-00003-x")
-        (section,) = build().sections
+        (section,) = build_fully().sections
         assert len(section.errors) == 1
         with pytest.raises(SourceError, match="'own'"):
-            build(dry_run=True)
+            build_fully(dry_run=True)
         assert list(pages.values_list("number", "low", "high")) == before
 
     def test_a_section_that_had_keys_is_planned_afresh(self, sections, crawl):
         """Bounds that are no positions are not taken for some."""
         sections.register("section", limited(3, key="slug"))
-        build()
+        build_fully()
         sections.unregister("section")
         sections.register("section", with_limit(zoo.OfList, 4))
-        build()
+        build_fully()
         assert [len(entries) for entries in crawl().values()] == [4, 3]
 
 

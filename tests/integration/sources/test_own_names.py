@@ -10,7 +10,7 @@ import pytest
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
 from django_sitemaps_plus.sources import Reader, base, model, reader_of, views
 from django_sitemaps_plus.sources.reading import ModelReader
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.documents import locs
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
@@ -80,11 +80,11 @@ def test_a_source_may_have_methods_of_any_name(kind, value, sections, client):
     expected = listed("plain")
     assert len(expected) >= 2
     assert listed("own") == expected
-    report = build()
+    report = build_fully()
     assert [section.errors for section in report.sections] == [[], []]
     assert listed("own") == expected
     Product.objects.order_by("pk")[0].save()
-    assert [section.errors for section in build().sections] == [[], []]
+    assert [section.errors for section in build_fully().sections] == [[], []]
 
 
 def test_the_reader_is_that_of_the_kind():

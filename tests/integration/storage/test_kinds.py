@@ -16,7 +16,7 @@ from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.storage import AtomicFileSystemStorage, filesystem
 from tests.integration.building.overtaking import rename
 from tests.integration.maintenance.time import DAYS
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import files, page_row
 from tests.support.shop import limited, make_products
 
@@ -39,11 +39,11 @@ def test_a_storage_that_cannot_replace_is_served_by_the_view(
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
     make_products(25)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     first = page_row("products", 1).object
     assert "_" in first
     rename("a")
-    build()
+    build_fully()
     assert sum(map(len, crawl().values())) == 25
     assert prune(get_site()).waiting == 4
     real = Renaming.get_modified_time

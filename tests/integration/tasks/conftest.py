@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus import Source
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 
 
 @pytest.fixture
@@ -18,6 +18,6 @@ def published(sections: Any) -> Callable[..., None]:
     def published(source: type[Source], *, builds: bool = True) -> None:
         sections.register("products", source)
         if builds:
-            refresh()
+            build()
 
     return published

@@ -15,7 +15,7 @@ from django.db.models.functions import Now
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.building import audit
 from django_sitemaps_plus.building import build as refreshing
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
@@ -31,7 +31,7 @@ def make_older(section, seconds):
 
 
 def rendered(**options):
-    return refresh(**options).sections[0].rendered
+    return build(**options).sections[0].rendered
 
 
 class Views(ViewSource):
@@ -114,10 +114,10 @@ class TestMaxAge:
         make_products(2)
         section = publish(Listed)
         make_products(1, first=2)
-        refresh()
+        build()
         assert page_of(section, 1).entries == 2
         make_older(section, 3_600)
-        refresh()
+        build()
         assert page_of(section, 1).entries == 3
 
     def test_a_source_may_choose_its_age(self, publish):
@@ -127,7 +127,7 @@ class TestMaxAge:
         assert rendered() == 1
         section = publish(type("Never", (Views,), {"max_age": None}), "never")
         make_older(section, 7_000)
-        assert refresh(["never"]).sections[0].rendered == 0
+        assert build(["never"]).sections[0].rendered == 0
 
     def test_a_model_source_has_none(self, publish):
         """Its changes are noticed otherwise."""
@@ -141,7 +141,7 @@ class TestMaxAge:
         section = publish(Views)
         before = page_of(section, 1)
         make_older(section, 4_000)
-        refresh()
+        build()
         after = page_of(section, 1)
         assert (after.object, after.published_at) == (
             before.object,
@@ -163,11 +163,11 @@ class TestAudit:
                 "UPDATE testapp_product SET slug = %s WHERE slug = %s",
                 ["told-nobody", "product-00004"],
             )
-        refresh()
+        build()
         assert recorded() == []
         assert b"told-nobody" not in client.get("/sitemap-products-2.xml").content
         make_older(section, 90_000)
-        report = refresh().sections[0]
+        report = build().sections[0]
         assert (report.rendered, report.stored) == (4, 1)
         assert b"told-nobody" in client.get("/sitemap-products-2.xml").content
 
@@ -189,7 +189,7 @@ class TestAudit:
         ticks = iter(range(1_000))
         monkeypatch.setattr(refreshing.time, "monotonic", lambda: next(ticks) * 4.0)
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_BUDGET_SECONDS": 10}
-        done = refresh().sections[0].rendered
+        done = build().sections[0].rendered
         assert 1 <= done < 4
         old = Page.objects.filter(checked_at__lt=Now() - timedelta(days=1))
         assert 3 not in old.values_list("number", flat=True)

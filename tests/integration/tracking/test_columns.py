@@ -8,7 +8,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Coalesce, Lower
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.tracking import recording
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Author, Book, Country, Post, Product
@@ -138,7 +138,7 @@ def test_the_order_of_the_queryset_does_not_count(publish):
     product.name = "zzz"
     product.save(update_fields=["name"])
     assert recorded() == []
-    refresh(full=True)
+    build(full=True)
     assert page_of(section, 1).plain_hash == before
 
 
@@ -150,7 +150,7 @@ def test_a_row_enters_and_leaves_by_the_filters_column_alone(publish):
     for is_published in (False, True):
         products[1].published = is_published
         products[1].save(update_fields=["published"])
-        refresh()
+        build()
         totals.append(page_of(section, 1).entries)
     assert totals == [2, 3]
 
@@ -200,7 +200,7 @@ def test_a_change_that_is_on_no_page_leaves_the_page_as_it_was(publish, client):
     products[1].popularity = 7
     products[1].save(update_fields=["popularity"])
     assert recorded() == keys(products[1])
-    report = refresh()
+    report = build()
     assert (report.sections[0].rendered, report.sections[0].stored) == (1, 0)
     assert served(section) == before
     assert client.get("/sitemap-products-1.xml")["ETag"] == answer["ETag"]

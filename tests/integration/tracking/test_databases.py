@@ -9,7 +9,7 @@ from django.db import connections, transaction
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.maintenance.status import section_status
@@ -119,7 +119,7 @@ class TestOutOfReach:
         """It is asked once a minute at the most, since to connect may take long."""
         connections[other_database].close()
         connections[other_database].settings_dict["NAME"] = "/nowhere/at.all"
-        refresh()
+        build()
         assert saved.pages.get(number=2).built > 1
         assert len(messages("changes_out_of_reach")) == 1
 
@@ -155,9 +155,9 @@ def test_a_refresh_without_changes_asks_another_database_once(publish, both):
     """And the first no more often than without it."""
     make_products(6)
     section = publish(limited(3))
-    refresh()
+    build()
     with queries(both) as there, queries("default") as here:
-        refresh()
+        build()
     assert len(there) == 1
     assert len(here) <= 10
     assert dirty(section) == []

@@ -9,7 +9,7 @@ import pytest
 from django.db import models
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
@@ -141,7 +141,7 @@ class TestRowsThatLeave:
         assert len(list(chain.from_iterable(crawl().values()))) == 12
         rows = Product.objects.filter(slug__in=["product-00004", "product-00009"])
         rows.update(published=False, updated_at=NOW - MINUTE)
-        refresh()
+        build()
         listed = list(chain.from_iterable(crawl().values()))
         assert len(listed) == 10
         assert not {url for url in listed if "00004" in url or "00009" in url}
@@ -178,9 +178,9 @@ class TestRowsThatLeave:
         """Looking at every row by its date costs no more of them."""
         make_products(12)
         publish(limited(3, get_queryset=published))
-        refresh()
+        build()
         with django_assert_max_num_queries(10):
-            refresh()
+            build()
 
 
 class TestWhereItDoesNotLook:

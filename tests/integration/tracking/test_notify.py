@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, Route, notify_changed
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import collecting, locating, recording
@@ -139,12 +139,12 @@ class TestNotifyChanged:
         publish(limited(5))
         made = make_products(7)
         notify_changed(Product.objects.filter(pk__in=[p.pk for p in made]))
-        refresh()
+        build()
         made[2].slug = "renamed"
         Product.objects.bulk_update(made, ["slug"])
         assert recorded() == []
         assert notify_changed(Product.objects.filter(pk=made[2].pk)) == 1
-        assert refresh().sections[0].stored == 1
+        assert build().sections[0].stored == 1
 
     def test_a_proxy_names_the_same_rows(self, publish):
         """Its rows are those of the model."""
@@ -174,7 +174,7 @@ class TestNotifyChanged:
         section = publish(type("KeyedSource", (ModelSource,), attributes))
         notify_changed(model.objects.filter(pk=made[7].pk))
         assert take(section) == [2]
-        refresh()
+        build()
         monkeypatch.setattr(recording, "SINGLE_KEYS", 3)
         chosen = [item.pk for item in made[12:18]]
         notify_changed(model.objects.filter(pk__in=chosen))

@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.db.models import Count
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import collecting
 from tests.support.testapp.models import (
@@ -109,7 +109,7 @@ def test_a_row_that_is_saved_under_its_parents_name_marks_its_page(
     place.slug = "moved"
     place.save()
     assert noticed(section) == [2]
-    refresh()
+    build()
     assert b"/moved/" in client.get("/sitemap-products-2.xml").content
 
 

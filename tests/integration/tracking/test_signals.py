@@ -9,7 +9,7 @@ from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
@@ -143,7 +143,7 @@ class TestWhatIsRecorded:
         product = make_product("one")
         sections.register("products", ProductSource)
         if is_built:
-            refresh()
+            build()
         opened = []
         for _ in range(2):
             with transaction.atomic(), CaptureQueriesContext(connection) as queries:
@@ -167,7 +167,7 @@ class TestNothingIsWritten:
         """A plan that another process makes counts from then on."""
         sections.register("products", ProductSource)
         product = Product.objects.create(name="one", slug="one")
-        refresh()
+        build()
         product.save()
         assert recorded() == keys(product)
 

@@ -8,7 +8,7 @@ import pytest
 from django.db.models import Q
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import schedule
@@ -68,7 +68,7 @@ def test_a_row_enters_and_leaves_by_the_clock(clock, publish, client):
     seen = []
     for hours in (0, 2, 4):
         clock.append(NOW + hours * HOUR)
-        refresh()
+        build()
         seen.append("event-1" in listed(client))
     assert seen == [False, True, False]
     assert recorded() == []
@@ -125,7 +125,7 @@ def test_a_clock_ahead_of_the_databases_loses_no_row(
     seen = []
     for moment in (HOUR, HOUR + ahead, 2 * HOUR):
         clock.append(NOW + moment)
-        refresh()
+        build()
         seen.append("event-1" in listed(client))
     assert seen == [False, True, True]
 
@@ -138,7 +138,7 @@ def test_a_row_is_looked_at_again_for_a_minute_at_most(clock, publish, client):
     done = []
     for seconds in (0, 30, 60, 90):
         clock.append(NOW + HOUR + timedelta(seconds=seconds))
-        [report] = refresh().sections
+        [report] = build().sections
         done.append((report.rendered, report.stored))
     assert done == [(1, 1), (1, 0), (1, 0), (0, 0)]
 
@@ -171,5 +171,5 @@ def test_without_time_zones(clock, publish, client, settings, monkeypatch):
     set_times(events[1], starts_at=naive + HOUR)
     publish(Current, "events")
     monkeypatch.setattr("django.utils.timezone.now", lambda: naive + 2 * HOUR)
-    refresh()
+    build()
     assert "event-1" in listed(client)

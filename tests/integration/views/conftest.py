@@ -9,7 +9,7 @@ import pytest
 
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.serving import robots_txt
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.published import age
 from tests.support.settings import SITEMAPS_PLUS
 from tests.support.shop import limited, make_products
@@ -21,7 +21,7 @@ def served(request: Any, sections: Any) -> str:
     make_products(15)
     sections.register("products", limited(10))
     if request.param == "published":
-        build()
+        build_fully()
         age()
     return str(request.param)
 

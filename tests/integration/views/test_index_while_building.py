@@ -8,8 +8,7 @@ import pytest
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import Build
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import Build, build
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import INDEX, Page, Section, listing
 from tests.support.documents import read_index
@@ -26,7 +25,7 @@ def published(sections: Any, settings: Any) -> None:
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
     make_products(25)
     sections.register("products", limited(10))
-    refresh()
+    build()
     mark_indexes()
 
 
@@ -64,7 +63,7 @@ class TestShared:
         assert listed(client) == THREE
         make_products(10, first=25)
         monkeypatch.setattr(Build, "_publish_index", lambda self, missing: None)
-        refresh()
+        build()
         assert listed(client) == [*THREE, "sitemap-products-4.xml"]
 
     def test_a_section_that_a_deploy_adds_is_listed_at_once(self, client, sections):
@@ -105,7 +104,7 @@ class TestPlans:
         for module in (numbering, listing):
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         sections.register("more", limited(15))
-        refresh()
+        build()
         mark_indexes()
         assert listed(client) == THREE
         assert listed(client, "/sitemaps-2.xml") == [
@@ -119,7 +118,7 @@ class TestPlans:
         """Its page is listed once it has been built with entries."""
         rows = limited(5, get_queryset=lambda self: self.model.objects.none())
         sections.register("late", rows)
-        refresh()
+        build()
         sections.unregister("late")
         sections.register("late", limited(5))
         mark_indexes()

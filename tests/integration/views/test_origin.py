@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus.exceptions import ConfigurationError
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, make_products
 
@@ -101,4 +101,4 @@ class TestWithoutBaseUrl:
         with pytest.raises(ConfigurationError, match="BASE_URL"):
             client.get(PAGE)
         with pytest.raises(ConfigurationError, match="BASE_URL"):
-            build()
+            build_fully()

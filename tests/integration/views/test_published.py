@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.views import sitemaps
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.documents import locs
 from tests.support.faults import fail_open, fail_queries
 from tests.support.published import age, page_row, path_of, seen
@@ -31,7 +31,7 @@ def published(sections: Any) -> None:
     """Have two published pages."""
     make_products(15)
     sections.register("products", limited(10))
-    build()
+    build_fully()
     age()
 
 
@@ -71,7 +71,7 @@ class TestRowsOfTheTable:
         before = seen(client, *PATHS)
         Product.objects.all().delete()
         assert seen(client, *PATHS) == before
-        build()
+        build_fully()
         assert client.get(PAGE).status_code == 404
 
     def test_a_page_outside_of_the_plan_is_404(self, client):

@@ -14,7 +14,7 @@ from django.urls import clear_script_prefix, get_script_prefix, get_urlconf
 from django.utils import timezone, translation
 
 from django_sitemaps_plus import ModelSource, Route, views
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.documents import locs
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
@@ -108,7 +108,7 @@ class TestRequests:
     def expected(self, is_built, client):
         """Return what a request without frills gets; leave no language behind."""
         if is_built:
-            build()
+            build_fully()
         yield served(client)
         translation.deactivate()
         timezone.deactivate()
@@ -161,6 +161,6 @@ def test_a_build_in_other_surroundings_gives_the_same_bytes(client):
     """A command has a language and a time zone too."""
     expected = served(client)
     with translation.override("fr"), timezone.override("Asia/Tokyo"):
-        build()
+        build_fully()
     for path in PATHS[1:]:
         assert client.get(path).content == expected[path]

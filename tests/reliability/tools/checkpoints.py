@@ -11,7 +11,7 @@ from unittest import mock
 
 from django_sitemaps_plus import rendering
 from django_sitemaps_plus.building import claims, flip, index, store
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import merge, split
 from tests.support.testapp.models import Product
 
@@ -146,7 +146,7 @@ def reset() -> None:
     """Have fifty products on five pages, published."""
     Product.objects.all().delete()
     add_quietly(range(0, 50 * STEP, STEP))
-    refresh(full=True, replan=True, allow_shrink=True)
+    build(full=True, replan=True, allow_shrink=True)
 
 
 def provoke(name: str, number: int) -> None:

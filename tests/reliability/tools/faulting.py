@@ -18,7 +18,7 @@ from django.db import connection
 from django.test import Client
 
 from django_sitemaps_plus.building import build as refreshing
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from tests.reliability.test_kill_sweep import Template, is_harmless
 
 from .killing import _write_bytes, in_child
@@ -189,7 +189,7 @@ class Sweep:
         """Build, and return all documents; pages are flipped before they merge."""
         none = mock.patch.object(refreshing, "merge_small", return_value=False)
         with nullcontext() if merges else none:
-            refresh(**ALLOW)
+            build(**ALLOW)
         return crawl(Client())
 
     def run(self, errors: list[Exception], *, is_persistent: bool) -> None:
@@ -211,7 +211,7 @@ class Sweep:
         self.failed += outcome.error is not None
         wrong = list(self.wrong(outcome.error, words_of(error)))
         wrong += ["files are left open"] * bool(outcome.leaked)
-        refresh(**ALLOW)
+        build(**ALLOW)
         wrong += unfinished() + [it for it in self.unlike() if not is_harmless(it)]
         wrong += [] if published_urls() == table() else ["it is not mended"]
         where = f"step {at}, {error!r}, {'on' if is_persistent else 'once'}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, Section
 from tests.support.shop import limited, make_products, product_urls
 
@@ -20,6 +20,6 @@ def test_a_page_that_owns_nearly_all_rows_is_not_split(publish, crawl):
     Page.objects.filter(pk=first.pk).update(high=beyond)
     Page.objects.filter(pk=second.pk).update(low=beyond)
     Section.objects.update(fingerprint="of an older deploy")
-    assert refresh().problems == []
+    assert build().problems == []
     listed = [url for page in crawl().values() for url in page]
     assert sorted(listed) == product_urls(range(40))

@@ -9,7 +9,7 @@ from django.db import models
 from django.test.utils import isolate_apps
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.documents import read_index
 from tests.support.shop import limited
@@ -52,7 +52,7 @@ class TestSteps:
         found = []
         for number in range(1, 5):
             Shop.objects.create(pk=uuid.UUID(int=number))
-            refresh()
+            build()
             found.append(sizes(section))
         assert found == [
             [9, 8, 8, 1],
@@ -73,7 +73,7 @@ class TestSteps:
         sections.register("shops", ShopSource)
         live = list(read_index(client.get("/sitemap.xml").content))
         bodies = [client.get(url[len("https://example.com") :]).content for url in live]
-        refresh()
+        build()
         assert list(read_index(client.get("/sitemap.xml").content)) == live
         assert bodies == [
             client.get(url[len("https://example.com") :]).content for url in live

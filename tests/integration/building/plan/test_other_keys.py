@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, planning
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay
@@ -47,7 +47,7 @@ def test_a_key_of_another_type_gets_a_new_plan(publish, crawl, before, after, is
     replace(limited(10, key=after))
     if is_saved:
         Product.objects.get(pk=150).save()
-    refresh(allow_shrink=True)
+    build(allow_shrink=True)
     assert everything(crawl()) == urls
     lows = [page.low for page in plan_of(section)[1:]]
     model_field = Product._meta.get_field("id" if after == "pk" else after)
@@ -70,10 +70,10 @@ def test_bounds_that_are_keys_of_both_types_get_a_new_plan(
     section = publish(limited(10, key=before))
     urls = everything(crawl())
     replace(limited(10, key=after))
-    refresh()
+    build()
     assert sizes(section) == expected
     assert everything(crawl()) == urls
-    assert refresh().sections[0].rendered == 0
+    assert build().sections[0].rendered == 0
 
 
 @pytest.mark.parametrize("limit", [10, 50], ids=["pages", "one page"])
@@ -99,7 +99,7 @@ def test_uuids_that_become_strings_get_a_new_plan(publish):
     section = publish(of_shops(10))
     Label.objects.bulk_create([Label(code=f"z-{n:02}") for n in range(30)])
     replace(of_labels(10))
-    refresh()
+    build()
     assert sizes(section) == [8, 8, 8, 6]
 
 
@@ -110,10 +110,10 @@ def test_a_new_plan_that_could_not_be_made_is_made_later(publish, monkeypatch):
     replace(limited(10, key="slug"))
     with monkeypatch.context() as patch:
         patch.setattr(planning, "key_ranges", lambda *_: 1 / 0)
-        assert "ZeroDivisionError" in refresh().sections[0].errors[0]
+        assert "ZeroDivisionError" in build().sections[0].errors[0]
     assert numbers(section) == [1, 2, 3]
     assert dirty(section) == []
-    refresh()
+    build()
     assert sizes(section) == [8, 8, 8, 6]
 
 
@@ -123,10 +123,10 @@ def test_a_plan_to_come_of_another_type_is_given_up(publish, failing):
     section = publish(limited(10))
     replace(limited(6))
     failing(6)
-    refresh(replan=True)
+    build(replan=True)
     failing()
     replace(limited(10, key="slug"))
-    refresh()
+    build()
     assert sizes(section) == [8, 8, 8, 6]
 
 
@@ -137,7 +137,7 @@ def test_a_wider_key_of_the_same_type_keeps_the_plan(publish, monkeypatch):
     field = Product._meta.pk
     monkeypatch.setattr(field, "db_type", lambda connection: "numeric")
     replace(limited(15))  # a new plan would have other pages
-    assert refresh().sections[0].rendered == 3
+    assert build().sections[0].rendered == 3
     assert numbers(section) == [1, 2, 3]
 
 
@@ -155,7 +155,7 @@ def test_rows_that_had_no_keys_get_a_new_plan(publish, crawl):
     section = publish(Slugs)
     urls = everything(crawl())
     replace(limited(10))
-    refresh()
+    build()
     assert sizes(section) == [10, 10, 10]
     assert everything(crawl()) == urls
 
@@ -167,7 +167,7 @@ def test_another_model_gets_a_new_plan(publish, crawl):
     Shop.objects.bulk_create([Shop() for _ in range(30)])
     replace(of_shops(10))
     Shop.objects.first().save()
-    refresh(allow_shrink=True)
+    build(allow_shrink=True)
     listed = everything(crawl())
     assert len(listed) == 30
     assert all("/shops/" in loc for loc in listed)

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.models import Section
 from tests.support.shop import limited
@@ -72,7 +72,7 @@ def test_an_edit_touches_its_page_alone(publish, shape, capsys):
         if Product.objects.count() < 3:
             act = insert
         act(source)
-        refresh(allow_shrink=True)
+        build(allow_shrink=True)
         problems = check(section, before, objects(section), version)
         reshapes += section.plan_version != version
         bad += [f"edit {number}: {problem}" for problem in problems]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.core import key_ranges
 from django_sitemaps_plus.core.gzip import write_document
 from tests.support.documents import all_locs
@@ -98,7 +98,7 @@ def test_no_page_is_over_a_limit(publish, limit, key, capsys):
     for number in range(EDITS):
         [act] = source.choices([insert, date, delete], (3, 2, 1))
         act(source)
-        refresh(allow_shrink=True)
+        build(allow_shrink=True)
         bad += [f"edit {number}: {problem}" for problem in problems(section)]
         sizes |= {page.plain_size for page in plan_of(section)}
         entries |= {page.entries for page in plan_of(section)}

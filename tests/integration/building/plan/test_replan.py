@@ -10,8 +10,7 @@ from django.core.management import CommandError, call_command
 from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import Build
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import Build, build
 from django_sitemaps_plus.building.plan.replan import is_broken
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import section_status
@@ -57,7 +56,7 @@ class TestAskedFor:
         section = publish(limited(10))
         before = crawl()
         replace(limited(6))
-        refresh(**REPLAN)
+        build(**REPLAN)
         assert sizes(section) == [6, 6, 6, 6, 6]
         assert numbers(section) == [4, 5, 6, 7, 8]
         after = crawl()
@@ -69,10 +68,10 @@ class TestAskedFor:
         spread(30)
         section = publish(limited(10))
         replace(limited(6))
-        refresh()
+        build()
         assert sizes(section) == [10, 10, 10]
         Product.objects.get(pk=150).save()
-        refresh()
+        build()
         assert sizes(section) == [10, 5, 5, 10]
 
     def test_a_greater_limit_is_followed_as_well(self, publish):
@@ -80,7 +79,7 @@ class TestAskedFor:
         spread(30)
         section = publish(limited(5))
         replace(limited(15))
-        refresh(**REPLAN)
+        build(**REPLAN)
         assert sizes(section) == [15, 15]
 
     def test_ranges_that_stay_the_same_keep_their_pages(self, publish):
@@ -88,7 +87,7 @@ class TestAskedFor:
         spread(30)
         section = publish(limited(10))
         before = objects(section)
-        refresh(**REPLAN)
+        build(**REPLAN)
         assert objects(section) == before
         assert not section.pages.filter(state="retired").exists()
 
@@ -97,7 +96,7 @@ class TestAskedFor:
         spread(30)
         section = publish(limited(10))
         Product.objects.filter(pk__in=[10, 20, 30]).delete()
-        refresh(**REPLAN)
+        build(**REPLAN)
         assert sizes(section) == [10, 10, 7]
         assert dirty(section) == []
 
@@ -109,14 +108,14 @@ class TestAskedFor:
         section = publish(limited(10))
         replace(limited(6))
         failing(6)
-        refresh(**REPLAN)
+        build(**REPLAN)
         assert numbers(section) == [1, 2, 3]
         assert client.get("/sitemap-products-2.xml").status_code == 200
         assert client.get("/sitemap-products-4.xml").status_code != 200
         listed = [f"https://example.com/sitemap-products-{n}.xml" for n in (1, 2, 3)]
         assert list(read_index(client.get("/sitemap.xml").content)) == listed
         failing()
-        refresh()
+        build()
         assert sizes(section) == [6, 6, 6, 6, 6]
 
 
@@ -163,7 +162,7 @@ class TestUnfinished:
         replace(limited(6))
         with monkeypatch.context() as patch:
             patch.setattr(Build, "_settle", lambda self, section: False)
-            refresh(**REPLAN)
+            build(**REPLAN)
         assert numbers(section) == [1, 2, 3]
         command()
         assert sizes(section) == [6, 6, 6, 6, 6]
@@ -244,14 +243,14 @@ class TestBroken:
     def test_bounds_that_ascend_are_not_broken(self, section):
         """The plan stays."""
         assert not is_broken(section)
-        refresh()
+        build()
         assert numbers(section) == [1, 2, 3, 4, 5]
 
     def test_bounds_that_do_not_ascend_get_a_new_plan(self, section, caplog, crawl):
         """The refresh says so, and every row is listed once again."""
         swap(section)
         assert is_broken(section)
-        refresh(allow_shrink=True)
+        build(allow_shrink=True)
         assert "is broken: it gets a new one" in caplog.text
         assert everything(crawl()) == [
             f"https://example.com/labels/code-{n:02}/" for n in range(20)
@@ -264,7 +263,7 @@ class TestBroken:
         # As if the order of before had put another row on the first page.
         Label.objects.filter(pk="code-02")._raw_delete("default")
         Label.objects.bulk_create([Label(code="code-01a")])
-        refresh(allow_shrink=True)
+        build(allow_shrink=True)
         assert section.pages.get(number=1).state == "active"
         assert crawl()["/sitemap-products-1.xml"] == [
             f"https://example.com/labels/code-{n}/" for n in ("00", "01", "01a", "03")
@@ -274,15 +273,15 @@ class TestBroken:
         """Any rows may lie between its bounds, and pieces of them fit no plan."""
         swap(section)
         section.pages.update(wanted=F("wanted") + 1)
-        (report,) = refresh(allow_shrink=True).sections
+        (report,) = build(allow_shrink=True).sections
         assert report.rendered == len(numbers(section))
 
     def test_the_next_refresh_leaves_the_new_plan_alone(self, section):
         """It is mended once."""
         swap(section)
-        refresh(allow_shrink=True)
+        build(allow_shrink=True)
         before = numbers(section)
-        refresh()
+        build()
         assert numbers(section) == before
 
 
@@ -307,7 +306,7 @@ class TestBrokenUUIDs:
         """Without a deploy, by the next refresh; every row is listed once again."""
         urls = everything(crawl())
         swap(section)
-        refresh(allow_shrink=True)
+        build(allow_shrink=True)
         assert numbers(section)[0] > 1
         assert everything(crawl()) == urls
         assert not is_broken(Section.objects.get(pk=section.pk))

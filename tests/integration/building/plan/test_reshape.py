@@ -9,7 +9,7 @@ from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan.merge import merge
 from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
@@ -17,7 +17,7 @@ from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Section
 from tests.integration.sources.contrib_zoo import InLanguages
-from tests.support.builds import build
+from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Product, Shop
@@ -63,7 +63,7 @@ class TestSplit:
         before = objects(section)
         stamped = stamps(section)
         add(210, 220)
-        refresh()
+        build()
         assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 10, 2])
         assert before.items() <= objects(section).items()
         assert stamped.items() <= stamps(section).items()
@@ -74,7 +74,7 @@ class TestSplit:
         section = publish(limited(10))
         before = objects(section)
         add(111, 112)
-        refresh()
+        build()
         assert (numbers(section), sizes(section)) == ([1, 2, 4, 3], [10, 6, 6, 10])
         after = objects(section)
         assert [n for n in before if before[n] != after[n]] == [2]
@@ -84,7 +84,7 @@ class TestSplit:
         spread(30)
         section = publish(limited(10))
         add(111)
-        refresh()
+        build()
         assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 11, 10])
 
     def test_one_insert_of_many_makes_many_pieces(self, publish):
@@ -92,7 +92,7 @@ class TestSplit:
         spread(30)
         section = publish(limited(10))
         add(*range(111, 120), *range(121, 130), *range(131, 140))
-        refresh()
+        build()
         assert sum(sizes(section)) == 57
         assert max(sizes(section)) <= 11
         assert dirty(section) == []
@@ -106,7 +106,7 @@ class TestSplit:
             product.slug = f"{'x' * 60}-{product.pk}"
             product.save()
         monkeypatch.setattr(write_document, "__defaults__", (900,))
-        refresh()
+        build()
         assert sum(sizes(section)) == 10
         assert len(numbers(section)) > 1
         assert max(page.plain_size for page in plan_of(section)) <= 900
@@ -116,7 +116,7 @@ class TestSplit:
         spread(14)
         publish(OfLargeRows)
         monkeypatch.setattr(write_document, "__defaults__", (4_000,))
-        (section,) = build(dry_run=True).sections
+        (section,) = build_fully(dry_run=True).sections
         assert (section.pages > 1, section.entries) == (True, 14)
 
     def test_a_page_whose_rows_go_before_it_is_cut_stays_one(self, publish):
@@ -133,7 +133,7 @@ class TestSplit:
         section = publish(limited(10))
         add(111, 112)
         monkeypatch.setattr("django_sitemaps_plus.building.build.work", one_batch)
-        refresh()
+        build()
         assert dirty(section) == [2, 4]
 
 
@@ -147,12 +147,12 @@ class OfLargeRows(ProductSource):
         return f"/{item.slug}/{'x' * 400}"
 
 
-def one_batch(build, sections):
+def one_batch(made, sections):
     """Build what is dirty now, and nothing that becomes it meanwhile."""
-    pages = worker.claim(sections, since=build.since)
+    pages = worker.claim(sections, since=made.since)
     if pages:
-        worker._build(build, pages)
-    return build
+        worker._build(made, pages)
+    return made
 
 
 class TestMerge:
@@ -169,7 +169,7 @@ class TestMerge:
 
     def test_two_small_neighbours_become_one(self, section):
         """The first keeps its number and takes the other's range."""
-        refresh(**ALLOW)
+        build(**ALLOW)
         assert (numbers(section), sizes(section)) == ([1, 2, 4], [10, 4, 10])
         page = section.pages.get(number=2)
         assert (page.low, page.high) == ("110", "310")
@@ -177,7 +177,7 @@ class TestMerge:
 
     def test_the_page_that_went_answers_until_it_is_pruned(self, section, client):
         """A crawler may hold an index that names it; then it is gone for ever."""
-        refresh(**ALLOW)
+        build(**ALLOW)
         assert locs(client.get(url(3)).content) == [
             f"https://example.com/products/p-{key}/" for key in (210, 220)
         ]
@@ -188,12 +188,12 @@ class TestMerge:
 
     def test_its_number_is_not_used_again(self, section):
         """Neither by a split nor by a new plan."""
-        refresh(**ALLOW)
+        build(**ALLOW)
         section.pages.filter(state="retired").delete()
         add(*range(211, 220), *range(221, 230))
-        refresh()
+        build()
         assert 3 not in numbers(section)
-        refresh(replan=True, allow_shrink=True)
+        build(replan=True, allow_shrink=True)
         used = list(section.pages.values_list("number", flat=True))
         assert 3 not in used
         assert len(set(used)) == len(used)
@@ -203,10 +203,10 @@ class TestMerge:
         spread(14)
         section = publish(limited(10))
         Product.objects.filter(pk__lte=60).delete()
-        refresh()
+        build()
         before, stamped = objects(section), stamps(section)
         Product.objects.filter(pk__gt=100).delete()
-        refresh(**ALLOW)
+        build(**ALLOW)
         assert numbers(section) == [1]
         assert objects(section) == {1: before[1]}
         assert stamps(section) == {1: stamped[1]}
@@ -214,7 +214,7 @@ class TestMerge:
     def test_a_page_that_went_meanwhile_takes_in_nothing(self, section, crawl):
         """Another worker had read it a moment before."""
         Product.objects.filter(pk__gt=310, pk__lte=370).delete()
-        refresh(**ALLOW)
+        build(**ALLOW)
         before = crawl()
         both = section.pages.with_section().filter(number__in=[3, 4])
         gone, behind = both.order_by("number")
@@ -226,7 +226,7 @@ class TestMerge:
         spread(20)
         section = publish(limited(10))
         Product.objects.filter(pk__in=[40, 50, 60, 70, 80, 90]).delete()
-        refresh(**ALLOW)
+        build(**ALLOW)
         assert (numbers(section), sizes(section)) == ([1, 2], [4, 10])
 
 
@@ -246,7 +246,7 @@ class TestARaisedLimit:
         urls = everything(crawl())
         before = objects(section)
         Product.objects.get(pk=250).save()
-        refresh()
+        build()
         assert (numbers(section), sizes(section)) == (
             [1, 2, 4, 5, 6],
             [10, 20] + [10] * 3,
@@ -258,27 +258,27 @@ class TestARaisedLimit:
     def test_pages_that_a_deploy_marks_merge_all(self, section):
         """In one refresh; and the next one has nothing to do."""
         replace(limited(60, changefreq="daily"))
-        refresh()
+        build()
         assert sizes(section) == [20, 20, 20]
-        assert refresh().sections[0].rendered == 0
+        assert build().sections[0].rendered == 0
 
     def test_they_grow_up_to_it(self, publish):
         """Two and two, and two of these, in one refresh."""
         spread(80)
         section = publish(limited(5))
         replace(limited(100))
-        refresh(full=True)
+        build(full=True)
         assert sizes(section) == [40, 40]
 
     def test_pages_that_merged_are_left_alone(self, section):
         """Neither edits nor a row that comes and goes split or merge them again."""
-        refresh(full=True)
+        build(full=True)
         version = Section.objects.get(pk=section.pk).plan_version
         for key in (15, 205, 415):
             product = add(key)[0]
-            refresh()
+            build()
             product.delete()
-            refresh()
+            build()
         assert Section.objects.get(pk=section.pk).plan_version == version
         assert sizes(section) == [20, 20, 20]
 
@@ -286,7 +286,7 @@ class TestARaisedLimit:
         """It fills by itself, so a new row costs what it did before."""
         version = Section.objects.get(pk=section.pk).plan_version
         add(610)
-        refresh()
+        build()
         assert sizes(section) == [10, 10, 10, 10, 10, 11]
         assert Section.objects.get(pk=section.pk).plan_version == version
 
@@ -297,12 +297,12 @@ class TestEmptyPages:
         spread(30)
         section = publish(limited(10))
         Product.objects.filter(pk__gt=100, pk__lte=200).delete()
-        refresh(**ALLOW)
+        build(**ALLOW)
         assert client.get(url(2)).status_code == 404
         assert listed(client) == [1, 3]
         assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 0, 10])
         add(150)
-        refresh()
+        build()
         assert locs(client.get(url(2)).content) == [
             "https://example.com/products/p-150/"
         ]
@@ -313,7 +313,7 @@ class TestEmptyPages:
         section = publish(limited(10))
         assert client.get(url(1)).status_code == 404
         add(5)
-        refresh()
+        build()
         assert client.get(url(1)).status_code == 200
         assert numbers(section) == [1]
 
@@ -334,7 +334,7 @@ class TestRandomKeys:
         for _ in range(12):
             before = objects(section)
             Shop.objects.create()
-            refresh()
+            build()
             after = objects(section)
             touched = [n for n in after if after[n] != before.get(n)]
             assert len(touched) <= 2
@@ -355,7 +355,7 @@ class TestNoOscillation:
         before = numbers(section)
         assert len(before) > 1
         Product.objects.get(pk=10).delete()
-        refresh()
+        build()
         assert numbers(section) == before
 
     def test_entries_are_compared_with_entries(self, publish):
@@ -364,7 +364,7 @@ class TestNoOscillation:
         section = publish(type("Limited", (InLanguages,), {"limit": 30}))
         assert sizes(section) == [30, 30]
         Product.objects.exclude(pk__in=[10, 20, 190, 200]).delete()
-        refresh(full=True)
+        build(full=True)
         assert sizes(section) == [12]
 
     @pytest.mark.parametrize("key", [101, 195, 305, 401], ids=str)
@@ -375,13 +375,13 @@ class TestNoOscillation:
         spread(30)
         section = publish(limited(10))
         add(*[n for n in (102, 196, 306) if n != key])
-        refresh()
+        build()
         versions = []
         for _ in range(6):
             product = add(key)[0]
-            refresh()
+            build()
             product.delete()
-            refresh()
+            build()
             versions.append(Section.objects.get(pk=section.pk).plan_version)
         assert len(set(versions[1:])) == 1
         pages = section.pages.filter(state="active", wanted__gt=F("built"))

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from django_sitemaps_plus.building.build import Build
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import Build, build
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.notifications import url_changes
@@ -161,9 +160,9 @@ class TestUrlsChanged:
         with hearing(urls_changed):
             with monkeypatch.context() as patch:
                 patch.setattr(Build, "_settle", lambda self, section: False)
-                refresh(replan=True)
+                build(replan=True)
             section.pages.filter(state="next").update(announce=True)
-            refresh()
+            build()
         assert [found.announce for found in Publication.objects.all()] == [False]
 
     def test_a_change_that_only_the_new_plan_shows_is_announced(self, section, failing):
@@ -225,7 +224,7 @@ class TestUrlsChanged:
         """The build that follows finds it."""
         with hearing(urls_changed) as heard:
             add(55)
-            refresh()
+            build()
             assert heard == []
             build_and_relay()
         assert total(heard) == {"added": url(55)}
@@ -279,7 +278,7 @@ class TestUrlsChanged:
         add_publications(section, ["no/such.gz"])
         with hearing(urls_changed):
             url_changes.relay(until=time.monotonic())
-            refresh(seconds=0)
+            build(seconds=0)
             assert Publication.objects.get().claimed_at is None
             url_changes.relay()
         assert not Publication.objects.exists()

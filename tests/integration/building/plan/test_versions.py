@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.building.build import build as refresh
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
@@ -36,18 +36,18 @@ def number_of(section, located):
 
 def split_page_two():
     add(111, 112)
-    refresh()
+    build()
 
 
 def merge_two_and_three():
     Product.objects.filter(pk__in=[*range(110, 200, 10), *range(220, 310, 10)]).delete()
-    refresh(allow_shrink=True)
+    build(allow_shrink=True)
 
 
 def replan():
     registry.unregister("products")
     registry.register("products", limited(7))
-    refresh(replan=True)
+    build(replan=True)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_a_first_page_that_splits_between_two_looks(section, monkeypatch):
         if make is locating._below:
             monkeypatch.setattr(locating, "fetch", real)
             add(11, 12)
-            refresh()
+            build()
         return found
 
     monkeypatch.setattr(locating, "fetch", interrupted)
