@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import DataError, IntegrityError
 from django.db.models import Q
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import EngineError
 from django_sitemaps_plus.models import Delivery, EngineHost
-from django_sitemaps_plus.models.transactions import atomic
 from django_sitemaps_plus.outages import ends_work
 
 from .base import Engine, Takes
@@ -48,7 +47,8 @@ def read_back(
             if until is not None and timezone.now() >= until:
                 return
             if rows.filter(pk=row.pk).update(feedback_at=timezone.now()):
-                _keep(row, _ask(engine, site, row))
+                feedback = _ask(engine, site, row)
+                Delivery.objects.filter(pk=row.pk).update(feedback=feedback)
 
 
 def _may_ask(site: Site, engine: Engine) -> bool:
@@ -63,7 +63,9 @@ def _may_ask(site: Site, engine: Engine) -> bool:
 def _ask(engine: Engine, site: Site, row: Delivery) -> dict[str, Any] | None:
     """Return what an engine reports; if it fails, what it last reported, and why."""
     try:
-        return engine.read_back(site, row.target)
+        feedback = engine.read_back(site, row.target)
+        json.dumps(feedback, allow_nan=False)  # or the row could not hold it
+        return feedback
     except EngineError as error:
         reason = str(error)[:2_000]
     except Exception as error:  # an engine may be the user's code
@@ -74,13 +76,3 @@ def _ask(engine: Engine, site: Site, row: Delivery) -> dict[str, Any] | None:
         reason = f"it raised {type(error).__name__}"
     before = row.feedback if isinstance(row.feedback, dict) else {}
     return {**before, "error": reason}
-
-
-def _keep(row: Delivery, feedback: dict[str, Any] | None) -> None:
-    rows = Delivery.objects.filter(pk=row.pk)
-    try:
-        with atomic():
-            rows.update(feedback=feedback)
-    except (TypeError, ValueError, RecursionError, DataError, IntegrityError):
-        logger.error("%s: what the engine reports cannot be stored as JSON", row)
-        rows.update(feedback={"error": "What it reports cannot be stored as JSON."})

@@ -76,12 +76,6 @@ def want_feeds(
                 Delivery.objects.want(site.name, engine.name, batch, at, is_feed=True)
 
 
-def want_changed_feeds(site: Site, at: datetime) -> None:
-    """Queue feeds once more for engines that follow their content."""
-    if any(engine.follows_content for engine in _takers(Takes.FEEDS, None)):
-        want_feeds(site, has_changed=True, at=at)
-
-
 def present_feeds(site: Site, engine: ConfiguredEngine) -> Collection[str] | None:
     """Return the feeds that an engine takes; None if that cannot be said."""
     if isinstance(engine, BrokenEngine):

@@ -32,7 +32,7 @@ from django_sitemaps_plus.sources import Source, Tally, reader_of
 from django_sitemaps_plus.storage import open_object
 from django_sitemaps_plus.tracking.collecting import take_saves
 
-from .outbox import want_changed_feeds, want_urls
+from .outbox import want_feeds, want_urls
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ def _relay(publication: Publication) -> list[str]:
         lost.append(f"URL changes of {publication.section} are lost: {error}")
         logger.error("%s", lost[0], extra={"action": "publication_lost"})
     if publication.announce:
-        want_changed_feeds(get_site(), publication.at)
+        want_feeds(get_site(), has_changed=True, at=publication.at)
     publication.settle()
     return lost
 

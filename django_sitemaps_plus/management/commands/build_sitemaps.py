@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
+import json as json_module
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
@@ -25,21 +25,6 @@ def workers(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 64:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
     return int(text)
-
-
-@dataclass(frozen=True, slots=True)
-class Relayed:
-    """How URL changes were relayed after a build."""
-
-    errors: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-
-
-def timed_relay() -> Relayed:
-    """Queue for engines what has changed, and send ``urls_changed``."""
-    began = time.monotonic()
-    errors = relay()
-    return Relayed(errors, time.monotonic() - began)
 
 
 class Command(BaseCommand):
@@ -84,10 +69,6 @@ class Command(BaseCommand):
         self,
         *,
         sections: list[str],
-        full: bool,
-        replan: bool,
-        allow_shrink: bool,
-        workers: int,
         dry_run: bool,
         json: bool,
         verbosity: int,
@@ -98,36 +79,32 @@ class Command(BaseCommand):
         Raises:
             CommandError: it could not be done; what was published before stays.
         """
+        options = {n: others[n] for n in ("full", "replan", "allow_shrink", "workers")}
         quiet = json or verbosity == 0
         try:
             with show_progress(self.stdout, quiet=quiet) as progress:
-                options = {
-                    "full": full,
-                    "replan": replan,
-                    "allow_shrink": allow_shrink,
-                    "workers": workers,
-                    "progress": progress,
-                }
                 report = (
-                    render_only(sections) if dry_run else build(sections, **options)
+                    render_only(sections)
+                    if dry_run
+                    else build(sections, progress=progress, **options)
                 )
         except (SitemapsPlusError, ImproperlyConfigured) as error:
             raise CommandError(
                 f"Nothing more was published: {str(error).rstrip('.')}. "
                 "What was published before stays."
             ) from error
-        relayed = Relayed() if dry_run else timed_relay()
+        began = time.monotonic()
+        relay_errors = [] if dry_run else relay()
+        report.seconds += time.monotonic() - began
         if json:
-            self.stdout.write(_as_json(report, relayed))
+            found = {**asdict(report), "relay_errors": relay_errors}
+            self.stdout.write(json_module.dumps(found, indent=2))
         elif not quiet:
-            self._print(report, relayed, verbosity)
-        if problems := report.problems + relayed.errors:
+            self.stdout.write(table(_HEAD, _rows(report)))
+            self._warn(report, verbosity)
+            self.stdout.write(_closing(report))
+        if problems := report.problems + relay_errors:
             raise CommandError("\n".join(problems))
-
-    def _print(self, report: BuildReport, relayed: Relayed, verbosity: int) -> None:
-        self.stdout.write(table(_HEAD, _rows(report)))
-        self._warn(report, verbosity)
-        self.stdout.write(_closing(report, relayed))
 
     def _warn(self, report: BuildReport, verbosity: int) -> None:
         for name in report.missing:
@@ -146,16 +123,9 @@ class Command(BaseCommand):
 
 
 _HEAD = (
-    "section",
-    "pages",
-    "entries",
-    "bytes",
-    "gzipped",
-    "rendered",
-    "stored",
-    "seconds",
+    *("section", "pages", "entries", "bytes", "gzipped"),
+    *("rendered", "stored", "seconds"),
 )
-
 
 #: What becomes of a section without a source.
 _MISSING = (
@@ -180,8 +150,8 @@ def _rows(report: BuildReport) -> list[tuple[str, ...]]:
     ]
 
 
-def _closing(report: BuildReport, relayed: Relayed) -> str:
-    seconds = f"{report.seconds + relayed.seconds:.2f} s"
+def _closing(report: BuildReport) -> str:
+    seconds = f"{report.seconds:.2f} s"
     if report.is_dry_run:
         return f"Nothing was stored (--dry-run). {seconds}."
     if report.index_errors:
@@ -191,17 +161,4 @@ def _closing(report: BuildReport, relayed: Relayed) -> str:
             "The index was left as it is, since some section has never been built. "
             f"{seconds}."
         )
-    closing = f"Index of {report.index_pages:,} pages published. {seconds}"
-    if relayed.seconds >= 1:
-        closing += f", {relayed.seconds:.2f} s of them to queue URL changes"
-    return f"{closing}."
-
-
-def _as_json(report: BuildReport, relayed: Relayed) -> str:
-    found = {
-        **asdict(report),
-        "seconds": report.seconds + relayed.seconds,
-        "relay_errors": relayed.errors,
-        "relay_seconds": relayed.seconds,
-    }
-    return json.dumps(found, indent=2)
+    return f"Index of {report.index_pages:,} pages published. {seconds}."

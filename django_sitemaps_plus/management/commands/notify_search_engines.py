@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import secrets
 from collections.abc import Iterator, Sequence
@@ -14,7 +13,6 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
 from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
 from django_sitemaps_plus.core.locations import absolute_url
@@ -31,15 +29,7 @@ from django_sitemaps_plus.registry import registry
 
 def moment(text: str) -> datetime:
     """Return the moment of ``2026-11-20``, or of ``2026-11-20T09:30+00:00``."""
-    try:
-        day = parse_date(text)
-        found = datetime(day.year, day.month, day.day) if day else parse_datetime(text)  # noqa: DTZ001 - made aware below
-    except ValueError:
-        found = None
-    if found is None:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a time; give one such as 2026-11-20 or 2026-11-20T09:30"
-        )
+    found = datetime.fromisoformat(text)
     return timezone.make_aware(found) if timezone.is_naive(found) else found
 
 
@@ -56,7 +46,11 @@ class Command(BaseCommand):
         add = parser.add_argument
         add("urls", nargs="*", metavar="URL", help="URLs to submit")
         add("--section", action="append", default=[], help="submit all its URLs")
-        add("--since", type=moment, help="only URLs whose lastmod is not older")
+        add(
+            "--since",
+            type=moment,
+            help="only URLs with a lastmod from 2026-11-20, or 2026-11-20T09:30, on",
+        )
         add(
             "--all",
             action="store_true",

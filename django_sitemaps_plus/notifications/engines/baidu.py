@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from django.utils.timezone import now
 
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
-from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
+from django_sitemaps_plus.notifications.base import Batch, Engine
 from django_sitemaps_plus.notifications.configuration import (
     bad_option,
     endpoint_option,
@@ -37,7 +37,6 @@ class Baidu(Engine):
         ConfigurationError: an option is missing or cannot work.
     """
 
-    takes: ClassVar[Takes] = Takes.URLS
     max_batch: ClassVar[int] = 2_000
 
     def __init__(

@@ -36,7 +36,6 @@ class BingWebmaster(Engine):
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS
-    max_batch: ClassVar[int] = 1
 
     def __init__(
         self,

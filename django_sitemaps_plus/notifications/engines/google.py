@@ -50,7 +50,6 @@ class SearchConsole(Engine):
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS
-    max_batch: ClassVar[int] = 1
     again_after: ClassVar[timedelta | None] = timedelta(days=1)
 
     def __init__(

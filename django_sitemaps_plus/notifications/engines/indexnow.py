@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.notifications.base import Batch, Engine, Takes
+from django_sitemaps_plus.notifications.base import Batch, Engine
 from django_sitemaps_plus.notifications.configuration import bad_option, endpoint_option
 from django_sitemaps_plus.notifications.http import Answer, accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
@@ -34,7 +34,6 @@ class IndexNow(Engine):
         ConfigurationError: an option is missing or cannot work.
     """
 
-    takes: ClassVar[Takes] = Takes.URLS
     max_batch: ClassVar[int] = 10_000
 
     def __init__(

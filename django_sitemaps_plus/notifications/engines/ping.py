@@ -22,7 +22,6 @@ class Ping(Engine):
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS
-    max_batch: ClassVar[int] = 1
     follows_content: ClassVar[bool] = True
 
     def __init__(self, *, endpoint: str | None = None) -> None:

@@ -31,7 +31,6 @@ class YandexWebmaster(Engine):
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS
-    max_batch: ClassVar[int] = 1
 
     def __init__(
         self,

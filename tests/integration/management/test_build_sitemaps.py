@@ -17,7 +17,6 @@ from django.core.management.base import OutputWrapper
 
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.management import progress
-from django_sitemaps_plus.management.commands import build_sitemaps
 from django_sitemaps_plus.models import INDEX, Change, Page, Section
 from tests.support.published import age, objects, rows, seen
 from tests.support.shop import limited, make_products
@@ -89,14 +88,6 @@ class TestOutput:
         assert re.fullmatch(r"pages +1 +2 +[\d,]+ +[\d,]+ +1 +1 +\d+\.\d\d", lines[5])
         assert re.fullmatch(r"Index of 4 pages published\. \d+\.\d\d s\.", lines[6])
         assert err == ""
-
-    def test_the_time_to_queue_what_has_changed_is_told_apart(self, monkeypatch):
-        """Where it takes any: that of many URLs takes longer than their pages."""
-
-        monkeypatch.setattr(
-            build_sitemaps, "timed_relay", lambda: build_sitemaps.Relayed([], 3.0)
-        )
-        assert re.search(r"s, 3\.00 s of them to queue URL changes\.", run()[0])
 
     def test_no_escape_codes_where_there_is_no_terminal(self):
         """A log file gets plain lines."""

@@ -144,8 +144,8 @@ def test_times_that_since_takes(text, expected):
 
 @pytest.mark.parametrize("text", ["soon", "2026-13-01"])
 def test_what_is_no_time_is_refused(text):
-    """With an example of one."""
-    with pytest.raises(CommandError, match="2026-11-20T09:30"):
+    """With the text that was given."""
+    with pytest.raises(CommandError, match=text):
         run(f"--since={text}")
 
 
