@@ -13,12 +13,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.exceptions import LostObjectError, StoreError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.damage import damaged_pages, forget_damaged
 from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.models.transactions import update_pages
-from django_sitemaps_plus.storage import delete_object, is_intact, open_object
+from django_sitemaps_plus.storage import delete_object, read_object
 from django_sitemaps_plus.tracking.locating import raise_wanted
 
 logger = logging.getLogger(__name__)
@@ -84,13 +84,13 @@ def _is_damaged(page: Page) -> bool:
     if not page.object:
         return False
     try:
-        data = open_object(page.object)
+        read_object(page.object, page.gzip_hash)
+    except LostObjectError as error:
+        logger.error("%s is stored again: %s", page, error)
+        with suppress(StoreError):
+            delete_object(page.object)  # else its name would pass for a good one
     except StoreError as error:
         logger.error("%s is stored again, if it is gone: %s", page, error)
-        return True
-    if is_intact(data, page.gzip_hash):
+    else:
         return False
-    logger.error("%s is stored again: %s is damaged", page, page.object)
-    with suppress(StoreError):
-        delete_object(page.object)  # else its name would pass for a good one
     return True

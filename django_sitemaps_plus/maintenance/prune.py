@@ -75,11 +75,7 @@ def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
     can no longer publish, and the objects of a claimed page stay.
 
     Objects go before rows. An object whose row goes now stays until the next prune,
-    since a reader may be about to open it.
-
-    Args:
-        site: the site.
-        is_dry_run: count only.
+    since a reader may be about to open it. A dry run only counts.
 
     Raises:
         StoreError: the storage failed, or cannot list. All else has been removed; run
@@ -246,13 +242,8 @@ def _unreferenced(
     """Return the objects that no row needs, and those of them replaced since a moment.
 
     Only the builder that holds the claim of a page may publish what it stored for the
-    page, so the objects of claimed pages are left out.
-
-    Args:
-        section: name of the section.
-        stored: its objects, listed before the rows are read: whoever stored one of them
-            is still at work, has published it, or has lost the claim.
-        since: the moment.
+    page, so the objects of claimed pages are left out. The others were listed before
+    the rows are read: their builders have published them, or have lost the claim.
     """
     named, replaced, claimed = set(), set(), set()
     # Of all sites, since they share the directories.

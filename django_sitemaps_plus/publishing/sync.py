@@ -105,10 +105,7 @@ def is_behind(site: Site) -> bool:
 def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool:
     """Repair public names where some may be wrong, and each LOOK_SECONDS.
 
-    Args:
-        site: the site.
-        indexes: the rows of its indexes, as they are now.
-        was_behind: what :func:`is_behind` said before the build changed a page.
+    ``was_behind`` is what :func:`is_behind` said before the build changed a page.
 
     Returns:
         Whether objects are gone or damaged, so that their pages are dirty now.
@@ -122,13 +119,12 @@ def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool
     next_look = _looked_at.get(tree.root, -LOOK_SECONDS) + LOOK_SECONDS
     if was_behind or time.monotonic() >= next_look:
         return bool(repair(site))
-    # An index without its name was flipped by a builder that was killed.
-    are_shown = [
-        tree.shows(page_name(INDEX, index.number), index.published_at)
-        for index in indexes
-        if index.object
-    ]
-    return not all(are_shown) and bool(repair(site))
+    for index in indexes:
+        name = page_name(INDEX, index.number)
+        if index.object and not tree.shows(name, index.published_at):
+            # Flipped by a builder that was killed.
+            return bool(repair(site))
+    return False
 
 
 def repair(site: Site) -> set[int]:
@@ -154,40 +150,47 @@ def repair(site: Site) -> set[int]:
     return lost
 
 
-def _settle(tree: PublicTree, found: Pointers, *, hides: bool = False) -> set[int]:
+def _settle(
+    tree: PublicTree, found: Pointers, *, hides: bool = False, checks: bool = False
+) -> set[int]:
     """Show pages, or hide them; return those whose object is gone or damaged.
 
     Another builder may flip a page and change its name at the same time, and either
     may be slow. So the rows are read again afterwards, until no pointer has moved: the
     last to change a name then shows the last pointer.
+
+    With ``hides`` the names of pages without entries go. With ``checks`` objects are
+    read first, which those just stored need not be.
     """
     lost: set[int] = set()
     while found:
         with deferred_flush():
             for pk, pointer in found.items():
-                is_shown = _show(tree, pointer, hides=hides)
+                is_shown = _show(tree, pointer, hides=hides, checks=checks)
                 (lost.discard if is_shown else lost.add)(pk)
         now = _pointers_of(found)
         found = {pk: p for pk, p in now.items() if p != found[pk]}
     return lost
 
 
-def _show(tree: PublicTree, pointer: Pointer, *, hides: bool) -> bool:
+def _show(tree: PublicTree, pointer: Pointer, *, hides: bool, checks: bool) -> bool:
     """Show what a page points to; return whether that is there."""
     if not pointer.object or pointer.published_at is None:
         # The public index may still list a page that has just lost all entries.
         if hides or pointer.section == INDEX:
             tree.hide(pointer.name)
         return True
+    read = partial(read_object, pointer.object, pointer.gzip_hash)
     try:
-        data = read_object(pointer.object, pointer.gzip_hash)
+        if checks:
+            read()
+        tree.show(pointer.name, pointer.object, read, pointer.published_at)
     except LostObjectError as error:
         # The name may be a link to the damaged file.
         logger.error("The public name %s is hidden: %s", pointer.name, error)
         delete_object(pointer.object)  # or its size would pass for a good one
         tree.hide(pointer.name)
         return False
-    tree.show(pointer.name, pointer.object, data, pointer.published_at)
     return True
 
 
@@ -198,9 +201,10 @@ def _mend(tree: PublicTree, wrong: Pointers) -> set[int]:
     if pages:
         logger.warning("%s public names were wrong", len(pages))
     for start in range(0, len(pages), BATCH_PAGES):
-        lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]))
+        lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]), checks=True)
     # An index gets its first name here.
-    lost |= _settle(tree, {pk: p for pk, p in wrong.items() if p.section == INDEX})
+    indexes = {pk: p for pk, p in wrong.items() if p.section == INDEX}
+    lost |= _settle(tree, indexes, checks=True)
     if lost:
         rows = Page.objects.filter(pk__in=lost)
         sections = set(rows.values_list("section", flat=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -35,15 +35,12 @@ _OURS = re.compile(r"sitemap(-[a-z0-9_-]+-\d+|s-\d+)?\.xml(\.gz)?")
 class File(NamedTuple):
     """A public file, as far as its directory entry tells.
 
-    Attributes:
-        second: of publication, as seconds since 1970. No two publications of a page
-            fall into the same second, so a web server that makes its ETag of time and
-            size never gives one ETag to two versions.
-        size: bytes.
+    No two publications of a page fall into the same second, so a web server that makes
+    its ETag of time and size never gives one ETag to two versions.
     """
 
-    second: int
-    size: int
+    second: int  # of publication, since 1970
+    size: int  # bytes
 
 
 class PublicTree:
@@ -59,15 +56,16 @@ class PublicTree:
         self.has_plain = get_settings().public_plain
 
     def show(
-        self, name: str, object_name: str, data: bytes, published_at: datetime
+        self,
+        name: str,
+        object_name: str,
+        read: Callable[[], bytes],
+        published_at: datetime,
     ) -> None:
-        """Let a name show an object.
+        """Let a name, which has no suffix, show an object.
 
-        Args:
-            name: without a suffix: ``sitemap-products-1``.
-            object_name: name of the object in the storage.
-            data: its bytes.
-            published_at: becomes the time of the files, as in the view's answers.
+        Its bytes are read only where a link to it does not do. The files get the time
+        of publication, as the view's answers do.
 
         Raises:
             StoreError: the file system failed.
@@ -76,11 +74,11 @@ class PublicTree:
         with _store_errors(name):
             self._make_root()
             with replacing(self.root / f"{name}.xml.gz") as new:
-                self._link(object_name, new, data, moment)
+                self._link(object_name, new, read, moment)
             plain = self.root / f"{name}.xml"
             if self.has_plain:
                 with replacing(plain) as new:
-                    self._write(new, inflate(data), moment)
+                    self._write(new, inflate(read()), moment)
             else:
                 plain.unlink(missing_ok=True)
 
@@ -124,14 +122,16 @@ class PublicTree:
             admit_readers(self.storage, self.root)
             flush_directory(self.root.parent)
 
-    def _link(self, object_name: str, target: Path, data: bytes, moment: int) -> None:
+    def _link(
+        self, object_name: str, target: Path, read: Callable[[], bytes], moment: int
+    ) -> None:
         source = Path(self.storage.path(object_name))
         try:
             os.utime(source, ns=(moment, moment))
             os.link(source, target)
         except OSError:  # a file system without links, or an object of another user
             target.unlink(missing_ok=True)
-            self._write(target, data, moment)
+            self._write(target, read(), moment)
 
     def _write(self, target: Path, data: bytes, moment: int) -> None:
         write_file(target, [data], file_mode(self.storage), moment)

@@ -6,7 +6,6 @@ from .filesystem import AtomicFileSystemStorage, deferred_flush
 from .objects import (
     delete_object,
     get_storage,
-    is_intact,
     object_exists,
     open_object,
     read_object,
@@ -18,7 +17,6 @@ __all__ = [
     "deferred_flush",
     "delete_object",
     "get_storage",
-    "is_intact",
     "object_exists",
     "open_object",
     "read_object",

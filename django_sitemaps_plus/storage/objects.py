@@ -128,14 +128,9 @@ def read_object(name: str, gzip_hash: str) -> bytes:
         StoreError: the storage failed.
     """
     data = open_object(name)
-    if not is_intact(data, gzip_hash):
+    if hashlib.sha256(data).hexdigest() != gzip_hash:
         raise LostObjectError(f"{name} is damaged: it is not what was stored")
     return data
-
-
-def is_intact(data: bytes, gzip_hash: str) -> bool:
-    """Return whether the bytes of an object are what was stored."""
-    return hashlib.sha256(data).hexdigest() == gzip_hash
 
 
 def list_objects(section: str) -> dict[int, list[str]]:

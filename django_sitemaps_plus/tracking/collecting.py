@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -102,17 +102,11 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
 
 
 class _Named(NamedTuple):
-    """What changes name.
-
-    Attributes:
-        keys: of rows.
-        ranges: first and last key of ranges, both included.
-        is_all: whether there are other rows, unknown or too many.
-    """
+    """What changes name."""
 
     keys: list[Any]
-    ranges: list[tuple[Any, Any]]
-    is_all: bool
+    ranges: list[tuple[Any, Any]]  # first and last key, both included
+    is_all: bool  # whether there are other rows, unknown or too many
 
 
 def _named(space: KeySpace, changes: Iterable[Change]) -> _Named:
@@ -128,24 +122,15 @@ def _named(space: KeySpace, changes: Iterable[Change]) -> _Named:
                 related.setdefault(change.high, set()).add(change.low)
             case _:
                 is_all = True
-    found = _related_keys(space, related)
+    rows = (_keys_by_path(space, path, pks) for path, pks in related.items())
+    found = list(islice(chain.from_iterable(rows), MAX_RELATED + 1))
     if len(found) > MAX_RELATED:
         return _Named(keys, ranges, True)
     return _Named(keys + found, ranges, is_all)
 
 
-def _related_keys(space: KeySpace, related: Mapping[str, Collection[str]]) -> list[Any]:
-    """Return the keys of the rows of related objects, up to one too many.
-
-    Args:
-        space: what knows the keys.
-        related: primary keys of the objects, by the path between them and the rows.
-    """
-    found = (_keys_by_path(space, path, pks) for path, pks in related.items())
-    return list(islice(chain.from_iterable(found), MAX_RELATED + 1))
-
-
 def _keys_by_path(space: KeySpace, path: str, pks: Collection[str]) -> Iterator[Any]:
+    """Yield the keys of the rows of related objects, up to one too many."""
     label, colon, to_rows = path.rpartition(":")
     if colon:
         model, known = apps.get_model(label), "pk__in"

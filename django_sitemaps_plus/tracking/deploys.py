@@ -76,12 +76,8 @@ def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
     """Return whether pages of a section are marked for builders with other code.
 
     While a deploy goes on, processes with the old code work beside those with the new.
-    The last to notice has marked the pages, to be built by its own source.
-
-    Args:
-        section: its row, as it was read together with its pages.
-        site: the site.
-        own: fingerprints of the sources of this process by section, filled here.
+    The last to notice has marked the pages, to be built by its own source. ``own``
+    keeps the fingerprints of this process by section.
     """
     if not section.fingerprint or section.name not in registry:
         return False  # never noticed, or an index, which has no source

@@ -79,20 +79,12 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a look-back finds.
+    """What a look-back finds."""
 
-    Attributes:
-        new: keys and lastmods of rows behind the watermark, up to one too many.
-        more: how many more rows are in the window before the watermark than when it
-            was set.
-        newest: the next watermark.
-        count: how many rows are in the window before that.
-    """
-
-    new: list[tuple[Any, datetime]]
-    more: int
-    newest: datetime
-    count: int
+    new: list[tuple[Any, datetime]]  # as from ``_Rows.after`` the watermark
+    more: int  # rows in the window before the watermark that came since it was set
+    newest: datetime  # the next watermark
+    count: int  # rows in the window before that
 
 
 def look_back(
@@ -100,17 +92,13 @@ def look_back(
     source: Source,
     take_changes: Callable[[], Collection[Any]] = frozenset,
 ) -> None:
-    """Mark the pages of rows whose lastmod is new.
+    """Mark the pages of rows whose lastmod is new, and those of recorded changes.
 
     Only where the lastmod is a column with an index; dates in the future are ignored.
     The first time nothing is marked: its pages have just been planned.
 
-    Args:
-        section: its row.
-        source: what it lists.
-        take_changes: marks the pages of recorded changes, and returns keys whose pages
-            it has marked. It is called once rows have been read, so a build of those
-            pages reads what was read here, or what came later.
+    Changes are taken once rows have been read, so a build of their pages reads what was
+    read here, or what came later. ``take_changes`` returns keys whose pages are marked.
     """
     rows = _rows(source)
     look = None if rows is None else _look(section, rows)

@@ -72,13 +72,7 @@ def record_relations(
 ) -> None:
     """Record that an object was related to others, or no longer is; never raise.
 
-    Args:
-        relations: who watches the relation.
-        instance: the object.
-        using: alias of its database.
-        model: the model of the others.
-        added: whether they are related now.
-        pks: primary keys of the others; None for all that were related.
+    The others are of ``model``; no ``pks`` means all that were related.
     """
     near = [it.near for it in relations if it.begins_at(type(instance))]
     record(near, instance, using)

@@ -132,23 +132,14 @@ def _has_field(model: type[Model], name: str) -> bool:
 
 
 class Crossing(NamedTuple):
-    """A many-to-many relation on the way between rows and what they depend on.
+    """A many-to-many relation on the way between rows and what they depend on."""
 
-    Attributes:
-        model: the model at its end nearer to the rows.
-        near: the path between rows and that end.
-        far: the path between rows and its other end.
-        relation: its field or reverse relation at the nearer end.
-        parent: the model, where it is a parent of the one that the path names.
-        far_parent: the same of the model at the other end.
-    """
-
-    model: type[Model]
-    near: str
-    far: str
-    relation: Any
-    parent: type[Model] | None = None
-    far_parent: type[Model] | None = None
+    model: type[Model]  # at its end nearer to the rows
+    near: str  # the path between rows and that end
+    far: str  # the path between rows and its other end
+    relation: Any  # its field or reverse relation at the nearer end
+    parent: type[Model] | None = None  # the model, if the path names a child of it
+    far_parent: type[Model] | None = None  # the same of the model at the other end
 
     @property
     def through(self) -> Any:

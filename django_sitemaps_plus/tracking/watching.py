@@ -16,6 +16,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import ModelSource, Source, reader_of
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
+from django_sitemaps_plus.sources.keys import own_field
 
 from .relations import (
     concrete,
@@ -27,6 +28,7 @@ from .relations import (
     watched_paths,
 )
 
+#: Returns the names of the fields on which a section depends; None for all.
 Columns = Callable[[], frozenset[str] | None]
 
 
@@ -36,27 +38,18 @@ def every_column() -> None:
 
 @dataclass(frozen=True)
 class Watched:
-    """A model whose saves concern a section.
-
-    Attributes:
-        section: its name.
-        source: its source.
-        path: "" for the source's own model; else the path between its rows and the
-            model, as a change records it.
-        columns: returns the names of the fields on which the section depends; None
-            for all. Asked for when a save is limited to some, since a queryset may
-            need tables that are not there while Django starts.
-        link: of a model behind a many-to-many relation, its key to the object at the
-            end of the path.
-        parent: of a parent by multi-table inheritance, the model at the end of the
-            path, which holds part of what the section depends on.
-    """
+    """A model whose saves concern a section."""
 
     section: str
     source: Source
+    #: Between its rows and the model, as a change records it; "" for its own model.
     path: str
+    #: Asked for when a save is limited to some fields: a queryset may need tables that
+    #: are not there while Django starts.
     columns: Columns = every_column
+    #: Of a model behind a many-to-many relation, the key to the end of the path.
     link: ForeignKey[Any, Any] | None = None
+    #: The model at the end of the path, where that is a parent with a table of its own.
     parent: type[Model] | None = None
 
     @property
@@ -83,9 +76,8 @@ class Watched:
         """The attribute of an object that holds that key."""
         if self.path and self.parent is None:
             return "pk"
-        meta: Any = (self.parent or reader_of(self.source).tracked_model)._meta  # type: ignore[union-attr]
-        is_pk = self.parent is not None or self.key_is_pk
-        return str((meta.pk if is_pk else meta.get_field(self._key)).attname)
+        owner: Any = self.parent or reader_of(self.source).tracked_model
+        return str(own_field(owner, "pk" if self.parent else self._key).attname)
 
     @property
     def key_is_pk(self) -> bool:
@@ -174,17 +166,11 @@ def _own_columns(source: Source) -> frozenset[str] | None:
 
 @dataclass(frozen=True, slots=True)
 class WatchedRelation:
-    """A many-to-many relation that a path of a section crosses.
+    """A many-to-many relation that a path of a section crosses."""
 
-    Attributes:
-        model: the model at which the relation begins, seen from the section's rows.
-        near: who is concerned when relations of an object of that model were set.
-        far: who is concerned when an object at the other end was given some.
-    """
-
-    model: type[Model]
-    near: Watched
-    far: Watched
+    model: type[Model]  # at which it begins, seen from the section's rows
+    near: Watched  # concerned when relations of an object of that model were set
+    far: Watched  # concerned when an object at the other end was given some
 
     def begins_at(self, model: type[Model]) -> bool:
         """Return whether objects of a model are those at which the relation begins."""

@@ -45,6 +45,24 @@ def test_each_page_and_the_index_has_a_name(products, public):
     )
 
 
+def test_an_object_that_was_just_stored_is_not_read(sections, public, monkeypatch):
+    """A link to it is enough, for a first build may store millions."""
+    real, names = sync.read_object, []
+
+    def read(name: str, gzip_hash: str) -> bytes:
+        names.append(name)
+        return real(name, gzip_hash)
+
+    monkeypatch.setattr(sync, "read_object", read)
+    make_products(25)
+    sections.register("products", limited(10))
+    build()
+    rename("a")
+    build()
+    assert not [name for name in names if name.startswith("products/")]
+    assert wrong_names(public) == []
+
+
 def test_names_follow_every_flip(products, public, client):
     """Edits, splits, pages that become empty, merges and new plans."""
     rename("a")
