@@ -11,7 +11,7 @@ from django.db import Error
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.exceptions import BuildError, SourceError
 from django_sitemaps_plus.models.lease import heartbeat
@@ -89,7 +89,9 @@ def render_page(
     """
     tally = Tally(section)
     with reading(section, site) as source:
-        reader = reader_of(source, is_roomy=is_roomy)
+        reader = reader_of(source)
+        if is_roomy:
+            reader.max_entries = MAX_ENTRIES
         lines = reader.chunks(key_range, site, tally)
         lines = _within(reader.max_entries, lines, tally)
         document = write_document(render_urlset(lines, reader.extensions))

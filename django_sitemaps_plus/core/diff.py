@@ -23,16 +23,10 @@ Documents = Callable[[], Iterable[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """URLs by what became of them, each list in alphabetical order.
-
-    Attributes:
-        added: URLs that were not listed before.
-        updated: URLs with other lines than before.
-        removed: URLs that are not listed any more.
-    """
+    """URLs by what became of them, each list in alphabetical order."""
 
     added: list[str] = field(default_factory=list)
-    updated: list[str] = field(default_factory=list)
+    updated: list[str] = field(default_factory=list)  # with other lines than before
     removed: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
@@ -48,11 +42,7 @@ def diff(old: Sequence[bytes], new: Sequence[bytes]) -> Diff:
     """Compare a few urlsets of ours, one entry a line.
 
     All old ones are compared with all new ones, so an entry that only moved to another
-    page is not a change.
-
-    Args:
-        old: the documents before, uncompressed and in the order of their keys.
-        new: the documents that replaced them.
+    page is not a change. Both sides are uncompressed and in the order of their keys.
     """
     middles = _between_equal_ends(b"".join(old), b"".join(new))
     before, after = [set(middle.split(b"\n")) for middle in middles]

@@ -27,11 +27,7 @@ _T = TypeVar("_T")
 
 
 def check_changefreq(value: object) -> str:
-    """Return one of the seven words as it is.
-
-    Raises:
-        ValueError: any other value.
-    """
+    """Return one of the seven words as it is."""
     if not isinstance(value, str) or value not in _CHANGEFREQS:
         raise ValueError(f"changefreq {value!r} is not one of {', '.join(CHANGEFREQS)}")
     # A member of an enumeration is the word, and may print as its own name.
@@ -39,14 +35,7 @@ def check_changefreq(value: object) -> str:
 
 
 def check_priority(value: object) -> float:
-    """Return a priority as a number from 0.0 to 1.0.
-
-    Args:
-        value: an integer, a float, a decimal, or plain decimal text.
-
-    Raises:
-        ValueError: not such a number, or out of range.
-    """
+    """Return a number, or the plain decimal text of one, from 0.0 to 1.0."""
     number = math.nan
     if isinstance(value, str):
         number = float(value) if _NUMBER.fullmatch(value) else math.nan
@@ -116,11 +105,7 @@ class Entry:
 
 
 def check_all(kind: type[_T], values: Iterable[Any]) -> tuple[_T, ...]:
-    """Return the values as a tuple.
-
-    Raises:
-        TypeError: one of them is of another class.
-    """
+    """Return the values, all of one class, as a tuple."""
     found = tuple(values)
     for value in found:
         if not isinstance(value, kind):
@@ -129,11 +114,7 @@ def check_all(kind: type[_T], values: Iterable[Any]) -> tuple[_T, ...]:
 
 
 def check_images(values: Iterable[Any]) -> tuple[Image, ...]:
-    """Return the images of one entry; a URL becomes an image.
-
-    Raises:
-        TypeError, ValueError: a value that is neither, or more than 1,000.
-    """
+    """Return the images of one entry; a URL becomes an image."""
     if isinstance(values, str | Image):
         values = (values,)
     images = [Image(value) if isinstance(value, str) else value for value in values]
@@ -143,9 +124,5 @@ def check_images(values: Iterable[Any]) -> tuple[Image, ...]:
 
 
 def check_news(value: object) -> News | None:
-    """Return the news of an entry, or None.
-
-    Raises:
-        TypeError: the value is something else.
-    """
+    """Return the news of an entry, or None."""
     return None if value is None else check_all(News, [value])[0]

@@ -35,12 +35,10 @@ class HasRange(Protocol):
     """Anything with the bounds of a key range."""
 
     @property
-    def low(self) -> str | None:
-        """The first key of the range."""
+    def low(self) -> str | None: ...
 
     @property
-    def high(self) -> str | None:
-        """The first key behind it."""
+    def high(self) -> str | None: ...
 
 
 R = TypeVar("R", bound=HasRange)
@@ -89,9 +87,7 @@ def chain(pages: Iterable[R]) -> list[R]:
 def locate_integers(lows: Sequence[str | None], keys: Iterable[int]) -> list[int]:
     """Return for each key the number of the range that owns it.
 
-    Args:
-        lows: lower bounds in plan order; the first is None.
-        keys: in any order.
+    The first of the lower bounds, which are in plan order, is None.
     """
     bounds = [int(low) for low in lows[1:] if low is not None]
     return [bisect_right(bounds, key) for key in keys]
@@ -127,10 +123,6 @@ def may_merge(entries: int, size: int, limit: int) -> bool:
     """Return whether two neighbours hold so little that one page will do.
 
     Half of what a page may hold is left for more to come, or it would split again.
-
-    Args:
-        entries: of both together.
-        size: of both together, in uncompressed bytes.
-        limit: entries that a page should hold.
+    Entries and size, in uncompressed bytes, are those of both together.
     """
     return entries < limit // 2 and size < MAX_BYTES // 2

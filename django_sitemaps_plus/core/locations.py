@@ -79,12 +79,7 @@ def _encode_authority(authority: str) -> str:
 
 
 def encode_location(url: str) -> str:
-    """Return a URL as :func:`encode_url` does, if it may be the location of an entry.
-
-    Raises:
-        TypeError: not a string.
-        ValueError: shorter than 12 characters, or what :func:`encode_url` refuses.
-    """
+    """Return a URL as :func:`encode_url` does, if it is long enough for an entry."""
     encoded = encode_url(url)
     if len(encoded) < MIN_URL_LENGTH:
         raise ValueError(

@@ -27,12 +27,7 @@ _SAFE = "!\"$%&'()*+,/:;<=>?@[\\]^`{|}~"
 
 
 def extra_line(text: str) -> str:
-    """Return a line of any kind, such as a comment, as it is.
-
-    Raises:
-        TypeError: not a string.
-        ValueError: more than one line, or with a control character.
-    """
+    """Return a line of any kind, such as a comment, without control characters."""
     if not isinstance(text, str):
         raise TypeError(f"{text!r:.200} is not a string")
     if _BREAK.search(text):
@@ -43,12 +38,7 @@ def extra_line(text: str) -> str:
 
 
 def agent(text: str) -> str:
-    """Return the name of a crawler for a User-agent line; ``*`` means all others.
-
-    Raises:
-        TypeError: not a string.
-        ValueError: not a name of a crawler.
-    """
+    """Return the name of a crawler for a User-agent line; ``*`` means all others."""
     name = extra_line(text)
     if not _AGENT.fullmatch(name):
         raise ValueError(f"{name[:200]!r} is not a name of a crawler")
@@ -59,10 +49,6 @@ def path_pattern(text: str) -> str:
     """Return a path for Allow and Disallow lines; ``*`` and ``$`` are special.
 
     Spaces, ``#`` and characters outside ASCII are percent-encoded, as in a request.
-
-    Raises:
-        TypeError: not a string.
-        ValueError: it begins with neither ``/`` nor ``*``, or has a control character.
     """
     path = extra_line(text)
     if path and not path.startswith(("/", "*")):
@@ -71,15 +57,9 @@ def path_pattern(text: str) -> str:
 
 
 def sitemap_url(url: str) -> str:
-    """Return the URL of a sitemap, on any host, for a Sitemap line.
-
-    Raises:
-        TypeError: not a string.
-        ValueError: not an absolute http(s) URL, or with a fragment, which readers of
-            the file take for a comment.
-    """
+    """Return the URL of a sitemap, on any host, for a Sitemap line."""
     encoded = encode_url(extra_line(url))
-    if "#" in encoded:
+    if "#" in encoded:  # readers of the file take a fragment for a comment
         raise ValueError(f"{encoded[:200]!r} has a fragment: leave it out")
     return encoded
 
@@ -95,7 +75,7 @@ class Group:
         crawl_delay: seconds between two requests, at most a day; None to say nothing.
 
     Raises:
-        TypeError, ValueError: what those functions raise; no agent; no such delay.
+        TypeError, ValueError: a value that its line cannot hold, or no agent.
     """
 
     agents: Sequence[str] = ("*",)
@@ -133,12 +113,7 @@ _CLEAN = {"agents": agent, "allow": path_pattern, "disallow": path_pattern}
 
 
 def delay_text(seconds: float) -> str:
-    """Return a number of seconds, to the millisecond, for a Crawl-delay line.
-
-    Raises:
-        TypeError: not a number.
-        ValueError: negative, above a day, or NaN.
-    """
+    """Return a number of seconds, to the millisecond, for a Crawl-delay line."""
     if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise TypeError(f"{seconds!r:.200} is not a number of seconds")
     if not 0 <= seconds <= MAX_DELAY:

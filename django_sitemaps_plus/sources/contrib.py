@@ -53,9 +53,8 @@ class SitemapSource(Source):
     @property
     def limit(self) -> int:  # type: ignore[override]
         """The sitemap's own limit where it sets one; contrib's 50,000 is no choice."""
-        is_set = not isinstance(self.given, type) and "limit" in vars(self.given)
-        for ancestor in self.kind.__mro__[: self.kind.__mro__.index(Sitemap)]:
-            is_set = is_set or "limit" in vars(ancestor)
+        ancestors = self.kind.__mro__[: self.kind.__mro__.index(Sitemap)]
+        is_set = any("limit" in vars(owner) for owner in (self.given, *ancestors))
         return int(self.given.limit) if is_set else Source.limit
 
     @property
@@ -91,7 +90,6 @@ class SitemapReader(Reader[SitemapSource]):
 
     @property
     def rows_per_page(self) -> int:
-        """Rows that fill a page; a row is an entry a language."""
         sitemap = self.source.make()
         languages = len(sitemap._languages()) if sitemap.i18n else 1
         return max(1, self.source.limit // max(1, languages))
@@ -103,7 +101,6 @@ class SitemapReader(Reader[SitemapSource]):
         return queryset.model if pages_by_key(queryset) else None
 
     def key_space(self) -> KeySpace | None:
-        """Return what orders its keys, where ``items()`` is a plain queryset."""
         items = self.source.make().items()
         if not pages_by_key(items):
             return None
@@ -170,7 +167,6 @@ class OwnPagesReader(SitemapReader):
 
     @property
     def planned_rows(self) -> int:
-        """Rows that a first plan gives a page."""
         limit = self.source.limit
         return max(1, getattr(self.source.make().paginator, "per_page", limit))
 
@@ -203,11 +199,8 @@ class OwnPagesReader(SitemapReader):
 
 
 @reader_of.register
-def _reader_of_sitemap(
-    source: SitemapSource, *, is_roomy: bool = False
-) -> SitemapReader:
-    kind = OwnPagesReader if source.has_own_paging else SitemapReader
-    return kind(source, is_roomy=is_roomy)
+def _reader_of_sitemap(source: SitemapSource) -> SitemapReader:
+    return (OwnPagesReader if source.has_own_paging else SitemapReader)(source)
 
 
 def _own_page(

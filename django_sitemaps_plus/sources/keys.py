@@ -66,13 +66,7 @@ def _makes_ordered(field: Field[Any, Any]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class KeySpace:
-    """The keys of a model in the order of its database.
-
-    Attributes:
-        model: the model.
-        key: name of its key.
-        alias: of the database.
-    """
+    """The keys of a model in the order of its database."""
 
     model: type[Model]
     key: str
@@ -108,16 +102,10 @@ class KeySpace:
     def sort_in(self, bounds: Sequence[str], keys: Sequence[Any]) -> list[int]:
         """Return for each key the position of the last bound that is not above it.
 
-        Bounds and keys are sorted together in one query. Its empty first half lends
-        them the type and collation of the key's column, and ``kind`` puts a bound
-        before an equal key.
-
-        Args:
-            bounds: texts of keys, ascending.
-            keys: values, in any order.
-
-        Returns:
-            Positions; -1 for a key below all bounds.
+        Bounds are texts of keys, ascending. They and the keys are sorted together in
+        one query. Its empty first half lends them the type and collation of the key's
+        column, and ``kind`` puts a bound before an equal key. A key below all bounds
+        has the position -1.
         """
         found, at = [-1] * len(keys), -1
         for kind, number in self._sorted(bounds, keys):
@@ -146,10 +134,9 @@ class KeySpace:
     ) -> list[tuple[int, int]]:
         connection = connections[self.alias]
         field, quote = self.field, connection.ops.quote_name
-        values = [self.value(bound) for bound in bounds] + list(keys)
-        places = [(0, i) for i in range(len(bounds))] + [
-            (1, i) for i in range(len(keys))
-        ]
+        values = [*map(self.value, bounds), *keys]
+        places = [(0, i) for i in range(len(bounds))]
+        places += [(1, i) for i in range(len(keys))]
         if not values:
             return []
         row = "ROW(%s, {}, {})" if _needs_row(connection) else "(%s, {}, {})"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
-from functools import partial, singledispatch
+from functools import cached_property, partial, singledispatch
 from itertools import chain
 from typing import Any, Generic, TypeVar
 
@@ -13,7 +13,7 @@ from django.db.models import Model, QuerySet
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entries import Entry
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
-from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -43,23 +43,15 @@ class Reader(Generic[S]):
     """Reads a source that yields entries; pages are positions among them.
 
     Sources have no methods for this, so that those of a user may have any name.
-
-    Args:
-        source: what is read.
-        is_roomy: whether a page may be as full as the protocol allows.
-
-    Attributes:
-        has_own_paging: whether the code of the source decides what is on a page; two
-            of its pages never merge.
-        tracked_model: the model whose saves concern the rows; None where there is none.
     """
 
+    #: Whether the code of the source decides what is on a page; its pages never merge.
     has_own_paging: bool = False
+    #: The model whose saves concern the rows.
     tracked_model: type[Model] | None = None
 
-    def __init__(self, source: S, *, is_roomy: bool = False) -> None:
+    def __init__(self, source: S) -> None:
         self.source = source
-        self.is_roomy = is_roomy
 
     @property
     def extensions(self) -> Collection[str]:
@@ -82,10 +74,10 @@ class Reader(Generic[S]):
             return self.rows_per_page
         return max(1, self.rows_per_page * 4 // 5)
 
-    @property
+    @cached_property
     def max_entries(self) -> int:
         """Entries above which a page is too full; growth up to it needs no new plan."""
-        return MAX_ENTRIES if self.is_roomy else most_entries(self.source.limit)
+        return most_entries(self.source.limit)
 
     def key_space(self) -> KeySpace | None:
         """Return what orders the keys; None where pages are positions."""
@@ -123,10 +115,7 @@ class Reader(Generic[S]):
         return self.source.entries(site.origin)
 
     def _renderer(self, site: Site, tally: Tally) -> Callable[[list[Any]], str]:
-        def render(entries: list[Entry]) -> str:
-            return "".join([self._line(entry, site, tally) for entry in entries])
-
-        return render
+        return lambda entries: "".join([self._line(it, site, tally) for it in entries])
 
     def _line(self, entry: Entry, site: Site, tally: Tally) -> str:
         try:
@@ -147,7 +136,6 @@ class _DeclaredReader(Reader[S]):
 
     @property
     def extensions(self) -> Collection[str]:
-        """Kinds of extension element that entries may have."""
         return [NAMESPACE_OF[n] for n in NAMESPACE_OF if getattr(self.source, n)]
 
 
@@ -171,11 +159,9 @@ class ModelReader(_DeclaredReader[ModelSource]):
 
     @property
     def tracked_model(self) -> type[Model] | None:  # type: ignore[override]
-        """The model whose saves concern its rows."""
         return self.source.model
 
     def key_space(self) -> KeySpace | None:
-        """Return what orders its keys."""
         source = self.source
         return KeySpace(source.model, source.key, listed_rows(source).db)
 
@@ -208,9 +194,9 @@ class ModelReader(_DeclaredReader[ModelSource]):
 
 
 @singledispatch
-def reader_of(source: Source, *, is_roomy: bool = False) -> Reader[Any]:
+def reader_of(source: Source) -> Reader[Any]:
     """Return what reads the pages of a source."""
-    return Reader(source, is_roomy=is_roomy)
+    return Reader(source)
 
 
 reader_of.register(ModelSource, ModelReader)
