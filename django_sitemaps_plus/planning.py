@@ -14,26 +14,15 @@ from django_sitemaps_plus.sources import reader_of
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The key ranges of a section; page n has the n-th.
+    """The key ranges of a section; page n has the n-th."""
 
-    Attributes:
-        ranges: in order; they part the whole key space.
-        step: rows that each was given when the plan was made.
-        is_empty: whether there were no rows; the one range then awaits the first.
-    """
-
-    ranges: list[KeyRange]
-    step: int
-    is_empty: bool
+    ranges: list[KeyRange]  # in order; they part the whole key space
+    step: int  # rows that each was given when the plan was made
+    is_empty: bool  # no rows: the one range awaits the first
 
 
 def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
-    """Make a plan from the rows as they are.
-
-    Args:
-        section: its name.
-        site: the site that it is made for.
-        step: rows a page; by default what the source and its keys ask for.
+    """Make a plan from the rows as they are, by default as many a page as fit.
 
     Raises:
         SourceError: the source could not be read.

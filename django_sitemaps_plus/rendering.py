@@ -56,14 +56,9 @@ def reading(section: str | Source, site: Site) -> Iterator[Source]:
 
 @dataclass(frozen=True, slots=True)
 class RenderedPage:
-    """A page as its source is now.
+    """A page as its source is now."""
 
-    Attributes:
-        document: None where the page has no entries; an empty urlset is not valid.
-        tally: what happened to its rows.
-    """
-
-    document: Document | None
+    document: Document | None  # None without entries: an empty urlset is not valid
     tally: Tally
 
 
@@ -76,11 +71,7 @@ def render_page(
 ) -> RenderedPage:
     """Render the rows of a key range.
 
-    Args:
-        section: its name.
-        key_range: of its rows.
-        site: the site.
-        is_roomy: whether it may be as full as any sitemap, above the section's limit.
+    A roomy page may be as full as any sitemap, above the section's limit.
 
     Raises:
         NotRegistered: there is no such section.

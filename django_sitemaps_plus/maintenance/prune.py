@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from itertools import islice
 from pathlib import PurePosixPath
 
 from django.db import transaction
@@ -193,9 +192,9 @@ class _Prune:
         self.report.pages += len(found)
         if self.is_dry_run or not found:
             return
-        remaining = iter([pk for pk, _, _ in found])
-        while batch := list(islice(remaining, BATCH_ROWS)):
-            Page.objects.filter(pk__in=batch).delete()
+        keys = [pk for pk, _, _ in found]
+        for start in range(0, len(keys), BATCH_ROWS):
+            Page.objects.filter(pk__in=keys[start : start + BATCH_ROWS]).delete()
         Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
         names = [page_name(section, number) for _, section, number in found]
         transaction.on_commit(lambda: self._hide(names), using=own_alias())

@@ -74,13 +74,9 @@ def find_field(model: type[Model], path: str) -> Field[Any, Any] | None:
 
 @dataclass(slots=True)
 class Columns:
-    """What the rows of a query must hold, in the order in which it was asked for.
+    """What the rows of a query must hold, in the order in which it was asked for."""
 
-    Attributes:
-        of_instances: whether rows are model instances, else tuples.
-    """
-
-    of_instances: bool
+    of_instances: bool  # whether rows are model instances, else tuples
     expressions: list[Any] = field(default_factory=list)
 
     def add(self, expression: Any) -> Getter:

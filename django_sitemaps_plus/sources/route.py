@@ -103,15 +103,12 @@ class CompiledRoute:
 
 @dataclass(frozen=True, slots=True)
 class FastRoute:
-    """A route all of whose values are seen at once to be harmless.
+    """A route all of whose values are seen at once to be harmless."""
 
-    Attributes:
-        pieces: quoted text around the arguments; one more than there are.
-        checks: for each argument in the order of the URL: its number among the
-            route's arguments, and what says whether a column is harmless.
-    """
-
+    #: Quoted text around the arguments; one more than there are.
     pieces: tuple[str, ...]
+    #: For each argument in the order of the URL: its number among the route's
+    #: arguments, and what says whether a column is harmless.
     checks: tuple[tuple[int, Callable[[Sequence[Any]], bool]], ...]
 
 
@@ -255,15 +252,8 @@ def _fast_route(candidate: _Candidate, arguments: tuple[str, ...]) -> FastRoute 
         or (pieces[0] == "/" and kinds and kinds[0] is converters.PathConverter)
     ):
         return None
-    return FastRoute(
-        tuple([quote(piece, safe=_SAFE) for piece in pieces]),
-        tuple(
-            [
-                (arguments.index(name), _column_check(kind))
-                for name, kind in zip(names, kinds, strict=True)
-            ]
-        ),
-    )
+    checks = zip(map(arguments.index, names), map(_column_check, kinds), strict=True)
+    return FastRoute(tuple([quote(it, safe=_SAFE) for it in pieces]), tuple(checks))
 
 
 def _is_plain(
