@@ -6,20 +6,16 @@ import logging
 from collections.abc import Collection, Iterable
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any
 
-from django.db.models import F, QuerySet
-from django.db.models.functions import Now
+from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import LostObjectError, StoreError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.damage import damaged_pages, forget_damaged
-from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.storage import delete_object, read_object
-from django_sitemaps_plus.tracking.locating import raise_wanted
 
 logger = logging.getLogger(__name__)
 
@@ -34,7 +30,7 @@ def mark_unchecked(sections: Collection[int]) -> bool:
         Whether there were any.
     """
     age = get_settings().audit_interval_seconds
-    pages = dict(fetch(_unchecked, tuple(sections), age, AUDIT_PAGES))
+    pages = dict(Page.objects.unchecked(tuple(sections), age, AUDIT_PAGES))
     if pages:
         rows = Page.objects.filter(pk__in=pages)
         update_pages(rows, pages.values(), wanted=F("wanted") + 1)
@@ -51,17 +47,8 @@ def mark_old(indexes: Iterable[Page]) -> bool:
     """
     since = timezone.now() - timedelta(seconds=get_settings().audit_interval_seconds)
     old = [i.pk for i in indexes if i.checked_at is not None and i.checked_at < since]
-    raise_wanted(old)
+    Page.objects.raise_wanted(False, pages=old)
     return bool(old)
-
-
-def _unchecked(
-    sections: tuple[int, ...], seconds: int, limit: int
-) -> QuerySet[Page, Any]:
-    old = Page.objects.filter(checked_at__lt=Now() - timedelta(seconds=seconds))
-    # Not by is_dirty=0, for the reason that active() gives.
-    due = old.filter(section__in=sections).active().exclude(is_dirty=1)
-    return due.order_by("checked_at").values_list("pk", "section_id")[:limit]
 
 
 def mark_damaged() -> int:

@@ -17,7 +17,6 @@ from django.db.models import F
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
-from django_sitemaps_plus.models.prepared import Rows, fetch
 from django_sitemaps_plus.models.transactions import as_django_errors, update_pages
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
@@ -344,9 +343,9 @@ class Build:
         """Publish the indexes; return their rows, None where it is too early."""
         if missing:
             forget_missing(self.site)
-        pages: list[Page] = fetch(_indexes, site=self.site.name)
+        pages: list[Page] = Page.objects.indexes(site=self.site.name)
         if self.audits and mark_old(pages):
-            pages = fetch(_indexes, site=self.site.name)
+            pages = Page.objects.indexes(site=self.site.name)
         if any([page.wanted > page.built for page in pages]):
             if self.was_behind is None:  # other processes have built pages
                 self.was_behind = True
@@ -355,7 +354,7 @@ class Build:
                 return None
             # Also when the time is over: it lists what was published in time.
             work(replace(self, seconds=None), [pages[0].section_id])
-            pages = fetch(_indexes, site=self.site.name)
+            pages = Page.objects.indexes(site=self.site.name)
         return pages
 
     def _read_totals(self, sections: list[Section]) -> None:
@@ -373,7 +372,3 @@ class Build:
         if not self.is_over:
             return []
         return [s.name for s in sections if s.pages.claimable().exists()]
-
-
-def _indexes(site: Any) -> Rows:
-    return Page.objects.of(site, INDEX)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection
 from contextlib import AbstractContextManager
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,6 @@ from django.db.models.functions import Greatest, Now
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet
 from django_sitemaps_plus.models.lease import keep
-from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import retried
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
@@ -43,13 +42,13 @@ def claim(
     are taken over, as :meth:`PageQuerySet.claimable` says.
     """
     free = (tuple(sections), get_settings().lease)
-    earlier = {} if since is None else {"since": since}
+    earlier: dict[str, Any] = {} if since is None else {"since": since}
     token = secrets.token_hex(16)
-    while pages := _candidates(fetch(_free, *free, limit, **earlier)):
+    while pages := _candidates(Page.objects.free(*free, limit, **earlier)):
         keys = [page.pk for page in pages]
-        taken = update(_take, *free, pages=keys, token=token, **earlier)
+        taken = Page.objects.taken(*free, pages=keys, token=token, **earlier)
         if taken < len(pages):
-            pages = fetch(_taken, token=token)
+            pages = Page.objects.with_token(token=token)
         if pages:
             for page in pages:
                 page.token = token
@@ -59,29 +58,6 @@ def claim(
 
 def _candidates(pages: list[Page]) -> list[Page]:
     return [page for page in pages if not page.attempts] or pages[:1]
-
-
-def _free(
-    sections: tuple[int, ...], lease: timedelta, limit: int, since: Any = None
-) -> Rows:
-    free = Page.objects.claimable(since, lease).filter(section__in=sections)
-    return free.with_section().order_by("attempts", "id")[:limit]
-
-
-def _take(
-    sections: tuple[int, ...],
-    lease: timedelta,
-    pages: Any,
-    token: Any,
-    since: Any = None,
-) -> tuple[Rows, dict[str, Any]]:
-    free = Page.objects.claimable(since, lease).filter(section__in=sections)
-    values = {"token": token, "claimed_at": Now(), "attempts": F("attempts") + 1}
-    return free.filter(pk__in=pages), values
-
-
-def _taken(token: Any) -> Rows:
-    return Page.objects.filter(token=token).with_section().order_by("id")
 
 
 @retried

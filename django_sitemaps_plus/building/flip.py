@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Case, F, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -14,14 +13,12 @@ from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c, w3c
 from django_sitemaps_plus.models import (
     INDEX,
-    Hold,
     Page,
     Publication,
     Section,
     State,
     has_subscribers,
 )
-from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
@@ -83,8 +80,7 @@ def point(
     """
     # The next change may say otherwise. A new plan is announced as a whole.
     fields = {**pointer(page, built, now), "announce": page.state != State.NEXT}
-    pointed = update(
-        _point,
+    pointed = Page.objects.flipped(
         page.low is None,
         page.high is None,
         is_again,
@@ -98,52 +94,17 @@ def point(
     return bool(pointed)
 
 
-def _point(
-    is_first: bool,
-    is_last: bool,
-    is_again: bool,
-    *,
-    page: Any,
-    token: Any,
-    version: Any,
-    first: Any,
-    end: Any,
-    **fields: Any,
-) -> tuple[Rows, dict[str, Any]]:
-    mine = Page.objects.filter(pk=page, token=token, built__lt=version)
-    mine = mine.filter(low=None if is_first else first, high=None if is_last else end)
-    fixed = {
-        "built": version,
-        "token": "",
-        "claimed_at": None,
-        "attempts": 0,
-        "error": "",
-        "hold": Hold.NONE,
-        "checked_at": Now(),
-        # One that came in meanwhile is not announced yet.
-        "changed_at": Case(When(wanted__gt=version, then=F("changed_at"))),
-    }
-    if is_again:
-        fixed["wanted"] = F("wanted") + 1
-    return mine, {**fixed, **fields}
-
-
 def read_announce(pages: Sequence[Page]) -> None:
     """Read once more what changes have come in: whether to be announced, since when.
 
     What an index lists is never announced, so theirs are not read.
     """
     keys = [page.pk for page in pages if page.section.name != INDEX]
-    rows = fetch(_announcements, pages=keys)
+    rows = Page.objects.announcements(pages=keys)
     found = {pk: (announce, changed_at) for pk, announce, changed_at in rows}
     for page in pages:
         if page.pk in found:
             page.announce, page.changed_at = found[page.pk]
-
-
-def _announcements(pages: Any) -> Rows:
-    rows = Page.objects.filter(pk__in=pages)
-    return rows.values_list("pk", "announce", "changed_at")
 
 
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
@@ -220,13 +181,7 @@ def publish(flips: Sequence[Flip]) -> None:
     site = flips[0][0].section.site
     # Last, since every builder waits here for every other.
     if any(page.section.name != INDEX for page, _, _ in flips):
-        update(_indexes, site=site)
-
-
-def _indexes(site: Any) -> tuple[Rows, dict[str, Any]]:
-    # One key, and no list of keys: for that MariaDB would read, and lock, all pages.
-    section = Section.objects.filter(site=site, name=INDEX).values("pk")[:1]
-    return Page.objects.filter(section=section), {"wanted": F("wanted") + 1}
+        Page.objects.mark_indexes(site=site)
 
 
 def _lastmod(row: Page, newest: str, now: datetime) -> str:

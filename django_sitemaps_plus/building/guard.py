@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import Any
 
-from django.db.models import Case, F, QuerySet, Sum, When
+from django.db.models import Case, F, Sum, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, PageQuerySet, Section, State
-from django_sitemaps_plus.models.prepared import Rows, fetch, update
 from django_sitemaps_plus.models.transactions import update_pages
 
 from .store import BuiltPage, Result
@@ -76,26 +74,17 @@ def eroding(results: Sequence[Result]) -> list[Result]:
 
 def _erodes(section: int, lost: int) -> bool:
     """Note what a section loses; return whether that must not be published."""
-    [(peak, earlier_peak, total_lost)] = fetch(_peaks, section=section)
+    [(peak, earlier_peak, total_lost)] = Section.objects.peaks(section=section)
     peak, total_lost = max(peak, earlier_peak), total_lost + lost
     allowed = peak * get_settings().shrink_guard
     if peak < MIN_ENTRIES or total_lost <= allowed:
-        update(_note_lost, section=section, total=total_lost)
+        Section.objects.note_lost(section=section, total=total_lost)
         return False
     rows = Page.objects.filter(section=section, state=State.ACTIVE)
     missing = max(peak - (rows.aggregate(total=Sum("entries"))["total"] or 0), 0)
     is_held = missing + lost > allowed
-    update(_note_lost, section=section, total=missing + (0 if is_held else lost))
+    Section.objects.note_lost(section=section, total=missing + (0 if is_held else lost))
     return bool(is_held)
-
-
-def _peaks(section: Any) -> Rows:
-    rows = Section.objects.filter(pk=section)
-    return rows.values_list("peak", "earlier_peak", "lost_entries")
-
-
-def _note_lost(section: Any, total: Any) -> tuple[Rows, dict[str, Any]]:
-    return Section.objects.filter(pk=section), {"lost_entries": total}
 
 
 def _is_bad(entries: int, skipped: int) -> bool:
@@ -224,10 +213,4 @@ def look_again(section: Section, *, at_once: bool) -> None:
 
 def has_held_pages(section: Section) -> bool:
     """Return whether pages of a section wait for its others."""
-    return bool(fetch(held_pages, section=section.pk))
-
-
-def held_pages(section: Any) -> QuerySet[Page, Any]:
-    """Return one page of a section that waits for its others, for :func:`fetch`."""
-    rows = Page.objects.filter(section=section, state=State.ACTIVE, hold=Hold.HELD)
-    return rows.values_list("pk")[:1]
+    return bool(Page.objects.first_held(section=section.pk))

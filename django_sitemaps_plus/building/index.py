@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from typing import Any
 
-from django.db.models import Exists, F, Max, OuterRef, QuerySet
+from django.db.models import F, Max
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.renderers import render_index
 from django_sitemaps_plus.models import INDEX, Page, Section, State
-from django_sitemaps_plus.models.listing import MISSING_GRACE, listed_pages
-from django_sitemaps_plus.models.prepared import fetch
+from django_sitemaps_plus.models.listing import listed_pages
+from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import index_lines
 from django_sitemaps_plus.sources import Tally
@@ -53,8 +52,8 @@ def note_missing(site: Site) -> list[str]:
     Returns:
         Their names. They stay listed for a while, and are served until they are pruned.
     """
-    known = (site.name, tuple(registry))
-    names = [name for (name,) in fetch(_missing, *known)]
+    found = Section.objects.unregistered(site.name, tuple(registry))
+    names = [name for (name,) in found]
     fresh = Section.objects.filter(site=site.name, name__in=names, missing_since=None)
     if names and fresh.update(missing_since=timezone.now()):
         logger.error(
@@ -80,10 +79,3 @@ def forget_missing(site: Site) -> bool:
         return False
     rows = Page.objects.of(site.name, INDEX).filter(checked_at__lt=last + MISSING_GRACE)
     return bool(rows.update(wanted=F("wanted") + 1))
-
-
-def _missing(site: str, registered: tuple[str, ...]) -> QuerySet[Section, Any]:
-    rows = Section.objects.filter(site=site).exclude(name__in=[INDEX, *registered])
-    # One that was pruned has no pages, and is past.
-    has_pages = Exists(Page.objects.filter(section=OuterRef("pk")))
-    return rows.filter(has_pages).values_list("name")

@@ -5,14 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
-
-from django.db.models import Count, Q, QuerySet, Sum
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Page, Section, State
-from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import page_name
 from django_sitemaps_plus.registry import registry
@@ -52,31 +48,13 @@ class SectionReport:
 
     def read_totals(self, section: Section) -> None:
         """Read the sums over the pages of the section."""
-        for state, *numbers in fetch(_totals, section=section.pk):
+        for state, *numbers in Page.objects.totals(section=section.pk):
             *sums, unbuilt = [int(n) for n in numbers]  # some databases give decimals
             if state == State.NEXT:
                 self.unplanned = unbuilt
                 continue
             self.pages, self.entries, self.plain_size, self.gzip_size = sums[:4]
             self.skipped, self.dropped, self.dirty = sums[4:]
-
-
-def _totals(section: Any) -> QuerySet[Page, Any]:
-    return (
-        Page.objects.planned()
-        .filter(section=section)
-        .values("state")
-        .annotate(
-            listed=Count("pk", filter=Q(entries__gt=0)),
-            all_entries=Sum("entries"),
-            plain=Sum("plain_size"),
-            gzipped=Sum("gzip_size"),
-            all_skipped=Sum("skipped"),
-            all_dropped=Sum("dropped"),
-            dirty=Count("pk", filter=Q(is_dirty=1)),
-            unbuilt=Count("pk", filter=Q(built=0)),
-        )
-    )
 
 
 @dataclass(slots=True, kw_only=True)

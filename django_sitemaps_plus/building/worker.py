@@ -9,10 +9,9 @@ import logging
 import time
 from collections.abc import Collection
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from django.db import Error, OperationalError
-from django.db.models import QuerySet
 
 from django_sitemaps_plus.core.key_ranges import may_merge
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -23,7 +22,6 @@ from django_sitemaps_plus.exceptions import (
 )
 from django_sitemaps_plus.models import INDEX, Page, State
 from django_sitemaps_plus.models.lease import heartbeat
-from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.models.transactions import has_lost
 from django_sitemaps_plus.publishing.sync import is_behind
 from django_sitemaps_plus.registry import registry
@@ -76,15 +74,7 @@ def work(build: Build, sections: Collection[int]) -> Build:
 
 def _has_dirty(sections: Collection[int]) -> bool:
     # Cheap, and most builds find nothing to do. Pages being built are dirty.
-    return bool(fetch(_dirty, tuple(sections)))
-
-
-def _dirty(sections: tuple[int, ...]) -> QuerySet[Page, Any]:
-    """Return one dirty page of the sections, or none."""
-    # By a range, and in the order of the index that has it, or PostgreSQL reads all
-    # pages where it takes many of them for dirty, as after a first build.
-    found = Page.objects.planned().filter(section__in=sections, is_dirty__gt=0)
-    return found.order_by("section_id", "is_dirty").values_list("pk")[:1]
+    return bool(Page.objects.first_dirty(tuple(sections)))
 
 
 def _build_or_release(build: Build, pages: list[Page]) -> set[int]:

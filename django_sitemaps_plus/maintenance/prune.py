@@ -28,7 +28,7 @@ from django_sitemaps_plus.models import (
     has_subscribers,
     own_alias,
 )
-from django_sitemaps_plus.models.listing import MISSING_GRACE
+from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.models.transactions import atomic, lock
 from django_sitemaps_plus.publishing.sync import page_name
 from django_sitemaps_plus.publishing.tree import public_tree

@@ -5,17 +5,11 @@ from __future__ import annotations
 from .base import Row, RowQuerySet
 from .changes import Change
 from .deliveries import Delivery, EngineHost
-from .pages import (
-    INDEX,
-    MAX_ATTEMPTS,
-    Hold,
-    Page,
-    PageQuerySet,
-    Section,
-    State,
-    own_alias,
-)
+from .page_queries import PageQuerySet
+from .pages import Page
 from .publications import Publication, has_subscribers
+from .sections import INDEX, Section, own_alias
+from .states import MAX_ATTEMPTS, Hold, State
 
 __all__ = [
     "INDEX",

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, wraps
+from functools import lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from django.core.exceptions import EmptyResultSet
@@ -240,23 +240,3 @@ def _converters(connection: Any, column: Any) -> list[Any]:
     # Each connection has its own.
     found: list[Any] = connection.ops.get_db_converters(column)
     return [*found, *column.get_db_converters(connection)]
-
-
-# Until every query is a method of its queryset.
-
-
-@cache
-def _method(make: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda rows, *shape, **values: make(*shape, **values)
-
-
-def fetch(make: Callable[..., Rows], *shape: Any, **values: Any) -> list[Any]:
-    from .pages import Page, own_alias
-
-    return _run(_method(make), Page, own_alias(), shape, values)  # type: ignore[no-any-return]
-
-
-def update(make: Callable[..., Update], *shape: Any, **values: Any) -> int:
-    from .pages import Page, own_alias
-
-    return _run(_method(make), Page, own_alias(), shape, values)  # type: ignore[no-any-return]

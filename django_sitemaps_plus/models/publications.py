@@ -15,7 +15,7 @@ from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.signals import urls_changed
 
 from .base import Row, RowQuerySet
-from .pages import Section
+from .sections import Section
 
 #: Keys of one publication.
 BATCH_KEYS = 1_000

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from django.db import Error, OperationalError, connections, transaction
-from django.db.models import F
 
-from .pages import Page, PageQuerySet, Section, own_alias
-from .prepared import Rows, fetch, update
+from .sections import Section, own_alias
+
+if TYPE_CHECKING:
+    from .page_queries import PageQuerySet
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -45,21 +46,11 @@ def lock(sections: Iterable[int]) -> None:
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("a lock needs a transaction")
     if connection.features.has_select_for_update:
-        fetch(_locked, sections=keys)
+        Section.objects.locked(sections=keys)
     else:
         # SQLite refuses at once who reads first and then finds another at work, but
         # lets who begins with a write wait.
-        update(_touched, sections=keys)
-
-
-def _locked(sections: Any) -> Rows:
-    rows = Section.objects.filter(pk__in=sections).order_by("pk")
-    return rows.select_for_update().values_list("pk")
-
-
-def _touched(sections: Any) -> tuple[Rows, dict[str, Any]]:
-    rows = Section.objects.filter(pk__in=sections)
-    return rows, {"plan_version": F("plan_version")}
+        Section.objects.touched(sections=keys)
 
 
 def has_lost(error: OperationalError) -> bool:
@@ -141,7 +132,7 @@ def is_well() -> bool:
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()
     try:
-        Page.objects.exists()
+        Section.objects.exists()
     except Error:
         return False
     return True

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import LostObjectError
 from django_sitemaps_plus.models import INDEX, Page, State, own_alias
-from django_sitemaps_plus.models.prepared import fetch
 from django_sitemaps_plus.models.transactions import retried, update_pages
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 
@@ -99,7 +98,7 @@ def is_behind(site: Site) -> bool:
     Each flip makes the index dirty, and the index is built after the names have
     changed. So a dirty index means that a builder was killed, failed or is at work.
     """
-    return bool(fetch(_dirty_index, site.name))
+    return bool(Page.objects.dirty_index(site.name))
 
 
 def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool:
@@ -140,7 +139,7 @@ def repair(site: Site) -> set[int]:
     if tree is None:
         return set()
     files = tree.files()  # before the rows, so that no name is newer than its row
-    pointers = _pointers(fetch(_rows_of_site, site=site.name))
+    pointers = _pointers(Page.objects.pointers_of_site(*_COLUMNS, site=site.name))
     wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, files, p)}
     others = {name.partition(".")[0] for name in files}
     others -= {pointer.name for pointer in pointers.values()}
@@ -214,7 +213,7 @@ def _mend(tree: PublicTree, wrong: Pointers) -> set[int]:
 
 def _hide_empty(tree: PublicTree) -> None:
     """Hide the pages without entries, which no index lists."""
-    if empty := [pk for (pk,) in fetch(_empty)]:
+    if empty := [pk for (pk,) in Page.objects.empty()]:
         _settle(tree, _pointers_of(empty), hides=True)
 
 
@@ -222,7 +221,7 @@ def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
     """Hide names that no page has, and those of pages that no index lists any more."""
     if not names:
         return
-    pages = _served().filter(section__site=site.name)
+    pages = Page.objects.exclude(state=State.NEXT).filter(section__site=site.name)
     rows = pages.values_list("section__name", "number")
     for name in names - {page_name(section, number) for section, number in rows}:
         logger.warning("No page has the public name %s, so it is removed", name)
@@ -243,31 +242,8 @@ def _is_right(tree: PublicTree, files: dict[str, File], pointer: Pointer) -> boo
 
 @retried  # an error here would let the flip, which is committed, be tried again
 def _pointers_of(pages: Iterable[int]) -> Pointers:
-    return _pointers(fetch(_rows, pages=list(pages)))
+    return _pointers(Page.objects.pointers(*_COLUMNS, pages=list(pages)))
 
 
 def _pointers(rows: Iterable[Any]) -> Pointers:
     return {pk: Pointer(*columns) for pk, *columns in rows}
-
-
-def _rows(pages: Any) -> QuerySet[Page, Any]:
-    return _served().filter(pk__in=pages).values_list("pk", *_COLUMNS)
-
-
-def _rows_of_site(site: Any) -> QuerySet[Page, Any]:
-    pages = _served().filter(section__site=site).exclude(object="")
-    return pages.values_list("pk", *_COLUMNS)
-
-
-def _empty() -> QuerySet[Page, Any]:
-    pages = _served().filter(object="", built__gt=0).exclude(section__name=INDEX)
-    return pages.values_list("pk")
-
-
-def _dirty_index(site: str) -> QuerySet[Page, Any]:
-    index = Page.objects.of(site, INDEX)
-    return index.filter(is_dirty=1, built__gt=0).values_list("pk")[:1]
-
-
-def _served() -> QuerySet[Page]:
-    return Page.objects.exclude(state=State.NEXT)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 from itertools import starmap
 from typing import Any, NamedTuple
 
-from django.db.models import Case, Exists, F, IntegerField, When
-from django.db.models.functions import Coalesce
+from django.db.models import F, IntegerField
 
 from django_sitemaps_plus.core.key_ranges import (
     as_number,
@@ -20,7 +18,7 @@ from django_sitemaps_plus.core.key_ranges import (
 )
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import Change, Page, Section, State, own_alias
-from django_sitemaps_plus.models.prepared import Rows, fetch, update
+from django_sitemaps_plus.models.page_queries import announced
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.sources.keys import KeySpace
 
@@ -76,7 +74,7 @@ def locate(
         few = _locate_few(section, keys)
         if few is not None:
             return few
-    [(version,)] = fetch(_version, section=section.pk)
+    [(version,)] = Section.objects.plan_versions(section=section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
     found: set[int] = set()
     for plan in plans(section):
@@ -97,50 +95,12 @@ def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
         return None
     found = []
     for key in keys:
-        owner = _owner(section, int(key))
+        owner = Page.objects.owner(section.pk, int(key))
         if owner is None or owner[2]:
             return None
         found.append(owner)
     # That of the first: the plan may have changed before the others were asked for.
     return Located(found[0][1], frozenset([pk for pk, _, _ in found]))
-
-
-def coming_pages(section: Any) -> Rows:
-    """Return one page of the next plan of a section, for :func:`fetch`."""
-    rows = Page.objects.filter(section=section, state=State.NEXT)
-    return rows.values_list("pk")[:1]
-
-
-def _version(section: Any) -> Rows:
-    return Section.objects.filter(pk=section).values_list("plan_version")
-
-
-def _owner(section: Section, key: int) -> tuple[int, int, bool] | None:
-    """Return the page that owns a key, the version of the plan, and if there is a next.
-
-    By one query, so that they belong together. None where bounds are not integers.
-    """
-    found = fetch(_below, section=section.pk, key=key)
-    found = found or fetch(_first, section=section.pk, key=key)
-    return found[0] if found else None
-
-
-def _below(section: Any, key: Any) -> Rows:
-    below = Page.objects.active().filter(section=section, low_number__lte=key)
-    return _with_plan(below.order_by("-low_number"), section)
-
-
-def _first(section: Any, key: Any) -> Rows:
-    active = Page.objects.active().filter(section=section)
-    below = Exists(active.filter(low_number__lte=key))
-    no_integers = Exists(active.filter(low_number=None).exclude(low=None))
-    rows = active.filter(~below, ~no_integers, low=None)
-    return _with_plan(rows, section)
-
-
-def _with_plan(rows: Rows, section: Any) -> Rows:
-    has_coming = Exists(coming_pages(section))
-    return rows.values_list("pk", "section__plan_version", has_coming)[:1]
 
 
 def owners(
@@ -213,48 +173,14 @@ def mark(
     version, own = located.plan_version, own_alias()
     with atomic():
         # The update locks the row: a split that is about to commit comes after it.
-        if not update(_same_plan, section=section.pk, version=version):
+        if not Section.objects.locked_version(section=section.pk, version=version):
             return False
         since = min([change.at for change in changes], default=None)
-        raise_wanted(located.pages, announce=announce, since=since)
+        Page.objects.raise_wanted(announce, pages=list(located.pages), since=since)
         delete_changes([change for change in changes if _database(change) == own])
     # Elsewhere they go last: a crash in between marks twice, and loses no change.
     delete_changes([change for change in changes if _database(change) != own])
     return True
-
-
-def _same_plan(section: Any, version: Any) -> tuple[Rows, dict[str, Any]]:
-    rows = Section.objects.filter(pk=section, plan_version=version)
-    return rows, {"plan_version": version}
-
-
-def raise_wanted(
-    pages: Iterable[int], *, announce: bool = False, since: datetime | None = None
-) -> None:
-    """Make pages dirty, by their primary keys.
-
-    Args:
-        pages: the keys.
-        announce: whether changes of pages that were built are announced.
-        since: when the first change was committed, where that is known.
-    """
-    noticed = {} if since is None else {"since": since}
-    update(_wanted, announce, pages=list(pages), **noticed)
-
-
-def _wanted(
-    announce: bool, pages: Any, since: Any = None
-) -> tuple[Rows, dict[str, Any]]:
-    fields: dict[str, Any] = _announced() if announce else {"wanted": F("wanted") + 1}
-    if since is not None:
-        fields["changed_at"] = Coalesce(F("changed_at"), since)
-    return Page.objects.filter(pk__in=pages), fields
-
-
-def _announced() -> dict[str, Any]:
-    """Return the fields of pages whose next change is announced: no first build is."""
-    announce = Case(When(built__gt=0, then=True), default=F("announce"))
-    return {"wanted": F("wanted") + 1, "announce": announce}
 
 
 @retried
@@ -268,7 +194,7 @@ def mark_all(section: Section, *, announce: bool = True) -> None:
     with atomic():
         lock([section.pk])
         if announce:
-            pages.update(**_announced())
+            pages.update(**announced())
             return
         pages.filter(wanted=F("built")).update(announce=False)
         pages.update(wanted=F("wanted") + 1)

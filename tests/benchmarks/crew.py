@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db.models import QuerySet, Sum
+from django.db.models import Sum
 from redis import Redis
 
 from django_sitemaps_plus.models import INDEX, Page
-from django_sitemaps_plus.models.prepared import fetch
 from tests.support.servers.programs import wait_until
 from tests.support.servers.workers import Broker, Worker, messages_to, start_worker
 
@@ -99,16 +98,9 @@ def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
 
 
 def _is_published() -> bool:
-    return not fetch(_dirty, _SITE) and bool(fetch(_published, _SITE))
-
-
-def _dirty(site: str) -> QuerySet[Page, Any]:
-    dirty = Page.objects.dirty().filter(section__site=site)
-    return dirty.order_by().values_list("pk")[:1]
-
-
-def _published(site: str) -> QuerySet[Page, Any]:
-    return Page.objects.of(site, INDEX).filter(built__gt=0).values_list("pk")[:1]
+    if Page.objects.dirty().filter(section__site=_SITE).exists():
+        return False
+    return Page.objects.of(_SITE, INDEX).filter(built__gt=0).exists()
 
 
 @contextmanager

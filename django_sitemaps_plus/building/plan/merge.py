@@ -23,7 +23,6 @@ from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
-from django_sitemaps_plus.tracking.locating import raise_wanted
 
 from .numbering import raise_plan_version
 from .split import with_end
@@ -99,7 +98,7 @@ def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
         built = build_page(with_end(a, b.high), site)
     if _loses_entries(built, a, b):
         # Not noticed so far. Each is built by itself, so that the guard looks at it.
-        raise_wanted([a.pk, b.pk])
+        Page.objects.raise_wanted(False, pages=[a.pk, b.pk])
         return False
     now = timezone.now()
     with atomic():

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime
-from typing import Any
 
-from django.db.models import CharField, Exists, F, OuterRef, Q, TextField, UUIDField
-from django.db.models.functions import Now
+from django.db.models import CharField, F, TextField, UUIDField
 from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import (
@@ -18,12 +16,11 @@ from django_sitemaps_plus.building.flip import (
     send_page_built,
     take_new_changes,
 )
-from django_sitemaps_plus.building.guard import forget_peak, held_pages, plan_reason
+from django_sitemaps_plus.building.guard import forget_peak, plan_reason
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
-from django_sitemaps_plus.models.prepared import Rows, fetch
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
@@ -35,7 +32,6 @@ from django_sitemaps_plus.tracking.deploys import (
     has_other_keys,
     note_deploy,
 )
-from django_sitemaps_plus.tracking.locating import coming_pages
 
 from .numbering import add_pages, raise_plan_version
 
@@ -52,21 +48,15 @@ def plan_section(name: str, site: Site) -> tuple[Section, datetime, bool]:
     Raises:
         SourceError: the source could not be read.
     """
-    found = fetch(_section, site=site.name, name=name)
+    found = Section.objects.with_plan(site=site.name, name=name)
     if not found or not _has_plan(found[0]):
         _make_plan(name, site)
-        found = fetch(_section, site=site.name, name=name)
+        found = Section.objects.with_plan(site=site.name, name=name)
     section = found[0]
     if section.missing_since is not None:
         Section.objects.filter(pk=section.pk).update(missing_since=None)
         Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
     return section, section.now, section.has_next
-
-
-def _section(site: Any, name: Any) -> Rows:
-    coming = Page.objects.filter(section=OuterRef("pk"), state=State.NEXT)
-    rows = Section.objects.filter(site=site, name=name)
-    return rows.annotate(now=Now(), has_next=Exists(coming))
 
 
 def _has_plan(section: Section) -> bool:
@@ -148,14 +138,7 @@ def may_break(section: Section, *, was_deployed: bool) -> bool:
 
 def is_unsettled(section: Section) -> bool:
     """Return whether a section is held, or a plan or pages wait for a decision."""
-    return bool(fetch(_unsettled, section=section.pk))
-
-
-def _unsettled(section: Any) -> Rows:
-    # An Exists for each, so that an index finds it.
-    pages_wait = Exists(coming_pages(section)) | Exists(held_pages(section))
-    waits = ~Q(hold_reason="") | pages_wait
-    return Section.objects.filter(waits, pk=section).values_list("pk")
+    return bool(Section.objects.unsettled(section=section.pk))
 
 
 def settle_plan(
@@ -193,7 +176,7 @@ def active_plan(section: Section) -> list[Page]:
 
 def has_next_plan(section: Section) -> bool:
     """Return whether a new plan is being built."""
-    return bool(fetch(coming_pages, section=section.pk))
+    return bool(Page.objects.first_next(section=section.pk))
 
 
 def next_plan(section: Section) -> list[Page]:

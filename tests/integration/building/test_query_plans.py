@@ -10,9 +10,7 @@ import pytest
 from django.db import connection, models
 from django.db.models import F
 
-from django_sitemaps_plus.building import flip, worker
-from django_sitemaps_plus.models import Page, Section, prepared
-from django_sitemaps_plus.tracking import locating
+from django_sitemaps_plus.models import Page, PageQuerySet, Section, prepared
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -46,6 +44,11 @@ def analyze() -> None:
             cursor.execute("ANALYZE sitemaps_plus_page")
 
 
+def rows_of(name: str, *shape: Any, **values: Any) -> Any:
+    """Return what a prepared method makes of its arguments."""
+    return vars(PageQuerySet)[name].__wrapped__(Page.objects, *shape, **values)
+
+
 def plan(rows: models.QuerySet) -> str:
     """Return how the database reads rows."""
     return explain(*rows.query.sql_with_params())
@@ -63,15 +66,17 @@ def test_whether_a_page_is_dirty(section):
     """Most refreshes ask in vain, and must not read all pages for that."""
     analyze()  # in the middle of a first build
     section.pages.update(built=F("wanted"))
-    assert "sitemaps_plus_dirty" in plan(worker._dirty((section.pk,)))
+    assert "sitemaps_plus_dirty" in plan(rows_of("first_dirty", (section.pk,)))
 
 
 def test_the_page_that_owns_a_key(section):
     """It is the one with the next lower bound; all others are left alone."""
-    assert "sitemaps_plus_low" in plan(locating._below(section.pk, PAGES // 2))
+    assert "sitemaps_plus_low" in plan(
+        rows_of("owners_from_below", section=section.pk, key=PAGES // 2)
+    )
 
 
 def test_the_index_of_a_site(section):
     """Each flip marks it while others wait, and MariaDB locks what it reads."""
-    marked = prepared._update(*flip._indexes("default"), "default")
+    marked = prepared._update(*rows_of("mark_indexes", site="default"), "default")
     assert not READS_ALL.search(explain(marked.sql, marked.params))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,9 +13,19 @@ from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
 
 from django_sitemaps_plus.models import Page, Publication, Section, prepared
-from django_sitemaps_plus.models.prepared import fetch, update
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+@cache
+def method_of(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a prepared method that runs what a function returns."""
+    return prepared.prepared(lambda rows, *shape, **values: make(*shape, **values))
+
+
+def run(make: Callable[..., Any], *shape: Any, **values: Any) -> Any:
+    """Run a query, which is compiled once."""
+    return method_of(make)(Page.objects.all(), *shape, **values)
 
 
 def entries_of(site: str, low: int) -> QuerySet[Page, Any]:
@@ -33,23 +45,23 @@ def pages() -> None:
 
 def test_rows_are_those_of_the_query(pages):
     """Whatever its arguments are."""
-    assert fetch(entries_of, "here", 1) == list(entries_of("here", 1))
-    assert fetch(entries_of, "here", 3) == [(3, 30)]
-    assert fetch(entries_of, "there", 1) == []
+    assert run(entries_of, "here", 1) == list(entries_of("here", 1))
+    assert run(entries_of, "here", 3) == [(3, 30)]
+    assert run(entries_of, "there", 1) == []
 
 
 def test_a_query_is_compiled_once(pages, monkeypatch):
     """And what it finds is never kept."""
-    fetch(entries_of, "here", 3)
+    run(entries_of, "here", 3)
 
     def refuse(self: Any, *args: Any, **kwargs: Any) -> None:
         raise AssertionError("it is compiled again")
 
     with monkeypatch.context() as patch:
         patch.setattr(SQLCompiler, "as_sql", refuse)
-        assert fetch(entries_of, "here", 3) == [(3, 30)]
+        assert run(entries_of, "here", 3) == [(3, 30)]
     Page.objects.filter(number=3).update(entries=31)
-    assert fetch(entries_of, "here", 3) == [(3, 31)]
+    assert run(entries_of, "here", 3) == [(3, 31)]
 
 
 def numbered(numbers: list[Any], before: Any) -> QuerySet[Page, Any]:
@@ -69,11 +81,11 @@ def test_values_are_given_when_it_is_run(pages):
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     Page.objects.filter(number__lt=3).update(published_at=noon, announce=False)
     later = noon + timedelta(seconds=1)
-    found = fetch(numbered, numbers=[1, 3], before=later)
+    found = run(numbered, numbers=[1, 3], before=later)
     assert found == [(1, noon, False)]
     assert found == list(numbered([1, 3], later))
-    assert fetch(numbered, numbers=[2, 3], before=later) == [(2, noon, False)]
-    assert fetch(numbered, numbers=[1, 2, 3], before=noon) == []
+    assert run(numbered, numbers=[2, 3], before=later) == [(2, noon, False)]
+    assert run(numbered, numbers=[1, 2, 3], before=noon) == []
 
 
 def with_sections(before: Any) -> QuerySet[Page]:
@@ -97,7 +109,7 @@ def test_objects_have_the_values_of_their_fields(pages):
     section = Section.objects.get()
     Publication.objects.create(section=section, old=["a", "b"], new=[], keys=[1])
     later = timezone.now() + timedelta(minutes=1)
-    (found,) = fetch(publications, at=later)
+    (found,) = run(publications, at=later)
     assert state(found) == state(Publication.objects.get())
     assert found.old == ["a", "b"]
 
@@ -106,13 +118,13 @@ def test_objects_with_others_that_they_may_lack_are_refused(pages, monkeypatch):
     """They would have one without any value."""
     monkeypatch.setattr(Page._meta.get_field("section"), "null", True)
     with pytest.raises(ValueError, match="'section'"):
-        fetch(with_sections, before=3)
+        run(with_sections, before=3)
 
 
 def test_rows_may_be_objects(pages, django_assert_num_queries):
     """As those of the query: with what it joins and works out, and defers."""
     with django_assert_num_queries(1):
-        found = fetch(with_sections, before=3)
+        found = run(with_sections, before=3)
         assert [page.number for page in found] == [2, 1]
         assert [page.section.name for page in found] == ["products"] * 2
         assert [page.double for page in found] == [40, 20]
@@ -126,16 +138,16 @@ def test_rows_may_be_objects(pages, django_assert_num_queries):
 def test_other_values_compile_nothing(pages):
     """Only another number of them does, and those of many are not kept."""
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    fetch(numbered, numbers=[1, 3], before=noon)
-    update(published, True, number=1, low=None, entries=7)
+    run(numbered, numbers=[1, 3], before=noon)
+    run(published, True, number=1, low=None, entries=7)
     kept = prepared._compile.cache_info().currsize
-    fetch(numbered, numbers=[4, 5], before=noon)
-    update(published, True, number=2, low=None, entries=8)
+    run(numbered, numbers=[4, 5], before=noon)
+    run(published, True, number=2, low=None, entries=8)
     many = list(range(9, prepared.MAX_LISTED + 10))
-    assert fetch(numbered, numbers=many, before=noon) == []
+    assert run(numbered, numbers=many, before=noon) == []
     assert prepared._compile.cache_info().currsize == kept
-    fetch(numbered, numbers=[4], before=noon)
-    update(published, False, number=2, low="a", entries=9)
+    run(numbered, numbers=[4], before=noon)
+    run(published, False, number=2, low="a", entries=9)
     assert prepared._compile.cache_info().currsize == kept + 2
 
 
@@ -143,13 +155,13 @@ def test_rows_are_updated(pages):
     """With values, with nulls, and with what the database works out."""
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     values = {"object": "100% 'of' \"it\"", "published_at": noon, "announce": False}
-    assert update(published, True, number=2, low=None, **values) == 1
+    assert run(published, True, number=2, low=None, **values) == 1
     page = Page.objects.get(number=2)
     assert (page.wanted, page.is_dirty) == (2, True)
     assert {name: getattr(page, name) for name in values} == values
-    assert update(published, True, number=2, low=None, published_at=None) == 1
+    assert run(published, True, number=2, low=None, published_at=None) == 1
     assert Page.objects.get(number=2).published_at is None
-    assert update(published, False, number=2, low="a", entries=9) == 0
+    assert run(published, False, number=2, low="a", entries=9) == 0
     assert set(Page.objects.values_list("wanted", flat=True)) == {1, 3}
 
 
@@ -157,8 +169,8 @@ def test_an_empty_list_asks_nothing(pages, django_assert_num_queries):
     """There is no row in it."""
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     with django_assert_num_queries(0):
-        assert fetch(numbered, numbers=[], before=noon) == []
-        assert update(listed, numbers=[]) == 0
+        assert run(numbered, numbers=[], before=noon) == []
+        assert run(listed, numbers=[]) == 0
 
 
 def listed(numbers: Any) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
@@ -168,7 +180,7 @@ def listed(numbers: Any) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
 def test_an_update_by_another_table_is_refused(pages):
     """MySQL finds its rows first, and what it found would be updated ever after."""
     with pytest.raises(ValueError, match="fetch the keys of rows first"):
-        update(of_site, site="here")
+        run(of_site, site="here")
 
 
 def of_site(site: Any) -> tuple[QuerySet[Page, Any], dict[str, Any]]:

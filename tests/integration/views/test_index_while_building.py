@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.build import Build, build
 from django_sitemaps_plus.building.plan import numbering
-from django_sitemaps_plus.models import INDEX, Page, Section, listing
+from django_sitemaps_plus.models import INDEX, Page, Section, listing, sections
 from tests.support.documents import read_index
 from tests.support.faults import fail_queries
 from tests.support.published import page_row, path_of
@@ -127,7 +127,7 @@ class TestPlans:
     def test_a_section_that_came_back_is_listed_as_it_was(self, client):
         """A name that is registered is not missing, even before the next refresh."""
         Section.objects.filter(name="products").update(
-            missing_since=timezone.now() - 2 * listing.MISSING_GRACE
+            missing_since=timezone.now() - 2 * sections.MISSING_GRACE
         )
         make_products(25, first=25)
         assert listed(client) == THREE

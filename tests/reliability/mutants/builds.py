@@ -34,18 +34,20 @@ def version_read_after_the_build(flip, results):
     return flip(results)
 
 
-@mutant("tracking.locating:raise_wanted", f"{_DURING}[stored]")
-def dirty_page_not_marked(raise_wanted, pages, **kwargs):
+@mutant("models:PageQuerySet.raise_wanted", f"{_DURING}[stored]")
+def dirty_page_not_marked(raise_wanted, rows, *args, pages, **kwargs):
     """Boolean dirty flag: a page that is dirty is not marked again."""
     from django.db.models import F
 
-    raise_wanted(_only(pages, wanted=F("built")), **kwargs)
+    pages = list(_only(pages, wanted=F("built")))
+    return raise_wanted(rows, *args, pages=pages, **kwargs)
 
 
-@mutant("tracking.locating:raise_wanted", _SCHEDULERS, is_slow=True)
-def claimed_page_not_marked(raise_wanted, pages, **kwargs):
+@mutant("models:PageQuerySet.raise_wanted", _SCHEDULERS, is_slow=True)
+def claimed_page_not_marked(raise_wanted, rows, *args, pages, **kwargs):
     """A page that somebody builds is not marked."""
-    raise_wanted(_only(pages, token=""), **kwargs)
+    pages = list(_only(pages, token=""))
+    return raise_wanted(rows, *args, pages=pages, **kwargs)
 
 
 def _only(pages, **conditions):
@@ -85,25 +87,26 @@ def release_without_token(release, pages, *args, **kwargs):
 
 
 @mutant(
-    "building.claims:_take",
+    "models:PageQuerySet.taken",
     f"{_FENCING}::test_two_builders_never_take_the_same_page",
 )
 def claimed_page_taken(take, *args, pages, token, **kwargs):
     """A page is claimed though another builder has just claimed it."""
+    from django.db.models.functions import Now
+
     from django_sitemaps_plus.models import Page
 
-    _, values = take(*args, pages=pages, token=token, **kwargs)
-    return Page.objects.filter(pk__in=pages), values
+    return Page.objects.filter(pk__in=pages).update(token=token, claimed_at=Now())
 
 
-@mutant("models.pages:PageQuerySet.claimable", _SCHEDULERS, is_slow=True)
+@mutant("models:PageQuerySet.claimable", _SCHEDULERS, is_slow=True)
 def claim_keeps_nobody_away(claimable, rows, since=None, lease=None):
     """Pages that somebody is building are claimable."""
     return claimable(rows, since, timedelta(days=-1))
 
 
 @mutant(
-    "models.pages:PageQuerySet.claimable",
+    "models:PageQuerySet.claimable",
     "tests/reliability/test_recovery.py::test_all_workers_are_killed",
     is_slow=True,
 )
@@ -310,7 +313,7 @@ def changes_deleted_by_a_range(delete_changes, changes):
 
 
 @mutant(
-    "models.pages:PageQuerySet.listed",
+    "models:PageQuerySet.listed",
     "tests/integration/building/plan/test_next_plans.py",
 )
 def next_pages_listed(listed, pages):
@@ -321,7 +324,7 @@ def next_pages_listed(listed, pages):
 
 
 @mutant(
-    "models.pages:PageQuerySet.served",
+    "models:PageQuerySet.served",
     "tests/integration/building/plan/test_next_plans.py",
 )
 def next_pages_served(served, pages, site, section, number):

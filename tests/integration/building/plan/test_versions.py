@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.models import Change, Section
+from django_sitemaps_plus.models import Change, PageQuerySet, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking import locating
@@ -107,17 +107,16 @@ def test_marking_locates_until_the_plan_stands_still(section, monkeypatch):
 
 def test_a_first_page_that_splits_between_two_looks(section, monkeypatch):
     """Found on no page with a begin, its key is not taken for one of the first."""
-    real = locating.fetch
+    real = PageQuerySet.owners_from_below
 
-    def interrupted(make, *args, **kwargs):
-        found = real(make, *args, **kwargs)
-        if make is locating._below:
-            monkeypatch.setattr(locating, "fetch", real)
-            add(11, 12)
-            build()
+    def interrupted(*args, **kwargs):
+        found = real(*args, **kwargs)
+        monkeypatch.setattr(PageQuerySet, "owners_from_below", real)
+        add(11, 12)
+        build()
         return found
 
-    monkeypatch.setattr(locating, "fetch", interrupted)
+    monkeypatch.setattr(PageQuerySet, "owners_from_below", interrupted)
     space = reader_of(registry.get("products")).key_space()
     mark_keys(section, space, [95])
     assert dirty(section) == [4]

@@ -1,0 +1,322 @@
+"""Pages by what is to be done with them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from django.db.models import Case, Count, Exists, F, Q, Sum, When
+from django.db.models.functions import Coalesce, Now
+
+from django_sitemaps_plus.conf import get_settings
+
+from .base import RowQuerySet
+from .prepared import Rows, Update, prepared
+from .sections import INDEX, Section
+from .states import MAX_ATTEMPTS, Hold, State
+
+if TYPE_CHECKING:
+    from .pages import Page
+
+_SERVED = (
+    "SELECT page.id, page.section_id, page.number, page.low, page.high, page.wanted, "
+    "page.built, page.object, page.plain_hash, page.gzip_hash, page.plain_size, "
+    "page.gzip_size, page.published_at FROM sitemaps_plus_page page "
+    "INNER JOIN sitemaps_plus_section section ON section.id = page.section_id "
+    "WHERE section.site = %s AND section.name = %s AND page.number = %s "
+    "AND page.state <> %s"
+)
+
+
+class PageQuerySet(RowQuerySet["Page"]):
+    """Pages by what is to be done with them."""
+
+    def of(self, site: str, section: str) -> PageQuerySet:
+        """Return the pages of one section."""
+        return self.filter(section__site=site, section__name=section)
+
+    def served(self, site: str, section: str, number: int) -> Page | None:
+        """Return a page as far as a view needs it; None where no plan in force has it.
+
+        Every answer begins with this query, and to compile it would take many times as
+        long as to run it. So it is written down.
+        """
+        values = [site, section, number, State.NEXT]
+        return next(iter(self.raw(_SERVED, values)), None)
+
+    def with_section(self) -> PageQuerySet:
+        """Read the section with each page."""
+        return self.select_related("section")
+
+    def planned(self) -> PageQuerySet:
+        """Return the pages of plans that are kept up to date."""
+        return self.exclude(state=State.RETIRED)
+
+    def listed(self) -> PageQuerySet:
+        """Return the pages that an index names: all but those known to be empty."""
+        active = self.filter(state=State.ACTIVE)
+        return active.filter(Q(entries__gt=0) | Q(built=0))
+
+    def active(self) -> PageQuerySet:
+        """Return the pages of the plans that are served.
+
+        In words that leave the choice to the other conditions: before it has looked at
+        the values, a database takes the index of the states for the best, which then
+        reads all pages of a section.
+        """
+        return self.exclude(state__in=[State.NEXT, State.RETIRED])
+
+    def dirty(self) -> PageQuerySet:
+        """Return the pages whose source has changed since they were rendered."""
+        return self.planned().filter(is_dirty=1)
+
+    def claimable(
+        self, since: datetime | None = None, lease: timedelta | None = None
+    ) -> PageQuerySet:
+        """Return the dirty pages that nobody is at work on.
+
+        Args:
+            since: when the build began, by the database's clock. Claims from before
+                count as given up, and pages that failed after it are left alone.
+                Without it both hold for the time of the lease.
+            lease: after which a claim counts as given up; LEASE_SECONDS unless told.
+        """
+        lease = lease or get_settings().lease
+        given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
+        if since is not None:
+            has_failed = Q(token="", claimed_at__gte=since)
+            given_up = (given_up | Q(claimed_at__lt=since)) & ~has_failed
+        free = self.dirty().filter(given_up, attempts__lt=MAX_ATTEMPTS)
+        return free.exclude(hold=Hold.HELD)
+
+    def parked(self) -> PageQuerySet:
+        """Return the pages that failed too often to be tried again unasked."""
+        return self.dirty().filter(attempts__gte=MAX_ATTEMPTS)
+
+    @prepared
+    def first_dirty(self, sections: tuple[int, ...]) -> Rows:
+        """Return one dirty page of sections, or none."""
+        # By a range, and in the order of the index that has it, or PostgreSQL reads all
+        # pages where it takes many of them for dirty, as after a first build.
+        found = self.planned().filter(section__in=sections, is_dirty__gt=0)
+        return found.order_by("section_id", "is_dirty").values_list("pk")[:1]
+
+    @prepared
+    def unchecked(self, sections: tuple[int, ...], seconds: int, limit: int) -> Rows:
+        """Return clean pages that were not compared for a time, and their sections."""
+        old = self.filter(checked_at__lt=Now() - timedelta(seconds=seconds))
+        # Not by is_dirty=0, for the reason that active() gives.
+        due = old.filter(section__in=sections).active().exclude(is_dirty=1)
+        return due.order_by("checked_at").values_list("pk", "section_id")[:limit]
+
+    @prepared
+    def first_next(self, *, section: Any) -> Rows:
+        """Return one page of the next plan of a section, or none."""
+        return self.filter(section=section, state=State.NEXT).values_list("pk")[:1]
+
+    @prepared
+    def first_held(self, *, section: Any) -> Rows:
+        """Return one page of a section that waits for its others, or none."""
+        held = self.filter(section=section, state=State.ACTIVE, hold=Hold.HELD)
+        return held.values_list("pk")[:1]
+
+    @prepared
+    def totals(self, *, section: Any) -> Rows:
+        """Return sums over the pages of a section, by state."""
+        by_state = self.planned().filter(section=section).values("state")
+        return by_state.annotate(
+            listed=Count("pk", filter=Q(entries__gt=0)),
+            all_entries=Sum("entries"),
+            plain=Sum("plain_size"),
+            gzipped=Sum("gzip_size"),
+            all_skipped=Sum("skipped"),
+            all_dropped=Sum("dropped"),
+            dirty=Count("pk", filter=Q(is_dirty=1)),
+            unbuilt=Count("pk", filter=Q(built=0)),
+        )
+
+    # Claims
+
+    @prepared
+    def free(
+        self,
+        sections: tuple[int, ...],
+        lease: timedelta,
+        limit: int,
+        *,
+        since: Any = None,
+    ) -> Rows:
+        """Return claimable pages, those first that nobody has claimed in vain."""
+        free = self.claimable(since, lease).filter(section__in=sections)
+        return free.with_section().order_by("attempts", "id")[:limit]
+
+    @prepared
+    def taken(
+        self,
+        sections: tuple[int, ...],
+        lease: timedelta,
+        *,
+        pages: Any,
+        token: Any,
+        since: Any = None,
+    ) -> Update:
+        """Claim those of some pages that are still claimable."""
+        free = self.claimable(since, lease).filter(section__in=sections)
+        values = {"token": token, "claimed_at": Now(), "attempts": F("attempts") + 1}
+        return free.filter(pk__in=pages), values
+
+    @prepared
+    def with_token(self, *, token: Any) -> Rows:
+        """Return the pages that were claimed with a token."""
+        return self.filter(token=token).with_section().order_by("id")
+
+    # Which page owns a key
+
+    def owner(self, section: int, key: int) -> tuple[int, int, bool] | None:
+        """Return the page that owns a key, the plan's version, and if there is a next.
+
+        By one query, so that they belong together. None where bounds are not integers.
+        """
+        found = self.owners_from_below(section=section, key=key)
+        found = found or self.first_owners(section=section, key=key)
+        return found[0] if found else None
+
+    @prepared
+    def owners_from_below(self, *, section: Any, key: Any) -> Rows:
+        """Return the page with the next lower bound, as :meth:`owner` does."""
+        below = self.active().filter(section=section, low_number__lte=key)
+        return below.order_by("-low_number")._as_owner(section)
+
+    @prepared
+    def first_owners(self, *, section: Any, key: Any) -> Rows:
+        """Return the first page, if none is below a key, as :meth:`owner` does."""
+        active = self.active().filter(section=section)
+        below = Exists(active.filter(low_number__lte=key))
+        no_integers = Exists(active.filter(low_number=None).exclude(low=None))
+        return active.filter(~below, ~no_integers, low=None)._as_owner(section)
+
+    def _as_owner(self, section: Any) -> Rows:
+        new = self.model._default_manager.filter(section=section, state=State.NEXT)
+        return self.values_list("pk", "section__plan_version", Exists(new))[:1]
+
+    # What changes them
+
+    @prepared
+    def raise_wanted(self, announce: bool, *, pages: Any, since: Any = None) -> Update:
+        """Make pages dirty.
+
+        Args:
+            announce: whether changes of pages that were built are announced.
+            pages: their keys, a list.
+            since: when the first change was committed, where that is known.
+        """
+        fields = announced() if announce else {"wanted": F("wanted") + 1}
+        return self.filter(pk__in=pages), {
+            **fields,
+            "changed_at": Coalesce(F("changed_at"), since),
+        }
+
+    @prepared
+    def mark_indexes(self, *, site: Any) -> Update:
+        """Make the indexes of a site dirty."""
+        # One key, and no list of keys: for that MariaDB would lock all pages.
+        section = Section.objects.filter(site=site, name=INDEX).values("pk")[:1]
+        return self.filter(section=section), {"wanted": F("wanted") + 1}
+
+    @prepared
+    def flipped(
+        self,
+        is_first: bool,
+        is_last: bool,
+        is_again: bool,
+        /,
+        *,
+        page: Any,
+        token: Any,
+        version: Any,
+        first: Any,
+        end: Any,
+        **fields: Any,
+    ) -> Update:
+        """Set the pointer of a page, if its claim holds and its range is the same."""
+        mine = self.filter(pk=page, token=token, built__lt=version)
+        mine = mine.filter(
+            low=None if is_first else first, high=None if is_last else end
+        )
+        fixed = {
+            "built": version,
+            "token": "",
+            "claimed_at": None,
+            "attempts": 0,
+            "error": "",
+            "hold": Hold.NONE,
+            "checked_at": Now(),
+            # One that came in meanwhile is not announced yet.
+            "changed_at": Case(When(wanted__gt=version, then=F("changed_at"))),
+        }
+        if is_again:
+            fixed["wanted"] = F("wanted") + 1
+        return mine, {**fixed, **fields}
+
+    @prepared
+    def announcements(self, *, pages: Any) -> Rows:
+        """Return whether changes of pages are announced, and since when there are."""
+        rows = self.filter(pk__in=pages)
+        return rows.values_list("pk", "announce", "changed_at")
+
+    # What indexes list, and what public names show
+
+    @prepared
+    def indexes(self, *, site: Any) -> Rows:
+        """Return the indexes of a site."""
+        return self.of(site, INDEX)
+
+    @prepared
+    def index_numbers(self, site: str) -> Rows:
+        """Return the numbers of the indexes after the first that list something."""
+        listed = self.of(site, INDEX).listed().filter(number__gt=0)
+        return listed.order_by("number").values_list("number")
+
+    @prepared
+    def index_rows(self, sections: tuple[int, ...], first: int, end: int) -> Rows:
+        """Return section, number and lastmod of what an index lists."""
+        # Without the name of its section, which is the same in thousands of rows.
+        pages = self.listed().filter(section__in=sections)
+        pages = pages.filter(index_position__gte=first, index_position__lt=end)
+        return pages.values_list("section_id", "number", "lastmod")
+
+    @prepared
+    def first_position(self, sections: tuple[int, ...]) -> Rows:
+        """Return the first position in the indexes that has a page."""
+        pages = self.listed().filter(section__in=sections)
+        return pages.order_by("index_position").values_list("index_position")[:1]
+
+    @prepared
+    def dirty_index(self, site: str) -> Rows:
+        """Return one built index of a site that is dirty, or none."""
+        dirty = self.of(site, INDEX).filter(is_dirty=1, built__gt=0)
+        return dirty.values_list("pk")[:1]
+
+    @prepared
+    def pointers(self, *columns: str, pages: Any) -> Rows:
+        """Return columns of pages that are served."""
+        served = self.exclude(state=State.NEXT)
+        return served.filter(pk__in=pages).values_list("pk", *columns)
+
+    @prepared
+    def pointers_of_site(self, *columns: str, site: Any) -> Rows:
+        """Return columns of the pages of a site that have an object."""
+        served = self.exclude(state=State.NEXT).exclude(object="")
+        return served.filter(section__site=site).values_list("pk", *columns)
+
+    @prepared
+    def empty(self) -> Rows:
+        """Return the pages that are served without entries."""
+        served = self.exclude(state=State.NEXT).exclude(section__name=INDEX)
+        return served.filter(object="", built__gt=0).values_list("pk")
+
+
+def announced() -> dict[str, Any]:
+    """Return the fields of pages whose next change is announced: no first build is."""
+    announce = Case(When(built__gt=0, then=True), default=F("announce"))
+    return {"wanted": F("wanted") + 1, "announce": announce}

@@ -1,0 +1,143 @@
+"""Sections: the registered names of a site, and what is known of each."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+from django.db import models, router
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Now
+
+from .base import Row, RowQuerySet
+from .prepared import Rows, Update, prepared
+from .states import Hold, State
+
+#: The name under which a site's index is kept: no section of a user can have it.
+INDEX = ""
+
+#: How long the pages of a section that is no longer registered stay listed: while a
+#: deploy is rolled out, some processes do not know a section that others do.
+MISSING_GRACE = timedelta(hours=24)
+
+
+class SectionQuerySet(RowQuerySet["Section"]):
+    """Sections by what is known of them."""
+
+    @prepared
+    def listable(self, site: str, registered: tuple[str, ...]) -> Rows:
+        """Return key, name and next number of those whose pages an index may list."""
+        recent = Q(missing_since__gt=Now() - MISSING_GRACE) | Q(missing_since=None)
+        known = self.filter(Q(name__in=registered) | recent, site=site)
+        return known.exclude(name=INDEX).values_list("pk", "name", "next_number")
+
+    @prepared
+    def unregistered(self, site: str, registered: tuple[str, ...]) -> Rows:
+        """Return the names of those that are no longer registered, and have pages."""
+        rows = self.filter(site=site).exclude(name__in=[INDEX, *registered])
+        # One that was pruned has no pages, and is past.
+        return rows.filter(_has_pages(OuterRef("pk"))).values_list("name")
+
+    @prepared
+    def with_plan(self, *, site: Any, name: Any) -> Rows:
+        """Return one with the database's time, and whether a next plan is made."""
+        has_next = _has_pages(OuterRef("pk"), state=State.NEXT)
+        return self.filter(site=site, name=name).annotate(now=Now(), has_next=has_next)
+
+    @prepared
+    def unsettled(self, *, section: Any) -> Rows:
+        """Return one that is held, or whose next plan or pages wait for a decision."""
+        # An Exists for each, so that an index finds it.
+        has_next = _has_pages(section, state=State.NEXT)
+        has_held = _has_pages(section, state=State.ACTIVE, hold=Hold.HELD)
+        waits = ~Q(hold_reason="") | has_next | has_held
+        return self.filter(waits, pk=section).values_list("pk")
+
+    @prepared
+    def plan_versions(self, *, section: Any) -> Rows:
+        """Return the version of the plan of one."""
+        return self.filter(pk=section).values_list("plan_version")
+
+    @prepared
+    def locked_version(self, *, section: Any, version: Any) -> Update:
+        """Lock one whose plan has a version; return the number of rows."""
+        same = self.filter(pk=section, plan_version=version)
+        return same, {"plan_version": version}
+
+    @prepared
+    def locked(self, *, sections: Any) -> Rows:
+        """Return the keys of some, which are locked in their order."""
+        rows = self.filter(pk__in=sections).order_by("pk")
+        return rows.select_for_update().values_list("pk")
+
+    @prepared
+    def touched(self, *, sections: Any) -> Update:
+        """Lock some by a write that changes nothing; return the number of rows."""
+        return self.filter(pk__in=sections), {"plan_version": F("plan_version")}
+
+    @prepared
+    def peaks(self, *, section: Any) -> Rows:
+        """Return what the guard knows of one: its peaks, and what it has lost."""
+        peaks = ("peak", "earlier_peak", "lost_entries")
+        return self.filter(pk=section).values_list(*peaks)
+
+    @prepared
+    def note_lost(self, *, section: Any, total: Any) -> Update:
+        """Note how many entries one has lost."""
+        return self.filter(pk=section), {"lost_entries": total}
+
+
+def _has_pages(section: Any, **which: str) -> Exists:
+    from .pages import Page
+
+    return Exists(Page.objects.filter(section=section, **which))
+
+
+class Section(Row):
+    """A registered name of one site, once it was planned; or, with no name, the index.
+
+    A split, a merge and a new plan raise ``plan_version``: who located a key in an
+    older plan must locate it again.
+    """
+
+    site = models.CharField(max_length=64)
+    name = models.CharField(max_length=64, blank=True)
+    plan_version = models.PositiveBigIntegerField(default=0)
+    #: The number of the next new page; of the index, the place of the next in it.
+    next_number = models.PositiveIntegerField(default=1)
+    #: What the pages were rendered from: declarations, query, languages, origin; and
+    #: the type of the keys that the plan is of.
+    fingerprint = models.CharField(max_length=64, blank=True)
+    #: The newest lastmod that the look-back has met.
+    watermark = models.DateTimeField(null=True)
+    #: How many rows had one in the window before it.
+    window_count = models.PositiveIntegerField(default=0)
+    #: Until when `starts` and `ends` were looked at.
+    schedule_checked_at = models.DateTimeField(null=True)
+    #: The most entries of the last 24 hours, for the shrink guard.
+    peak = models.PositiveBigIntegerField(default=0)
+    earlier_peak = models.PositiveBigIntegerField(default=0)
+    peak_since = models.DateTimeField(null=True)
+    #: By how many it may have fewer now; never less than it has.
+    lost_entries = models.PositiveBigIntegerField(default=0)
+    #: Why nothing more is published, in words; "" for a section that is well.
+    hold_reason = models.TextField(blank=True)
+    #: Since when its source is no longer registered.
+    missing_since = models.DateTimeField(null=True)
+
+    objects = SectionQuerySet.as_manager()
+
+    class Meta(Row.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["site", "name"], name="sitemaps_plus_section_key"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.site}: {self.name or 'index'}"
+
+
+def own_alias() -> str:
+    """Return the alias of the database of our rows; changes may lie elsewhere too."""
+    return router.db_for_write(Section)

@@ -1,0 +1,24 @@
+"""The states of pages."""
+
+from __future__ import annotations
+
+from django.db import models
+
+#: Claims without a result after which a page is parked until somebody looks.
+MAX_ATTEMPTS = 5
+
+
+class State(models.TextChoices):
+    """Which plan of its section a page belongs to."""
+
+    ACTIVE = "active", "active"  # the one that is served and listed
+    NEXT = "next", "next"  # a new one, that replaces it once all is built
+    RETIRED = "retired", "retired"  # an old one; served until a crawler forgot it
+
+
+class Hold(models.TextChoices):
+    """What the guard says of a page that would lose most of its entries."""
+
+    NONE = "", "none"  # nothing: it may be built
+    HELD = "held", "held"  # it waits for the rest of its section
+    RELEASED = "released", "released"  # it may lose them
