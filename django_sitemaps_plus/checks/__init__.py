@@ -25,17 +25,3 @@ CHECKS = (
 
 #: Checks that ask the databases which a command names.
 DATABASE_CHECKS = (check_migrated, check_built)
-
-__all__ = [
-    "CHECKS",
-    "DATABASE_CHECKS",
-    "check_building",
-    "check_built",
-    "check_engines",
-    "check_migrated",
-    "check_robots",
-    "check_routers",
-    "check_settings",
-    "check_sources",
-    "check_urls",
-]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,7 +13,7 @@ from django.db import Error
 from django.db.models import DateField, DateTimeField
 
 from django_sitemaps_plus import views
-from django_sitemaps_plus.conf import SETTING, get_settings, get_site
+from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications import Engine, Takes
 from django_sitemaps_plus.notifications.configuration import (
@@ -31,30 +30,13 @@ from .urls import PUT_FIRST, are_included, is_answered_by
 
 def check_engines(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the engines, without a request to any of them."""
-    if not isinstance(get_settings().engines, Mapping):
-        hint = "Map a name of your choice to BACKEND and OPTIONS."
-        return [error(2, f"{SETTING}['ENGINES'] is not a dict.", hint), *_switches()]
     hint = "docs/reference/engines.md lists the options of each engine."
     return [
-        *_switches(),
         *[error(25, engine.fault, hint) for engine in broken_engines()],
         *[m for engine in get_engines().values() for m in _missing_extra(engine)],
         *_unannounced_saves(),
         *_unserved_files(),
     ]
-
-
-def _switches() -> Iterator[CheckMessage]:
-    configured: Any = get_settings()
-    if configured.notify not in (None, True, False):
-        message = f"{SETTING}['NOTIFY'] is {configured.notify!r}, not True or False."
-        yield error(2, message, "The default, None, notifies for public sites only.")
-    pause = configured.notify_retry_seconds
-    is_number = isinstance(pause, int | float) and not isinstance(pause, bool)
-    if not is_number or pause <= 0:
-        name = f"{SETTING}['NOTIFY_RETRY_SECONDS']"
-        message = f"{name} is {pause!r}, not a number of seconds above 0."
-        yield error(2, message, "The default is 5.")
 
 
 def _missing_extra(engine: Engine) -> Iterator[CheckMessage]:
@@ -79,7 +61,8 @@ def _unserved_files() -> Iterator[CheckMessage]:
                 11,
                 f"The engine {engine!r} looks for its key file at the root of the "
                 "site, where this app does not serve it.",
-                _file_hint(unserved),
+                f"{PUT_FIRST}, or have files() return a name of A-Z, a-z, 0-9, '_' "
+                "and '-' before .txt.",
             )
 
 
@@ -97,12 +80,6 @@ def _file_names() -> dict[str, list[str]]:
         return {name: list(e.files(site)) for name, e in get_engines().items()}
     except Exception:  # noqa: BLE001 - an engine may be the user's; its view logs this
         return {}
-
-
-def _file_hint(names: list[str]) -> str:
-    if all(re.fullmatch(views.KeyFileConverter.regex, str(name)) for name in names):
-        return f"{PUT_FIRST}."
-    return "Its name must be 1 to 128 of A-Z, a-z, 0-9, '_' and '-', and then '.txt'."
 
 
 def _urls_are_submitted() -> bool:

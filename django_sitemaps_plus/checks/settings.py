@@ -59,6 +59,11 @@ def _problem(name: str, kind: str, value: Any) -> str:
         is_number = isinstance(value, int) and not isinstance(value, bool)
         is_right = is_number and value >= least
         return "" if is_right else f"it must be a whole number, {least} or more"
+    if kind.startswith("bool") and not isinstance(value, bool):
+        return "" if value is None and "None" in kind else "it must be True or False"
+    if name == "notify_retry_seconds":
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        return "" if is_number and value > 0 else "it must be a number above 0"
     if kind.startswith("str") and not isinstance(value, str):
         return "" if value is None and "None" in kind else "it must be a string"
     if name == "scheme" and value not in ("http", "https"):
