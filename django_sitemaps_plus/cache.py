@@ -1,4 +1,4 @@
-"""Django's cache. Nothing in it is needed: a cache that fails only costs work."""
+"""Django's cache: it keeps live pages and plans, and losing it only costs work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The setting ``SITEMAPS_PLUS``, which no other module reads, and its site."""
+"""The setting ``SITEMAPS_PLUS``, which only this module reads, and its site."""
 
 from __future__ import annotations
 

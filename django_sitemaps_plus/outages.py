@@ -1,4 +1,4 @@
-"""Faults that pass: they say nothing about the row or the page being rendered."""
+"""Outages: errors that pass by themselves, so no row or page is blamed."""
 
 from __future__ import annotations
 

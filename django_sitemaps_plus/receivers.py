@@ -1,4 +1,4 @@
-"""All wiring: which signal of Django leads to which function of ours."""
+"""Receivers: which signal of Django calls which function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which source serves which section."""
+"""The registry: which source serves which section."""
 
 from __future__ import annotations
 

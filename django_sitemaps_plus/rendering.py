@@ -1,4 +1,4 @@
-"""Key range -> document, for builds and live answers; the boundary around user code."""
+"""Rendering: from a key range to a document, with a boundary around user code."""
 
 from __future__ import annotations
 

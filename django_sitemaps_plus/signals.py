@@ -1,4 +1,4 @@
-"""Signals that we send; a receiver that fails is logged and hurts nothing."""
+"""The signals of this app; a receiver that raises is logged and stops nothing."""
 
 from __future__ import annotations
 

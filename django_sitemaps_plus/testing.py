@@ -1,4 +1,4 @@
-"""What tests of projects that use this app need."""
+"""Helpers for the tests of projects that use this app."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""From sources to published files."""
+"""Builds: from dirty pages to published objects."""

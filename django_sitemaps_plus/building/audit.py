@@ -1,4 +1,4 @@
-"""The audit: old pages are compared with their rows, damaged objects replaced."""
+"""The audit: render old pages to compare them, and replace damaged objects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A build: what has changed is noticed, rendered and published; the rest stays."""
+"""One build: detect changes, render dirty pages, publish them and the index."""
 
 from __future__ import annotations
 

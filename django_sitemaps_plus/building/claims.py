@@ -1,4 +1,4 @@
-"""Claims: who is at work on which page.
+"""Claims: which process works on which page.
 
 A claim only saves work. What keeps an old result from replacing a newer one is the
 flip, which asks for the claim's token again.

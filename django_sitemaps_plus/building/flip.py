@@ -1,4 +1,4 @@
-"""Flips: what was built becomes what is served, in one short transaction."""
+"""Flips: point pages to their new objects, in one short transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard: a source that suddenly lists far less is not believed at once."""
+"""The guard: hold a section that would lose most of its entries."""
 
 from __future__ import annotations
 

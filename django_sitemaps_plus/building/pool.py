@@ -1,4 +1,4 @@
-"""Work in this process, or shared among processes of this machine."""
+"""Run a build in this process, or share it among processes of this machine."""
 
 from __future__ import annotations
 

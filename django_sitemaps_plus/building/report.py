@@ -1,4 +1,4 @@
-"""What a build did, or a dry run would do, for people and programs."""
+"""Reports: what a build did, or what a dry run would do."""
 
 from __future__ import annotations
 

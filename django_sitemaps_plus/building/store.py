@@ -1,4 +1,4 @@
-"""One page: rendered and stored."""
+"""Render one page, and store its object if the bytes have changed."""
 
 from __future__ import annotations
 

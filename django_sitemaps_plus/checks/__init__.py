@@ -1,4 +1,4 @@
-"""System checks: faults of the configuration, told before a crawler finds them.
+"""System checks: they report faults of the configuration.
 
 An id is never used for another fault; docs/reference/checks.md has a line for each.
 """

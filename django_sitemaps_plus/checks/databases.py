@@ -1,4 +1,4 @@
-"""Checks that our tables are where changes are recorded: beside the objects."""
+"""Checks that each database with tracked objects has the table of changes."""
 
 from __future__ import annotations
 

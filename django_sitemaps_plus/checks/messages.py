@@ -1,4 +1,4 @@
-"""The form of our messages: what is wrong, what to do, where to read more."""
+"""Messages of checks: what is wrong, what to do, and where to read more."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that the URLs which an index names lead to our views."""
+"""Checks that the URLs in an index lead to the views of this app."""
 
 from __future__ import annotations
 

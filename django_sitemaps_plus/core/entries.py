@@ -1,4 +1,4 @@
-"""Entries: what a sitemap may say about one URL, checked when they are made."""
+"""Entries: what a sitemap may say about one URL, checked on creation."""
 
 from __future__ import annotations
 

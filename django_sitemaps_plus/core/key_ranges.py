@@ -1,4 +1,4 @@
-"""The plan of a section: key ranges that part the whole key space, in order."""
+"""Plans: ordered key ranges that together contain every possible key."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Where work runs."""
+"""Executors: what runs background builds."""

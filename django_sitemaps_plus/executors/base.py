@@ -1,4 +1,4 @@
-"""What every executor can do."""
+"""The base class of executors."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""What looks after the rest: status and pruning."""
+"""Maintenance: status and pruning."""
 
 from __future__ import annotations

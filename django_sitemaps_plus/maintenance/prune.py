@@ -1,4 +1,4 @@
-"""Pruning: remove objects and rows that nothing needs any more, after a grace."""
+"""Pruning: delete old objects and rows after their grace period."""
 
 from __future__ import annotations
 

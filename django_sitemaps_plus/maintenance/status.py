@@ -1,4 +1,4 @@
-"""How the sections and the engines are: the numbers behind ``sitemap_status``."""
+"""The state of sections and engines, as ``sitemap_status`` shows it."""
 
 from __future__ import annotations
 

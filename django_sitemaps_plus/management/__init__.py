@@ -1,1 +1,1 @@
-"""Commands."""
+"""Management commands, and what they share."""

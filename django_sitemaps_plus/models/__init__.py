@@ -1,4 +1,4 @@
-"""The rows that say what is published, what has changed, and what is to be done."""
+"""Models: what is published, what has changed, and what is to be done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of ours: on one database, and read where they are written."""
+"""The base of all models: rows are read from the database that is written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has changed: rows that go once they are dealt with."""
+"""Changes: rows that are deleted once their pages are marked dirty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages whose object a view found gone or damaged, for the next build to repair.
+"""Damaged objects that views have found, for the next build to replace.
 
 They are noted in the cache, since no request of a crawler writes to the database; the
 audit finds those that the cache loses.

@@ -1,4 +1,4 @@
-"""Deliveries: what waits to be submitted to each engine, and how the engine is."""
+"""Deliveries, and the state of each engine for each host."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases: a claim lasts as long as the process that made it shows signs of life."""
+"""Leases: a claim lasts while its process renews it with heartbeats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Prepared queries: compiled once, and then only run.
+"""Prepared queries: compiled once, then only run.
 
 Django takes many times as long to compile a query as a database takes to find a row.
 That counts in a build of one page, and in a build that finds nothing to do: they

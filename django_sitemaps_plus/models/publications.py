@@ -1,4 +1,4 @@
-"""Publications: the seam between what changes pages and what notifies of that."""
+"""Publications: what flips leave, so that engines can be notified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Transactions on our rows: where they are, what they lock first, who tries again."""
+"""Transactions on our rows: what they lock, and how they are retried."""
 
 from __future__ import annotations
 

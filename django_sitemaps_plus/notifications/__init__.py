@@ -1,4 +1,4 @@
-"""Notifications: from publications to the search engines that take URL changes."""
+"""Notifications: from publications to search engines."""
 
 from __future__ import annotations
 

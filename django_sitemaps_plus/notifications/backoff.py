@@ -1,4 +1,4 @@
-"""Back-off: when a failing engine is asked again, and with how many targets."""
+"""Backoff: how long a failing engine is paused, and what it gets next."""
 
 from __future__ import annotations
 

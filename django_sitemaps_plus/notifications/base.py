@@ -1,4 +1,4 @@
-"""What an engine is: the base class to subclass."""
+"""``Engine``: the base class of engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Dispatch: what waits is submitted to each engine until it has accepted it."""
+"""Dispatch: find the engine hosts with due deliveries, and submit these."""
 
 from __future__ import annotations
 

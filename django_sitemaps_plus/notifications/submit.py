@@ -1,4 +1,4 @@
-"""Submitting: requests to one engine for one host, and what follows its answers."""
+"""Submitting: make requests to one engine for one host, and record the outcome."""
 
 from __future__ import annotations
 

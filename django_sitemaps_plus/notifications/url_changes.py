@@ -1,4 +1,4 @@
-"""URL changes: what publications changed, relayed to the outbox and to receivers."""
+"""URL changes: find what publications changed, and relay it to the outbox."""
 
 from __future__ import annotations
 

@@ -1,3 +1,3 @@
-"""What web servers see: the tree of public names."""
+"""Publishing: stable file names for web servers."""
 
 from __future__ import annotations

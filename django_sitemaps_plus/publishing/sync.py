@@ -1,4 +1,4 @@
-"""Public names follow the pages: after a flip, and where a builder was killed."""
+"""Keep public names in step with the pages, after flips and after crashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The public tree: stable file names of what is published, for web servers."""
+"""The public tree: stable file names of published pages, for web servers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live answers: the index and pages that are not built, rendered on request."""
+"""Live answers: render pages and indexes on request, and keep them for a while."""
 
 from __future__ import annotations
 

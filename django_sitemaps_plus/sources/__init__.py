@@ -1,4 +1,4 @@
-"""Where entries come from."""
+"""Sources: where entries come from."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The surroundings in which every sitemap is rendered, whoever asks for it."""
+"""The language, time zone and URLconf in which every sitemap is rendered."""
 
 from __future__ import annotations
 

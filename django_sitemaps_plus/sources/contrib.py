@@ -1,4 +1,4 @@
-"""Sitemap classes of ``django.contrib.sitemaps``, taken as they are."""
+"""Sitemap classes of ``django.contrib.sitemaps``, used as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Times as the database writes them, where that is faster than parsing them here."""
+"""Dates as the database writes them, if that is faster than doing it in Python."""
 
 from __future__ import annotations
 

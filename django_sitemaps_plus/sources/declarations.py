@@ -1,4 +1,4 @@
-"""From what a source declares to what its query selects and how rows render."""
+"""Declarations: which columns a source selects, and how its rows are rendered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which columns decide what a model source lists, and what it says of it."""
+"""Dependencies: the columns that decide which rows a source lists, and how."""
 
 from __future__ import annotations
 

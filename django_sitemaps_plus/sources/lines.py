@@ -1,4 +1,4 @@
-"""Rows become lines, and a tally counts what became of them."""
+"""Lines: write each row as an entry, and count what cannot be listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``reverse()``, compiled: what is the same for every row is worked out once."""
+"""``Route``: ``reverse()`` compiled once, then used for every row."""
 
 from __future__ import annotations
 

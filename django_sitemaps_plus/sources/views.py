@@ -1,4 +1,4 @@
-"""``ViewSource``: named URL patterns without a row behind them."""
+"""``ViewSource``: named URL patterns without rows."""
 
 from __future__ import annotations
 

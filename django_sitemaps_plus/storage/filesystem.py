@@ -1,4 +1,4 @@
-"""Files that are complete or absent, whatever is killed or unplugged."""
+"""Atomic files: complete or absent, even after a crash."""
 
 from __future__ import annotations
 

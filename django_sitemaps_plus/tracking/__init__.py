@@ -1,1 +1,1 @@
-"""A save became a change; changes become dirty pages."""
+"""Tracking: saves become changes, and changes become dirty pages."""

@@ -1,4 +1,4 @@
-"""Collecting: recorded changes become keys of rows, and those become dirty pages."""
+"""Collecting: read recorded changes, and find the keys that they concern."""
 
 from __future__ import annotations
 

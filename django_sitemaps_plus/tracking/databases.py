@@ -1,4 +1,4 @@
-"""Where changes lie: beside each object, on whichever database it was saved."""
+"""The databases of changes: each change is on the database of its object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All ways in which a section learns that its pages are out of date, in order."""
+"""Detection: try all ways to find the dirty pages of a section, in order."""
 
 from __future__ import annotations
 

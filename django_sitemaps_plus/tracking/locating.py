@@ -1,4 +1,4 @@
-"""Which pages own which keys, and that they are to be built again."""
+"""Locating: find the pages that own changed keys, and mark them dirty."""
 
 from __future__ import annotations
 

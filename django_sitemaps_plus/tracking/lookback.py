@@ -1,4 +1,4 @@
-"""The look-back: rows whose lastmod is new, though no signal was sent."""
+"""The look-back: find rows with a new lastmod, although no signal was sent."""
 
 from __future__ import annotations
 

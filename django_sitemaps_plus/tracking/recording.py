@@ -1,4 +1,4 @@
-"""Recording changes: one row in the object's own transaction, whatever happens."""
+"""Recording: write a change in the transaction of a save, and never break the save."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the clock alone makes out of date: start and end times, and age."""
+"""The schedule: pages out of date by the clock: start and end times, and age."""
 
 from __future__ import annotations
 

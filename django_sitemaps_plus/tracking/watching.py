@@ -1,4 +1,4 @@
-"""Watching: whose saves concern which section, and by which path."""
+"""Watching: which saves concern which section, and by which path."""
 
 from __future__ import annotations
 

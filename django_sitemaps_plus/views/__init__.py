@@ -1,4 +1,4 @@
-"""What crawlers and engines fetch."""
+"""Views: what crawlers and engines fetch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Path converters that know only what the settings in force name.
+"""Path converters that match only the files that the settings define.
 
 All other paths are left to the project's own URL patterns, as if these were not there.
 """

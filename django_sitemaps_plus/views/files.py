@@ -1,4 +1,4 @@
-"""The small text files at the root of a site: robots.txt, and what engines look for."""
+"""The views of text files at the root of a site: robots.txt and key files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of sitemaps: validators and codings first, bytes only where they are sent."""
+"""Responses: decide on a 304 first, and read bytes only if they are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What crawlers fetch: the index and the pages, from storage or rendered on request."""
+"""The views of indexes and pages, from storage or rendered on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""New pages: each under a number never used before, at a position in an index."""
+"""Numbering: a new page gets an unused number and a position in an index."""
 
 from __future__ import annotations
 

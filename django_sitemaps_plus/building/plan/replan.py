@@ -1,4 +1,4 @@
-"""The stored plan of a section: made, replaced once it fits no longer, put in force.
+"""Replanning: make the plan of a section, and replace one that no longer fits.
 
 A new plan is built beside the one that is served, and takes its place as a whole.
 """

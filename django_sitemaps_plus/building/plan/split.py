@@ -1,4 +1,4 @@
-"""Splits: a page that has grown too full is cut into pieces.
+"""Splits: cut a page that has grown too large into several.
 
 A split flips all its pages in one transaction and raises the section's
 ``plan_version``. They stay dirty once more: a change that was located by the old plan a

@@ -1,4 +1,4 @@
-"""Extension elements of a ``<url>``, in the order that their XSDs ask for."""
+"""Extension elements of a ``<url>``, in the order that their XSDs require."""
 
 from __future__ import annotations
 

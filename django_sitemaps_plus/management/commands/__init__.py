@@ -1,1 +1,1 @@
-"""Commands."""
+"""Management commands."""

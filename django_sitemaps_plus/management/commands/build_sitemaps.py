@@ -1,4 +1,4 @@
-"""``build_sitemaps``: write the pages of all sections as files."""
+"""``build_sitemaps``: bring the pages of sections up to date."""
 
 from __future__ import annotations
 

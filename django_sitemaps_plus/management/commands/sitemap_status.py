@@ -1,4 +1,4 @@
-"""``sitemap_status``: how sections and engines are, for people and for monitoring."""
+"""``sitemap_status``: show the state of sections and engines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Google Search Console: submits indexes, and reads back what Google says of them."""
+"""Google Search Console: submits indexes, and reads Google's reports on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which URLs and addresses requests may go to, whatever name servers say."""
+"""Addresses: where requests may go, whatever name servers answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What engines answer, and what that means."""
+"""Answers of engines, and what they mean: accepted, try later, refused, rejected."""
 
 from __future__ import annotations
 
