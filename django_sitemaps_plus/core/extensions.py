@@ -6,7 +6,6 @@ The rules are those of Google's reference for each extension and of its XSD.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -86,7 +85,7 @@ class News:
             )
         w3c(self.publication_date)
         for name in ("name", "title"):
-            _check_text(f"news {name}", getattr(self, name), 1, None)
+            _check_text(f"news {name}", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,7 +146,8 @@ class Video:
             raise ValueError("a video needs a content_loc or a player_loc")
         object.__setattr__(self, "thumbnail_loc", encode_url(self.thumbnail_loc))
         for name in ("content_loc", "player_loc"):
-            _apply(self, name, encode_url)
+            if (url := getattr(self, name)) is not None:
+                object.__setattr__(self, name, encode_url(url))
 
     def _check_numbers(self) -> None:
         for name, low, high in (("duration", 1, 28_800), ("view_count", 0, None)):
@@ -161,16 +161,16 @@ class Video:
                 w3c(value)
 
     def _check_texts(self) -> None:
-        _check_text("video title", self.title, 1, 100)
-        _check_text("video description", self.description, 1, 2_048)
+        _check_text("video title", self.title, 100)
+        _check_text("video description", self.description, 2_048)
         if self.uploader is not None:
-            _check_text("video uploader", self.uploader, 1, 255)
+            _check_text("video uploader", self.uploader, 255)
         tags = (self.tags,) if isinstance(self.tags, str) else tuple(self.tags)
         object.__setattr__(self, "tags", tags)
         if len(self.tags) > MAX_VIDEO_TAGS:
             raise ValueError(f"{len(self.tags)} video tags: at most {MAX_VIDEO_TAGS}")
         for tag in self.tags:
-            _check_text("video tag", tag, 1, None)
+            _check_text("video tag", tag)
 
     def _check_flags(self) -> None:
         for name in _FLAGS:
@@ -189,11 +189,6 @@ class Video:
                     )
 
 
-def _apply(target: object, name: str, check: Callable[[str], str]) -> None:
-    if (value := getattr(target, name)) is not None:
-        object.__setattr__(target, name, check(value))
-
-
 def _check_range(
     what: str, value: float | Decimal | None, low: float, high: float | None
 ) -> None:
@@ -207,11 +202,11 @@ def _check_range(
         raise ValueError(f"{what} {value!r} is not between {low} and {top}")
 
 
-def _check_text(what: str, value: object, low: int, high: int | None) -> None:
+def _check_text(what: str, value: object, high: int | None = None) -> None:
     if not isinstance(value, str):
         raise TypeError(f"{what} {value!r} is not a string")
-    if len(value) < low or (high is not None and len(value) > high):
+    if not value or (high is not None and len(value) > high):
         top = "any number" if high is None else f"{high:,}"
         raise ValueError(
-            f"{what} has {len(value):,} characters; {low} to {top} are allowed"
+            f"{what} has {len(value):,} characters; 1 to {top} are allowed"
         )

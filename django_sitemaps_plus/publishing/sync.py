@@ -1,4 +1,7 @@
-"""Keep public names in step with the pages, after flips and after crashes."""
+"""Keep public names in step with the pages, after flips and after crashes.
+
+What changes names raises StoreError where the file system fails.
+"""
 
 from __future__ import annotations
 
@@ -108,9 +111,6 @@ def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool
 
     Returns:
         Whether objects are gone or damaged, so that their pages are dirty now.
-
-    Raises:
-        StoreError: the file system failed.
     """
     tree = public_tree()
     if tree is None:
@@ -131,9 +131,6 @@ def repair(site: Site) -> set[int]:
 
     Returns:
         The pages whose objects are gone or damaged; they are dirty now.
-
-    Raises:
-        StoreError: the file system failed.
     """
     tree = public_tree()
     if tree is None:

@@ -1,4 +1,7 @@
-"""The public tree: stable file names of published pages, for web servers."""
+"""The public tree: stable file names of published pages, for web servers.
+
+Its methods raise StoreError where the file system fails.
+"""
 
 from __future__ import annotations
 
@@ -66,9 +69,6 @@ class PublicTree:
 
         Its bytes are read only where a link to it does not do. The files get the time
         of publication, as the view's answers do.
-
-        Raises:
-            StoreError: the file system failed.
         """
         moment = int(published_at.timestamp() * 1_000_000) * 1_000
         with _store_errors(name):
@@ -83,11 +83,7 @@ class PublicTree:
                 plain.unlink(missing_ok=True)
 
     def hide(self, name: str) -> None:
-        """Remove the files of a name, if there are any.
-
-        Raises:
-            StoreError: the file system failed.
-        """
+        """Remove the files of a name, if there are any."""
         with _store_errors(name):
             for suffix in _SUFFIXES:
                 with suppress(FileNotFoundError):
@@ -103,11 +99,7 @@ class PublicTree:
         return False
 
     def files(self) -> dict[str, File]:
-        """Return the public files by name.
-
-        Raises:
-            StoreError: the file system failed.
-        """
+        """Return the public files by name."""
         found = {}
         with _store_errors(PUBLIC), suppress(FileNotFoundError):
             for entry in os.scandir(self.root):

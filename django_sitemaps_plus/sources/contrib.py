@@ -126,11 +126,11 @@ class SitemapReader(Reader[SitemapSource]):
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        sitemap = self.source.make()
-        items = sitemap.items()
-        if not pages_by_key(items):
+        if self.key_space() is None:
             return
-        rows = by_key(on_write_database(items, None).filter(pk__in=keys), "pk")
+        sitemap = self.source.make()
+        items = on_write_database(sitemap.items(), None)
+        rows = by_key(items.filter(pk__in=keys), "pk")
         lines = self._lines(sitemap, site, tally)
         for item in rows.iterator(CHUNK_ROWS):
             found = [*_in_languages(sitemap, [item])] if sitemap.i18n else [item]
@@ -180,11 +180,6 @@ class OwnPagesReader(SitemapReader):
         paginator = self.source.make().paginator
         pages = range(paginator.num_pages if paginator.count else 0)
         return positions(pages, 1, key_range)
-
-    def lines_by_key(
-        self, keys: Collection[Any], site: Site, tally: Tally
-    ) -> Iterator[tuple[str, str]]:
-        return iter(())
 
     def _rows_in(
         self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None = None

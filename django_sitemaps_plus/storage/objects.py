@@ -1,4 +1,7 @@
-"""Objects: one immutable file each, under a name that is never used again."""
+"""Objects: one immutable file each, under a name that is never used again.
+
+What asks the storage raises StoreError where that fails, or cannot do what is asked.
+"""
 
 from __future__ import annotations
 
@@ -75,11 +78,7 @@ def directory_name(section: str, number: int) -> str:
 
 
 def store_object(section: str, number: int, document: Document) -> str:
-    """Store a document as a new object of a page; return its name in the storage.
-
-    Raises:
-        StoreError: the storage failed.
-    """
+    """Store a document as a new object of a page; return its name in the storage."""
     unique = f"{document.gzip_hash[:16]}-{secrets.token_hex(8)}"
     name = f"{directory_name(section, number)}/{unique}.xml.gz"
     with _store_errors(name, "stored"):
@@ -87,11 +86,7 @@ def store_object(section: str, number: int, document: Document) -> str:
 
 
 def object_exists(name: str, size: int) -> bool:
-    """Return whether the storage has an object of this many bytes.
-
-    Raises:
-        StoreError: the storage failed.
-    """
+    """Return whether the storage has an object of this many bytes."""
     storage = get_storage()
     with suppress(LostObjectError), _store_errors(name, "found"):
         return storage.exists(name) and storage.size(name) == size
@@ -99,11 +94,7 @@ def object_exists(name: str, size: int) -> bool:
 
 
 def delete_object(name: str) -> None:
-    """Delete an object, if it exists.
-
-    Raises:
-        StoreError: the storage failed.
-    """
+    """Delete an object, if it exists."""
     with suppress(LostObjectError), _store_errors(name, "deleted"):
         get_storage().delete(name)
 
@@ -134,11 +125,7 @@ def read_object(name: str, gzip_hash: str) -> bytes:
 
 
 def list_objects(section: str) -> dict[int, list[str]]:
-    """Return the names of all objects in the directories of pages, by page number.
-
-    Raises:
-        StoreError: the storage failed, or cannot list.
-    """
+    """Return the names of all objects in the directories of pages, by page number."""
     directories, _ = _list(directory_name(section, 0).rpartition("/")[0])
     found = {}
     for number in sorted([int(name) for name in directories if _PAGE.fullmatch(name)]):
@@ -149,11 +136,7 @@ def list_objects(section: str) -> dict[int, list[str]]:
 
 
 def is_stored_before(name: str, moment: datetime) -> bool:
-    """Return whether an object was last modified before a moment, or is gone.
-
-    Raises:
-        StoreError: the storage failed, or knows no times.
-    """
+    """Return whether an object was last modified before a moment, or is gone."""
     with suppress(LostObjectError), _store_errors(name, "dated"):
         return get_storage().get_modified_time(name) < moment
     return True

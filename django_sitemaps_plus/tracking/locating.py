@@ -162,7 +162,6 @@ def mark(
     section: Section,
     located: Located,
     *,
-    announce: bool = True,
     changes: Collection[Change] = (),
 ) -> bool:
     """Raise ``wanted`` of located pages, and delete the changes that led to them.
@@ -176,7 +175,7 @@ def mark(
         if not Section.objects.locked_version(section=section.pk, version=version):
             return False
         since = min([change.at for change in changes], default=None)
-        Page.objects.raise_wanted(announce, pages=list(located.pages), since=since)
+        Page.objects.raise_wanted(True, pages=list(located.pages), since=since)
         delete_changes([change for change in changes if _database(change) == own])
     # Elsewhere they go last: a crash in between marks twice, and loses no change.
     delete_changes([change for change in changes if _database(change) != own])

@@ -32,10 +32,6 @@ from .relations import (
 Columns = Callable[[], frozenset[str] | None]
 
 
-def every_column() -> None:
-    """Return the columns of which any counts."""
-
-
 @dataclass(frozen=True)
 class Watched:
     """A model whose saves concern a section."""
@@ -46,7 +42,7 @@ class Watched:
     path: str
     #: Asked for when a save is limited to some fields: a queryset may need tables that
     #: are not there while Django starts.
-    columns: Columns = every_column
+    columns: Columns = lambda: None
     #: Of a model behind a many-to-many relation, the key to the end of the path.
     link: ForeignKey[Any, Any] | None = None
     #: The model at the end of the path, where that is a parent with a table of its own.
@@ -143,7 +139,7 @@ def _dependencies(source: Source) -> Iterator[tuple[type[Model], str, Columns]]:
     if not isinstance(source, ModelSource):
         return
     for related, path in watched_paths(source):
-        yield related, f"{related._meta.label}:{path}", every_column
+        yield related, f"{related._meta.label}:{path}", lambda: None
     for path, names in related_paths(source).items():
         end = path_model(model, path)
         yield end, path, cache(partial(own_fields, end, names))
