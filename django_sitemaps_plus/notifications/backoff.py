@@ -23,13 +23,7 @@ MAX_BLAMED = 3
 
 
 def pause(failures: int, error: RetryLater, first_seconds: float) -> timedelta:
-    """Return the pause after failures in a row, which an engine may ask to be longer.
-
-    Args:
-        failures: how many, 1 or more.
-        error: the last one.
-        first_seconds: the pause after the first.
-    """
+    """Return the pause after failures in a row; the engine may ask for a longer one."""
     doubled = first_seconds * 2 ** min(failures - 1, 20)
     # Only ever longer, so that many hosts do not come at once, nor more often.
     seconds = min(doubled, LONGEST_PAUSE.total_seconds()) * random.uniform(1.0, 1.2)  # noqa: S311
@@ -41,10 +35,7 @@ def pause(failures: int, error: RetryLater, first_seconds: float) -> timedelta:
 def batch_after_failure(batch: int, sent: int, error: RetryLater) -> int:
     """Return the most targets of the next request; 0 for as many as the engine takes.
 
-    Args:
-        batch: the most of this request.
-        sent: the targets that it had.
-        error: how it failed; an engine that asks for patience is only busy.
+    An engine that asks for patience is only busy.
     """
     return batch if error.after else sent // 2 or batch
 
@@ -57,10 +48,6 @@ def batch_after_success(batch: int, most: int) -> int:
 def is_to_blame(targets: int, attempts: int, failures: int, blamed: int) -> bool:
     """Return whether a request failed because of its target, and not of the engine.
 
-    Args:
-        targets: how many it had.
-        attempts: earlier failures of the first of them.
-        failures: failures in a row of the engine.
-        blamed: targets that were blamed since the last success.
+    The target has failed ``attempts`` times, the engine ``failures`` times in a row.
     """
     return targets == 1 and attempts > 0 and failures == 0 and blamed < MAX_BLAMED

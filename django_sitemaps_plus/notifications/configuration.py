@@ -35,18 +35,11 @@ _TOKEN = re.compile("[!-~]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokenEngine:
-    """An engine that cannot be made; its deliveries wait until it can.
-
-    Attributes:
-        name: its key in ENGINES.
-        fault: what is wrong, as a sentence.
-        takes: as of its class; None where that is unknown.
-        follows_content: as of its class.
-    """
+    """An engine that cannot be made; its deliveries wait until it can."""
 
     name: str
-    fault: str
-    takes: Takes | None = None
+    fault: str  # what is wrong, as a sentence
+    takes: Takes | None = None  # None where its class is unknown
     follows_content: bool = False
 
 
@@ -175,12 +168,8 @@ def _instance(kind: type[Engine], options: Any) -> Engine | str:
 def bad_option(engine: Engine, option: str, remedy: str) -> ConfigurationError:
     """Return the error of an option that is missing or cannot work.
 
-    It does not repeat the value, since any option may hold a secret.
-
-    Args:
-        engine: the engine with the option.
-        option: its name.
-        remedy: what it must be, to follow the word "be".
+    It does not repeat the value, since any option may hold a secret. The remedy
+    follows the words "must be".
     """
     return ConfigurationError(
         f"The option {option!r} of {type(engine).__name__} must be {remedy}. "

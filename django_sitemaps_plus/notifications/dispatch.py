@@ -78,13 +78,7 @@ def chosen_engines(names: Sequence[str]) -> list[Engine]:
 
 
 def has_due(site: Site, engine: Engine, until: datetime) -> bool:
-    """Return whether URLs are due that an engine could take, and has not taken.
-
-    Args:
-        site: the site of the URLs.
-        engine: the engine.
-        until: when they became due at the latest.
-    """
+    """Return whether URLs due until a time wait that an engine could take now."""
     now = timezone.now()
     resting = Q(not_before__gt=now) | ~Q(parked_reason="")
     hosts = EngineHost.objects.filter(resting, site=site.name, engine=engine.name)
@@ -101,11 +95,8 @@ def dispatch(
 ) -> None:
     """Submit what is due; one process at a time does so for an engine and a host.
 
-    Args:
-        site: the site of the targets.
-        engines: the engines.
-        report: gets what was done, and when there is more to do.
-        until: after which no request begins.
+    No request begins after ``until``. The report gets what was done, and when there is
+    more to do.
 
     Raises:
         DatabaseError: our rows cannot be read or written. What was accepted is noted,

@@ -29,13 +29,7 @@ ASK_AGAIN = timedelta(days=1)
 def read_back(
     site: Site, engines: Iterable[Engine], until: datetime | None = None
 ) -> None:
-    """Ask engines once a day about the feeds that they accepted; keep the answers.
-
-    Args:
-        site: the site of the feeds.
-        engines: the engines.
-        until: after which no question is asked.
-    """
+    """Ask engines once a day about the feeds that they accepted; keep the answers."""
     for engine in engines:
         if engine.takes is not Takes.FEEDS or not _may_ask(site, engine):
             continue

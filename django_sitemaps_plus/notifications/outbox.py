@@ -7,8 +7,6 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 
-from django.urls import NoReverseMatch
-
 from django_sitemaps_plus.conf import Site, notifies_engines
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.models.deliveries import BATCH_ROWS, hash_target
@@ -30,11 +28,8 @@ def want_urls(
 ) -> int:
     """Queue URLs for every engine that takes URLs; return how many there were.
 
-    Args:
-        site: the site of the URLs.
-        urls: absolute, as in ``loc``, each once.
-        at: when the change was committed; None for now.
-        engines: which; by default all that are configured.
+    The URLs are absolute, as in ``loc``, each once. The change was committed ``at`` a
+    time; None for now.
     """
     engines = _takers(Takes.URLS, engines)
     total = 0
@@ -56,11 +51,7 @@ def want_feeds(
 
     A feed that went and is there again counts as new: the set of feeds has changed.
 
-    Args:
-        site: the site of the feeds.
-        has_changed: whether their content has, for engines that follow it.
-        at: as for :func:`want_urls`.
-        engines: as for :func:`want_urls`.
+    Engines that follow content get all feeds if it ``has_changed``.
     """
     for engine in _takers(Takes.FEEDS, engines):
         feeds = present_feeds(site, engine)
@@ -84,8 +75,6 @@ def present_feeds(site: Site, engine: ConfiguredEngine) -> Collection[str] | Non
         return list(rows.values_list("target", flat=True))
     try:
         return list(dict.fromkeys(engine.feeds(site, index_urls(site))))
-    except NoReverseMatch as error:  # a check says so as well
-        logger.error("The project has no URL of an index: %s", error)
     except Exception as error:  # an engine may be the user's code
         if ends_work(error):
             raise

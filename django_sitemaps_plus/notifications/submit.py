@@ -34,21 +34,13 @@ MAX_REQUESTS = 200
 
 @dataclass(slots=True)
 class DeliveryReport:
-    """What was submitted to engines.
+    """What was submitted to engines."""
 
-    Attributes:
-        sent: targets that were accepted.
-        rejected: targets that were rejected.
-        requests: how many were made.
-        failures: what went wrong; it is tried again.
-        next_at: when more may be submitted; None if nothing waits, or for parked
-            engines only.
-    """
-
-    sent: int = 0
-    rejected: int = 0
+    sent: int = 0  # targets that were accepted
+    rejected: int = 0  # targets
     requests: int = 0
-    failures: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # tried again
+    #: When more may be submitted; None if nothing waits, or for parked engines only.
     next_at: datetime | None = None
 
 

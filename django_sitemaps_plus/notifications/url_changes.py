@@ -185,15 +185,7 @@ def _parts(found: Diff) -> Iterator[Diff]:
 
 
 def relay_saves(site: Site, until: float | None = None) -> list[str]:
-    """Take the saves of sections that are not built, then relay all that waits.
-
-    Args:
-        site: whose sections they are.
-        until: as for :func:`relay`.
-
-    Returns:
-        Why changes were not relayed; the next call tries again.
-    """
+    """Take the saves of sections that are not built, then :func:`relay`."""
     names = list(registry) if has_subscribers() else []
     failures = [words for name in names for words in _take_saves(name, site)]
     return failures + relay(until)

@@ -186,14 +186,7 @@ def _problems(
     names: list[str],
     begin: datetime | None,
 ) -> list[str]:
-    """Return what failed or needs a person.
-
-    Args:
-        report: what was done.
-        engines: how all engines are.
-        names: of the engines to notify; none for all.
-        begin: when the command began, if URLs were chosen.
-    """
+    """Return what failed or needs a person; ``begin`` is None if no URL was chosen."""
     # What an engine is parked for is one of its problems.
     parked = {
         f"{engine.engine} for {host}: {why}"

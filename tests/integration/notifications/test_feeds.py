@@ -95,7 +95,7 @@ class TestFeedsThatAreFollowed:
         want_urls(get_site(), ["https://example.com/a/"])
         assert notify_engines().sent == 1
         assert RecordingEngine.told() == ["https://example.com/a/"]
-        assert "no URL of an index" in caplog.text
+        assert "could not name its feeds: NoReverseMatch" in caplog.text
 
     def test_an_engine_that_does_not_know_its_feeds_keeps_back_no_other(
         self, tell, caplog
