@@ -1,3 +1,3 @@
-"""Answers without a build: live pages, their cache and robots.txt."""
+"""Serving without a build: live pages, their cache and robots.txt."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Live answers: render pages and indexes on request, and keep them for a while."""
+"""Live pages and indexes: render them on request, and keep them for a while."""
 
 from __future__ import annotations
 
