@@ -128,6 +128,7 @@ def test_raw_requests(site: Site, figures: Callable[..., None]) -> None:
         method, url, headers = requests.make()
         way = chance.choice(WAYS)
         data = way(written(method, url, headers), chance)
+        method = data.partition(b" ")[0].decode("latin-1")  # noise changes it too
         began = time.perf_counter()
         answer = ask(port, data)
         slowest = max(slowest, time.perf_counter() - began)
