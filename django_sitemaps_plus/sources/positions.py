@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
@@ -23,17 +23,19 @@ def at_positions(rows: Iterable[Any], key_range: KeyRange) -> Iterator[Any]:
     low = position(key_range.low or "0")
     if key_range.high is not None:
         return islice(rows, low, position(key_range.high))
-    return islice(_bounded(rows), low, None)
+    remaining = iter(rows)
+    most = max(low, MAX_POSITIONS)
+    return chain(islice(remaining, low, most), _end_of(remaining))
 
 
-def _bounded(rows: Iterable[Any]) -> Iterator[Any]:
-    for number, row in enumerate(rows):
-        if number >= MAX_POSITIONS:
-            raise SourceError(
-                f"there are more than {MAX_POSITIONS:,} rows without keys. Does the "
-                "generator end? So many rows need a model and its key."
-            )
-        yield row
+def _end_of(rows: Iterator[Any]) -> Iterator[Any]:
+    """Yield nothing, and raise if there are more rows."""
+    for _ in rows:
+        raise SourceError(
+            f"there are more than {MAX_POSITIONS:,} rows without keys. Does the "
+            "generator end? So many rows need a model and its key."
+        )
+    yield from ()
 
 
 def position(bound: str) -> int:
