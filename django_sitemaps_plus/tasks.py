@@ -18,11 +18,12 @@ from celery import Task, current_app, shared_task
 from django.utils import timezone
 
 from .building.build import build
-from .building.claims import BATCH_PAGES, count_builders
 from .conf import get_settings, get_site
 from .executors.base import Executor, get_executor
 from .executors.wakeups import Wakeups
 from .maintenance import prune as pruning
+from .models import Page
+from .models.page_claims import BATCH_PAGES
 from .notifications.dispatch import notify_engines
 from .notifications.url_changes import relay
 from .registry import registry
@@ -237,7 +238,8 @@ def _call_help(sections: list[str], pages: int) -> None:
 
 def _places(sections: list[str]) -> int:
     """Return how many more builders sections may have."""
-    return get_settings().max_builders - count_builders(get_site().name, sections)
+    at_work = Page.objects.count_builders(get_site().name, sections)
+    return get_settings().max_builders - at_work
 
 
 def _try_to_send(sections: list[str]) -> None:

@@ -17,6 +17,7 @@ from django.db.models import F
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from django_sitemaps_plus.models.transactions import as_django_errors, update_pages
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
@@ -27,7 +28,6 @@ from django_sitemaps_plus.tracking.deploys import is_of_other_code
 from django_sitemaps_plus.tracking.detect import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
-from .claims import BATCH_PAGES, is_being_built
 from .guard import has_held_pages, is_peak_old, judge, look_again, note_peak
 from .index import forget_missing, may_publish_index, note_missing
 from .plan.merge import merge_small
@@ -317,7 +317,10 @@ class Build:
 
     def _is_left_to_others(self, section: Section) -> bool:
         """Return whether another process will build the last page of a section."""
-        return is_being_built([section.pk]) or section.pages.claimable().exists()
+        return (
+            Page.objects.is_being_built([section.pk])
+            or section.pages.claimable().exists()
+        )
 
     def _decide(self, section: Section, *, is_stale: bool) -> bool:
         again, reason = settle_plan(

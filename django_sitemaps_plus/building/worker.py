@@ -29,7 +29,6 @@ from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
-from .claims import claim, is_being_built, keep_claims, release
 from .flip import flip, send_page_built, take_changes_meanwhile
 from .index import build_index_page
 from .plan.split import split
@@ -59,13 +58,13 @@ def work(build: Build, sections: Collection[int]) -> Build:
         DatabaseError: the database failed.
     """
     while _has_dirty(sections) and not build.is_over:
-        pages = claim(sections, since=build.since)
+        pages = Page.objects.claim(sections, since=build.since)
         if pages:
             if build.was_behind is None:
                 build.was_behind = is_behind(build.site)
             gone = _build_or_release(build, pages)
             sections = [pk for pk in sections if pk not in gone]
-        elif build.waits and is_being_built(sections):
+        elif build.waits and Page.objects.is_being_built(sections):
             time.sleep(POLL_SECONDS)
         else:
             break
@@ -88,7 +87,7 @@ def _build_or_release(build: Build, pages: list[Page]) -> set[int]:
         is_failure = isinstance(error, SitemapsPlusError | Error)
         said = (str(error) or type(error).__name__) if is_failure else ""
         with suppress(Error):  # the lease gives them up then
-            release(pages, said)
+            Page.objects.release(pages, said)
         raise
 
 
@@ -102,7 +101,7 @@ def _leave_to_other_code(build: Build, pages: list[Page]) -> set[int]:
         for page in pages
         if is_of_other_code(page.section, build.site, build.fingerprints)
     ]
-    release(others)
+    Page.objects.release(others)
     for name in sorted({page.section.name for page in others}):
         logger.warning("Section %s is left to builders with other code", name)
     return {page.section_id for page in others}
@@ -110,7 +109,7 @@ def _leave_to_other_code(build: Build, pages: list[Page]) -> set[int]:
 
 def _build(build: Build, pages: list[Page]) -> None:
     results: list[Result] = []
-    with keep_claims(pages), deferred_flush():
+    with Page.objects.keep_claims(pages), deferred_flush():
         for page in pages:
             began = time.monotonic()
             heartbeat()
@@ -122,7 +121,9 @@ def _build(build: Build, pages: list[Page]) -> None:
     for page, built in flipped:
         _count(build, page, built)
     # Another process was faster with these, which may be dirty still.
-    release([page for page, built in results if (page, built) not in flipped])
+    Page.objects.release(
+        [page for page, built in results if (page, built) not in flipped]
+    )
 
 
 def _flip(results: list[Result]) -> list[Result]:
@@ -133,7 +134,7 @@ def _flip(results: list[Result]) -> list[Result]:
             raise
         logger.warning("Pages are built again, since others were there: %s", error)
     # The attempt counts, or this might never end.
-    release([page for page, _ in results], is_to_blame=True)
+    Page.objects.release([page for page, _ in results], is_to_blame=True)
     return []
 
 
@@ -149,7 +150,7 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
         _split(build, page)
     except StalePlanError as error:
         build.stale.add(page.section.name)
-        release([page], str(error))
+        Page.objects.release([page], str(error))
     except SourceError as error:
         _fail(build, page, error)
     return None
@@ -166,14 +167,14 @@ def _split(build: Build, page: Page) -> None:
         _count(build, piece, built)
     if not pieces:
         # It was read before another split it, and claimed after that.
-        release([page])
+        Page.objects.release([page])
 
 
 def _fail(build: Build, page: Page, error: SourceError) -> None:
     """Leave a page whose source failed."""
     build.report(page.section.name).errors.append(f"page {page.number}: {error}")
     logger.error("Page %s is not built: %s", page.number, error)
-    release([page], str(error), is_to_blame=not error.is_outage)
+    Page.objects.release([page], str(error), is_to_blame=not error.is_outage)
 
 
 def _count(build: Build, page: Page, built: BuiltPage) -> None:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case, Count, Exists, F, Q, Sum, When
 from django.db.models.functions import Coalesce, Now
 
-from django_sitemaps_plus.conf import get_settings
-
-from .base import RowQuerySet
+from .page_claims import PageClaimQuerySet
 from .prepared import Rows, Update, prepared
 from .sections import INDEX, Section
-from .states import MAX_ATTEMPTS, Hold, State
+from .states import Hold, State
 
 if TYPE_CHECKING:
     from .pages import Page
@@ -28,7 +26,7 @@ _SERVED = (
 )
 
 
-class PageQuerySet(RowQuerySet["Page"]):
+class PageQuerySet(PageClaimQuerySet):
     """Pages by what is to be done with them."""
 
     def of(self, site: str, section: str) -> PageQuerySet:
@@ -44,14 +42,6 @@ class PageQuerySet(RowQuerySet["Page"]):
         values = [site, section, number, State.NEXT]
         return next(iter(self.raw(_SERVED, values)), None)
 
-    def with_section(self) -> PageQuerySet:
-        """Read the section with each page."""
-        return self.select_related("section")
-
-    def planned(self) -> PageQuerySet:
-        """Return the pages of plans that are kept up to date."""
-        return self.exclude(state=State.RETIRED)
-
     def listed(self) -> PageQuerySet:
         """Return the pages that an index names: all but those known to be empty."""
         active = self.filter(state=State.ACTIVE)
@@ -65,33 +55,6 @@ class PageQuerySet(RowQuerySet["Page"]):
         reads all pages of a section.
         """
         return self.exclude(state__in=[State.NEXT, State.RETIRED])
-
-    def dirty(self) -> PageQuerySet:
-        """Return the pages whose source has changed since they were rendered."""
-        return self.planned().filter(is_dirty=1)
-
-    def claimable(
-        self, since: datetime | None = None, lease: timedelta | None = None
-    ) -> PageQuerySet:
-        """Return the dirty pages that nobody is at work on.
-
-        Args:
-            since: when the build began, by the database's clock. Claims from before
-                count as given up, and pages that failed after it are left alone.
-                Without it both hold for the time of the lease.
-            lease: after which a claim counts as given up; LEASE_SECONDS unless told.
-        """
-        lease = lease or get_settings().lease
-        given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
-        if since is not None:
-            has_failed = Q(token="", claimed_at__gte=since)
-            given_up = (given_up | Q(claimed_at__lt=since)) & ~has_failed
-        free = self.dirty().filter(given_up, attempts__lt=MAX_ATTEMPTS)
-        return free.exclude(hold=Hold.HELD)
-
-    def parked(self) -> PageQuerySet:
-        """Return the pages that failed too often to be tried again unasked."""
-        return self.dirty().filter(attempts__gte=MAX_ATTEMPTS)
 
     @prepared
     def first_dirty(self, sections: tuple[int, ...]) -> Rows:
@@ -134,41 +97,6 @@ class PageQuerySet(RowQuerySet["Page"]):
             dirty=Count("pk", filter=Q(is_dirty=1)),
             unbuilt=Count("pk", filter=Q(built=0)),
         )
-
-    # Claims
-
-    @prepared
-    def free(
-        self,
-        sections: tuple[int, ...],
-        lease: timedelta,
-        limit: int,
-        *,
-        since: Any = None,
-    ) -> Rows:
-        """Return claimable pages, those first that nobody has claimed in vain."""
-        free = self.claimable(since, lease).filter(section__in=sections)
-        return free.with_section().order_by("attempts", "id")[:limit]
-
-    @prepared
-    def taken(
-        self,
-        sections: tuple[int, ...],
-        lease: timedelta,
-        *,
-        pages: Any,
-        token: Any,
-        since: Any = None,
-    ) -> Update:
-        """Claim those of some pages that are still claimable."""
-        free = self.claimable(since, lease).filter(section__in=sections)
-        values = {"token": token, "claimed_at": Now(), "attempts": F("attempts") + 1}
-        return free.filter(pk__in=pages), values
-
-    @prepared
-    def with_token(self, *, token: Any) -> Rows:
-        """Return the pages that were claimed with a token."""
-        return self.filter(token=token).with_section().order_by("id")
 
     # Which page owns a key
 

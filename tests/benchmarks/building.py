@@ -12,9 +12,9 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db import connection
 
-from django_sitemaps_plus.building.claims import BATCH_PAGES
 from django_sitemaps_plus.core.gzip import _compressor
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.storage import deferred_flush, get_storage
 from tests.support.builds import build_fully

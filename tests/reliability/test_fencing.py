@@ -17,7 +17,7 @@ from unittest import mock
 import pytest
 from django.db import connection
 
-from django_sitemaps_plus.building import claims, worker
+from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.plan import merge, split
@@ -217,14 +217,14 @@ def claimed(sections) -> Page:
     reset()
     rename([0], "edit")
     Page.objects.filter(section__name="products", low=None).update(wanted=99)
-    (page,) = claims.claim([Page.objects.get(wanted=99).section_id])
+    (page,) = Page.objects.claim([Page.objects.get(wanted=99).section_id])
     return page
 
 
 def taken_over(page: Page) -> Page:
     """Let the claim pass, and have another builder claim the page."""
     age_claims()
-    (other,) = claims.claim([page.section_id])
+    (other,) = Page.objects.claim([page.section_id])
     assert other.pk == page.pk
     return other
 
@@ -232,8 +232,8 @@ def taken_over(page: Page) -> Page:
 def test_giving_up_leaves_the_claim_of_another(claimed):
     """Who lost a page and fails does not set it free."""
     other = taken_over(claimed)
-    claims.release([claimed], "failed late", is_to_blame=True)
-    claims.release([claimed])
+    Page.objects.release([claimed], "failed late", is_to_blame=True)
+    Page.objects.release([claimed])
     assert Page.objects.get(pk=claimed.pk).token == other.token
     assert len(flip([(other, build_page(other, get_site()))])) == 1
 
@@ -252,10 +252,10 @@ def test_two_builders_never_take_the_same_page(claimed):
     def before_update(execute: Any, sql: str, *rest: Any) -> Any:
         if sql.startswith("UPDATE") and not others:
             others.append(claimed)
-            others[:] = claims.claim([claimed.section_id])
+            others[:] = Page.objects.claim([claimed.section_id])
         return execute(sql, *rest)
 
     with connection.execute_wrapper(before_update):
-        mine = claims.claim([claimed.section_id])
+        mine = Page.objects.claim([claimed.section_id])
     assert [page.pk for page in others] == [claimed.pk]
     assert mine == []

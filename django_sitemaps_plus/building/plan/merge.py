@@ -8,7 +8,6 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building.claims import claim_page, keep_claims, release
 from django_sitemaps_plus.building.flip import (
     pointer,
     publish,
@@ -82,19 +81,19 @@ def _merge_pair(section: Section, pair: tuple[int, int], site: Site) -> bool:
 
 def merge(a: Page, b: Page, site: Site) -> bool:
     """Let a page take in the next one; return whether it could."""
-    if not claim_page(a):
+    if not Page.objects.claim_clean(a):
         return False
     try:
-        return claim_page(b) and _merge_claimed(a, b, site)
+        return Page.objects.claim_clean(b) and _merge_claimed(a, b, site)
     except LimitExceededError:
         return False
     finally:
-        release([a, b])
+        Page.objects.release([a, b])
 
 
 @retried
 def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
-    with keep_claims([a, b]):
+    with Page.objects.keep_claims([a, b]):
         built = build_page(with_end(a, b.high), site)
     if _loses_entries(built, a, b):
         # Not noticed so far. Each is built by itself, so that the guard looks at it.

@@ -18,7 +18,7 @@ from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.store import BuiltPage
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Page, PageQuerySet, Section
 from django_sitemaps_plus.storage import read_object
 from tests.integration.building.overtaking import (
     end_leases,
@@ -96,7 +96,7 @@ class TestOvertaken:
             section = Section.objects.get(name="products")
             with monkeypatch.context() as patch:
                 # It would wait for the first builder, which waits for it.
-                patch.setattr(worker, "is_being_built", lambda *arguments: False)
+                patch.setattr(PageQuerySet, "is_being_built", lambda *arguments: False)
                 done = work([section.pk])
             assert done["products"].stored == 1
 
@@ -203,9 +203,9 @@ class TestThreads:
                 polled.set()
             return found
 
-        busy = worker.is_being_built
+        busy = PageQuerySet.is_being_built
         monkeypatch.setattr(worker, "flip", slow)
-        monkeypatch.setattr(worker, "is_being_built", is_being_built)
+        monkeypatch.setattr(PageQuerySet, "is_being_built", is_being_built)
         Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
         ids = [Section.objects.get(name="products").pk]
         thread = in_thread(lambda: reports.append(work(ids)))

@@ -14,7 +14,6 @@ from django.db.models import F, Value
 from django.db.models.functions import Concat
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import BuiltPage
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
@@ -162,7 +161,7 @@ class TestFlips:
         ids = list(Section.objects.values_list("pk", flat=True))
         Page.objects.update(wanted=F("wanted") + 1)
         with transaction.atomic(), losing(1) as lost:
-            pages = claim(ids)
+            pages = Page.objects.claim(ids)
             results = [(page, BuiltPage()) for page in pages]
             with pytest.raises(OperationalError):
                 flip(results)

@@ -13,9 +13,9 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
-from django_sitemaps_plus.building.claims import BATCH_PAGES
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
+from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support.builds import build_fully
 from tests.support.faults import fail_queries, fail_save, writes_to

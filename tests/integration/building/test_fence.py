@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from django.db.models import F
 
-from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
@@ -30,7 +29,7 @@ class TestFence:
         rename("a")
         section = Section.objects.get(name="products")
         section.pages.update(wanted=F("wanted") + 1)
-        pages = claim([section.pk])
+        pages = Page.objects.claim([section.pk])
         assert [page.number for page in pages] == [1, 2, 3]
         return [(page, build_page(page, get_site())) for page in pages]
 

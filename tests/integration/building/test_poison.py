@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
@@ -35,7 +34,7 @@ def dirty_pages(sections: Any) -> list[int]:
 def builder(sections: list[int]) -> list[list[int]]:
     """Build until the page comes that ends it; return what was claimed, by number."""
     claims = []
-    while pages := claim(sections):
+    while pages := Page.objects.claim(sections):
         claims.append([page.number for page in pages])
         if POISON in claims[-1]:
             break

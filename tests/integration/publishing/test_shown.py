@@ -12,7 +12,6 @@ from django.utils import timezone
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import flip as flipping
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.claims import claim
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.plan.replan import begin_replan
 from django_sitemaps_plus.building.store import build_page
@@ -190,7 +189,7 @@ def test_a_page_of_a_plan_to_come_has_no_name(products, public):
     registry.unregister("products")
     registry.register("products", limited(7))
     begin_replan(section, get_site())
-    (page,) = claim([section.pk], limit=1)
+    (page,) = Page.objects.claim([section.pk], limit=1)
     assert page.state == State.NEXT
     with deferred_flush():
         built = build_page(page, get_site())

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.building.claims import BATCH_PAGES, claim
 from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from tests.reliability.tools.published import published_urls
 from tests.reliability.tools.shop import unfinished
 from tests.support.servers.programs import wait_until
@@ -97,7 +97,7 @@ def be_at_work(published: Any, builders: int) -> None:
     Page.objects.exclude(number=0).update(wanted=9)
     section = Section.objects.get(name="products")
     for _ in range(builders):
-        assert len(claim([section.pk])) == BATCH_PAGES
+        assert len(Page.objects.claim([section.pk])) == BATCH_PAGES
 
 
 def test_what_has_become_small_is_merged(celery, published):

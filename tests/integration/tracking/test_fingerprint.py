@@ -14,9 +14,9 @@ from django.utils import timezone
 
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.claims import BATCH_PAGES, claim, release
 from django_sitemaps_plus.conf import Site, get_site
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Section
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.testing import temporary_source
@@ -245,10 +245,10 @@ class TestDeploys:
     def test_a_page_given_up_after_a_deploy_has_no_attempts(self, section):
         """Its builder takes back an attempt that the deploy has taken already."""
         section.pages.update(wanted=F("wanted") + 1)
-        pages = claim([section.pk])
+        pages = Page.objects.claim([section.pk])
         self.deploy(changefreq="daily")
         note_deploy(section, fingerprint(registry.get("products"), get_site()))
-        release(pages)
+        Page.objects.release(pages)
         found = section.pages.values_list("attempts", flat=True)
         assert list(found) == [0, 0]
 

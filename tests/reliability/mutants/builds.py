@@ -77,13 +77,14 @@ def flip_without_version(point, page, *args, **kwargs):
 
 
 @mutant(
-    "building.claims:release", f"{_FENCING}::test_giving_up_leaves_the_claim_of_another"
+    "models:PageQuerySet.release",
+    f"{_FENCING}::test_giving_up_leaves_the_claim_of_another",
 )
-def release_without_token(release, pages, *args, **kwargs):
+def release_without_token(release, rows, pages, *args, **kwargs):
     """A claim is released without its token."""
     for page in pages:
         page.refresh_from_db(fields=["token"])
-    release(pages, *args, **kwargs)
+    release(rows, pages, *args, **kwargs)
 
 
 @mutant(

@@ -10,9 +10,10 @@ from typing import Any
 from unittest import mock
 
 from django_sitemaps_plus import rendering
-from django_sitemaps_plus.building import claims, flip, index, store
+from django_sitemaps_plus.building import flip, index, store
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import merge, split
+from django_sitemaps_plus.models import PageQuerySet
 from tests.support.testapp.models import Product
 
 from .shop import STEP, add, add_quietly, rename
@@ -21,7 +22,6 @@ Reached = Callable[[], None]
 
 #: Where each is: a function of ours, and whether it is reached before or after it.
 _PLACES = {
-    "claim": (claims.claim, "after"),
     "rendered": (store.store_page, "before"),
     "stored": (store.build_page, "after"),
     "before flip": (flip.flip, "before"),
@@ -53,6 +53,9 @@ def checkpoint(name: str, reached: Reached) -> Iterator[None]:
             _replace(stack, rendering._within, _after_first(once))
         elif name == "inside split":
             _replace(stack, split._split_at, _after_pieces(once))
+        elif name == "claim":
+            claim = _after(once)(PageQuerySet.claim)
+            stack.enter_context(mock.patch.object(PageQuerySet, "claim", claim))
         elif name == "inside merge":
             built = _after(once)(store.build_page)
             stack.enter_context(mock.patch.object(merge, "build_page", built))

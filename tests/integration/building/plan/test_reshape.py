@@ -15,7 +15,7 @@ from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models import Page, Section
 from tests.integration.sources.contrib_zoo import InLanguages
 from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
@@ -149,7 +149,7 @@ class OfLargeRows(ProductSource):
 
 def one_batch(made, sections):
     """Build what is dirty now, and nothing that becomes it meanwhile."""
-    pages = worker.claim(sections, since=made.since)
+    pages = Page.objects.claim(sections, since=made.since)
     if pages:
         worker._build(made, pages)
     return made

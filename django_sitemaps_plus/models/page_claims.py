@@ -1,0 +1,195 @@
+"""Claims of pages: which process works on which page.
+
+A claim only saves work. What keeps an old result from replacing a newer one is the
+flip, which asks for the claim's token again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self
+
+from django.db.models import F, Q
+from django.db.models.functions import Greatest, Now
+
+from django_sitemaps_plus.conf import get_settings
+
+from .base import RowQuerySet
+from .lease import keep
+from .prepared import Rows, Update, prepared
+from .states import MAX_ATTEMPTS, Hold, State
+from .transactions import retried
+
+if TYPE_CHECKING:
+    from .pages import Page
+
+#: Pages that are claimed, rendered and flipped together: one transaction and one
+#: flush of each directory for all of them.
+BATCH_PAGES = 8
+
+
+class PageClaimQuerySet(RowQuerySet["Page"]):
+    """Pages by who is at work on them."""
+
+    def with_section(self) -> Self:
+        """Read the section with each page."""
+        return self.select_related("section")
+
+    def planned(self) -> Self:
+        """Return the pages of plans that are kept up to date."""
+        return self.exclude(state=State.RETIRED)
+
+    def dirty(self) -> Self:
+        """Return the pages whose source has changed since they were rendered."""
+        return self.planned().filter(is_dirty=1)
+
+    def claimable(
+        self, since: datetime | None = None, lease: timedelta | None = None
+    ) -> Self:
+        """Return the dirty pages that nobody is at work on.
+
+        Args:
+            since: when the build began, by the database's clock. Claims from before
+                count as given up, and pages that failed after it are left alone.
+                Without it both hold for the time of the lease.
+            lease: after which a claim counts as given up; LEASE_SECONDS unless told.
+        """
+        lease = lease or get_settings().lease
+        given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
+        if since is not None:
+            has_failed = Q(token="", claimed_at__gte=since)
+            given_up = (given_up | Q(claimed_at__lt=since)) & ~has_failed
+        free = self.dirty().filter(given_up, attempts__lt=MAX_ATTEMPTS)
+        return free.exclude(hold=Hold.HELD)
+
+    def parked(self) -> Self:
+        """Return the pages that failed too often to be tried again unasked."""
+        return self.dirty().filter(attempts__gte=MAX_ATTEMPTS)
+
+    @retried
+    def claim(
+        self,
+        sections: Collection[int],
+        *,
+        since: datetime | None = None,
+        limit: int = BATCH_PAGES,
+    ) -> list[Page]:
+        """Take up to ``limit`` dirty pages to work on; none if nothing is left to do.
+
+        Two statements in autocommit, the same on every database: candidates are read,
+        then taken if they are still free. A builder that loses a race against another
+        tries the next ones. A page that was claimed in vain before is taken alone: if
+        it kills its builder, it brings no other page nearer to being parked. Claims
+        made before `since` are taken over, as :meth:`claimable` says.
+        """
+        free = (tuple(sections), get_settings().lease)
+        earlier: dict[str, Any] = {} if since is None else {"since": since}
+        token = secrets.token_hex(16)
+        while pages := _candidates(self.free(*free, limit, **earlier)):
+            keys = [page.pk for page in pages]
+            taken = self.taken(*free, pages=keys, token=token, **earlier)
+            if taken < len(pages):
+                pages = self.with_token(token=token)
+            if pages:
+                for page in pages:
+                    page.token = token
+                return pages
+        return []
+
+    @retried
+    def claim_clean(self, page: Page) -> bool:
+        """Take one page that is not dirty, in order to change its range."""
+        token = secrets.token_hex(16)
+        given_up = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
+        quiet = self.filter(given_up, pk=page.pk, wanted=page.built)
+        same = quiet.filter(built=page.built, low=page.low, high=page.high)
+        page.token = token
+        return bool(same.update(token=token, claimed_at=Now()))
+
+    @retried
+    def release(
+        self, pages: Collection[Page], error: str = "", *, is_to_blame: bool = False
+    ) -> None:
+        """Give up pages, which stay dirty.
+
+        Args:
+            pages: as they were claimed.
+            error: why they could not be built. They keep the time of their claim then,
+                so that no process of the same build tries them again.
+            is_to_blame: whether the attempt counts, so that a page is parked at last.
+        """
+        fields: dict[str, Any] = (
+            {"error": error[:2_000]} if error else {"claimed_at": None}
+        )
+        if not is_to_blame:
+            # A deploy may have set the attempts to 0 meanwhile.
+            fields["attempts"] = Greatest(F("attempts"), 1) - 1
+        for page in pages:
+            # By the token too, since another may have taken it over.
+            mine = self.filter(pk=page.pk, token=page.token)
+            mine.update(token="", **fields)
+
+    def is_being_built(self, sections: Collection[int]) -> bool:
+        """Return whether other processes are at work on dirty pages of sections."""
+        return self._at_work().filter(section__in=sections).exists()
+
+    def count_builders(self, site: str, names: Collection[str]) -> int:
+        """Return how many builders are at work on dirty pages of sections of a site."""
+        pages = self._at_work().filter(section__site=site, section__name__in=names)
+        # Each is at one batch of pages, all with one token.
+        return pages.values("token").distinct().count()
+
+    def _at_work(self) -> Self:
+        alive = self.dirty().filter(claimed_at__gte=Now() - get_settings().lease)
+        return alive.exclude(token="")
+
+    @retried
+    def renew(self, pages: Collection[Page]) -> None:
+        """Begin the lease of claims anew."""
+        for token in {page.token for page in pages}:
+            self.filter(token=token).update(claimed_at=Now())
+
+    def keep_claims(self, pages: Collection[Page]) -> AbstractContextManager[None]:
+        """Keep the lease of pages, as they were claimed, at each heartbeat."""
+        return keep(partial(self.renew, pages))
+
+    @prepared
+    def free(
+        self,
+        sections: tuple[int, ...],
+        lease: timedelta,
+        limit: int,
+        *,
+        since: Any = None,
+    ) -> Rows:
+        """Return claimable pages, those first that nobody has claimed in vain."""
+        free = self.claimable(since, lease).filter(section__in=sections)
+        return free.with_section().order_by("attempts", "id")[:limit]
+
+    @prepared
+    def taken(
+        self,
+        sections: tuple[int, ...],
+        lease: timedelta,
+        *,
+        pages: Any,
+        token: Any,
+        since: Any = None,
+    ) -> Update:
+        """Claim those of some pages that are still claimable."""
+        free = self.claimable(since, lease).filter(section__in=sections)
+        values = {"token": token, "claimed_at": Now(), "attempts": F("attempts") + 1}
+        return free.filter(pk__in=pages), values
+
+    @prepared
+    def with_token(self, *, token: Any) -> Rows:
+        """Return the pages that were claimed with a token."""
+        return self.filter(token=token).with_section().order_by("id")
+
+
+def _candidates(pages: list[Page]) -> list[Page]:
+    return [page for page in pages if not page.attempts] or pages[:1]
