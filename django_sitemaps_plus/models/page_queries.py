@@ -98,8 +98,6 @@ class PageQuerySet(PageClaimQuerySet):
             unbuilt=Count("pk", filter=Q(built=0)),
         )
 
-    # Which page owns a key
-
     def owner(self, section: int, key: int) -> tuple[int, int, bool] | None:
         """Return the page that owns a key, the plan's version, and if there is a next.
 
@@ -126,8 +124,6 @@ class PageQuerySet(PageClaimQuerySet):
     def _as_owner(self, section: Any) -> Rows:
         new = self.model._default_manager.filter(section=section, state=State.NEXT)
         return self.values_list("pk", "section__plan_version", Exists(new))[:1]
-
-    # What changes them
 
     @prepared
     def raise_wanted(self, announce: bool, *, pages: Any, since: Any = None) -> Update:
@@ -191,8 +187,6 @@ class PageQuerySet(PageClaimQuerySet):
         """Return whether changes of pages are announced, and since when there are."""
         rows = self.filter(pk__in=pages)
         return rows.values_list("pk", "announce", "changed_at")
-
-    # What indexes list, and what public names show
 
     @prepared
     def indexes(self, *, site: Any) -> Rows:
