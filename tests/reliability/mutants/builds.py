@@ -34,7 +34,7 @@ def version_read_after_the_build(flip, results):
     return flip(results)
 
 
-@mutant("models:PageQuerySet.raise_wanted", f"{_DURING}[stored]")
+@mutant("models.page_queries:PageQuerySet.raise_wanted", f"{_DURING}[stored]")
 def dirty_page_not_marked(raise_wanted, rows, *args, pages, **kwargs):
     """Boolean dirty flag: a page that is dirty is not marked again."""
     from django.db.models import F
@@ -43,7 +43,7 @@ def dirty_page_not_marked(raise_wanted, rows, *args, pages, **kwargs):
     return raise_wanted(rows, *args, pages=pages, **kwargs)
 
 
-@mutant("models:PageQuerySet.raise_wanted", _SCHEDULERS, is_slow=True)
+@mutant("models.page_queries:PageQuerySet.raise_wanted", _SCHEDULERS, is_slow=True)
 def claimed_page_not_marked(raise_wanted, rows, *args, pages, **kwargs):
     """A page that somebody builds is not marked."""
     pages = list(_only(pages, token=""))
@@ -77,7 +77,7 @@ def flip_without_version(point, page, *args, **kwargs):
 
 
 @mutant(
-    "models:PageQuerySet.release",
+    "models.page_claims:PageClaimQuerySet.release",
     f"{_FENCING}::test_giving_up_leaves_the_claim_of_another",
 )
 def release_without_token(release, rows, pages, *args, **kwargs):
@@ -88,7 +88,7 @@ def release_without_token(release, rows, pages, *args, **kwargs):
 
 
 @mutant(
-    "models:PageQuerySet.taken",
+    "models.page_claims:PageClaimQuerySet.taken",
     f"{_FENCING}::test_two_builders_never_take_the_same_page",
 )
 def claimed_page_taken(take, *args, pages, token, **kwargs):
@@ -100,14 +100,14 @@ def claimed_page_taken(take, *args, pages, token, **kwargs):
     return Page.objects.filter(pk__in=pages).update(token=token, claimed_at=Now())
 
 
-@mutant("models:PageQuerySet.claimable", _SCHEDULERS, is_slow=True)
+@mutant("models.page_claims:PageClaimQuerySet.claimable", _SCHEDULERS, is_slow=True)
 def claim_keeps_nobody_away(claimable, rows, since=None, lease=None):
     """Pages that somebody is building are claimable."""
     return claimable(rows, since, timedelta(days=-1))
 
 
 @mutant(
-    "models:PageQuerySet.claimable",
+    "models.page_claims:PageClaimQuerySet.claimable",
     "tests/reliability/test_recovery.py::test_all_workers_are_killed",
     is_slow=True,
 )
@@ -314,7 +314,7 @@ def changes_deleted_by_a_range(delete_changes, changes):
 
 
 @mutant(
-    "models:PageQuerySet.listed",
+    "models.page_queries:PageQuerySet.listed",
     "tests/integration/building/plan/test_next_plans.py",
 )
 def next_pages_listed(listed, pages):
@@ -325,7 +325,7 @@ def next_pages_listed(listed, pages):
 
 
 @mutant(
-    "models:PageQuerySet.served",
+    "models.page_queries:PageQuerySet.served",
     "tests/integration/building/plan/test_next_plans.py",
 )
 def next_pages_served(served, pages, site, section, number):
