@@ -23,7 +23,7 @@ from django_sitemaps_plus.notifications.url_changes import relay
 def workers(text: str) -> int:
     """Return a number of processes, 1 to 64."""
     if not text.isdecimal() or not 1 <= int(text) <= 64:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to 64")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 to 64")
     return int(text)
 
 
@@ -113,9 +113,9 @@ class Command(BaseCommand):
             if section.skipped or section.dropped:
                 self.stderr.write(
                     self.style.WARNING(
-                        f"{section.section}: left out {section.skipped:,} of "
-                        f"{section.skipped + section.entries:,} rows, and "
-                        f"{section.dropped:,} values of others"
+                        f"{section.section}: {section.entries:,} of "
+                        f"{section.skipped + section.entries:,} entries listed, "
+                        f"{section.dropped:,} of their values left out"
                     )
                 )
                 for problem in section.problems[: 10 if verbosity < 2 else None]:

@@ -79,12 +79,12 @@ def _judge(answer: Answer, batch: Batch) -> None:
     if answer.status == 403:
         raise EngineRefused(
             f"It answered 403: {batch.host} has no key file, or one with another key. "
-            f"Check that /<key>.txt there contains the key alone. {answer.text}"
+            f"Check that /<key>.txt there contains the key alone. {answer.text}".strip()
         )
     if answer.status == 422:
         raise EngineRefused(
             f"It answered 422: the URLs are not on {batch.host}, or the key is not for "
-            f"it. Check that BASE_URL is the site's public address. {answer.text}"
+            f"it. Check that BASE_URL is the public address. {answer.text}".strip()
         )
     if answer.status == 429 and answer.retry_after is None:
         raise RetryLater(f"It answered 429, too many: {answer.text}", RETRY_SECONDS)

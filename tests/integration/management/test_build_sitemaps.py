@@ -101,7 +101,7 @@ class TestOutput:
         """On stderr: counts, and the first of them."""
         Product.objects.filter(slug="product-00003").update(slug="no slug")
         _, err = run()
-        assert "products: left out 1 of 1,250 rows, and 0 values" in err
+        assert "products: 1,249 of 1,250 entries listed, 0 of their values" in err
         assert "no slug" in err
 
     def test_a_terminal_gets_a_bar(self):
@@ -192,7 +192,7 @@ class TestArguments:
     @pytest.mark.parametrize("number", ["0", "-1", "65", "two", "²", ""])
     def test_workers_are_a_number(self, number):
         """From 1 to 64."""
-        with pytest.raises(CommandError, match="no number from 1 to 64"):
+        with pytest.raises(CommandError, match="not a number from 1 to 64"):
             run(f"--workers={number}")
 
     def test_an_unknown_option(self):
