@@ -15,7 +15,7 @@ from django_sitemaps_plus.exceptions import (
     StalePlanError,
     StoreError,
 )
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.rendering import reading
 from tests.support.shop import ProductSource
 
@@ -95,7 +95,7 @@ class TestReading:
 
     def test_an_error_of_our_own_database_is_none_of_the_source(self, monkeypatch):
         """Where our rows cannot be read either, nothing else can go on."""
-        monkeypatch.setattr(Page._meta, "db_table", "no_such_table")
+        monkeypatch.setattr(Section._meta, "db_table", "no_such_table")
         with pytest.raises(OperationalError), reading("products", SITE):
             raise away()
 
