@@ -87,7 +87,7 @@ def _build_or_release(build: Build, pages: list[Page]) -> set[int]:
         is_failure = isinstance(error, SitemapsPlusError | Error)
         said = (str(error) or type(error).__name__) if is_failure else ""
         with suppress(Error):  # the lease gives them up then
-            Page.objects.release(pages, said)
+            Page.objects.release(pages, said, is_free=True)
         raise
 
 

@@ -107,8 +107,7 @@ def _cache() -> Iterator[CheckMessage]:
         yield warning(
             2,
             f"The cache {alias!r} belongs to one process. Each process makes its own "
-            "live plans, and does not know which builds others have asked for or which "
-            "files they found damaged.",
+            "live plans, and does not know which files others found damaged.",
             "Use a shared cache such as Redis. If only live plans matter, building the "
             "sitemaps is enough.",
         )

@@ -112,7 +112,12 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
 
     @retried
     def release(
-        self, pages: Collection[Page], error: str = "", *, is_to_blame: bool = False
+        self,
+        pages: Collection[Page],
+        error: str = "",
+        *,
+        is_to_blame: bool = False,
+        is_free: bool = False,
     ) -> None:
         """Give up pages, which stay dirty.
 
@@ -121,10 +126,12 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
             error: why they could not be built. They keep the time of their claim then,
                 so that no process of the same build tries them again.
             is_to_blame: whether the attempt counts, so that a page is parked at last.
+            is_free: whether others may claim them at once in spite of the error, which
+                was not theirs.
         """
-        fields: dict[str, Any] = (
-            {"error": error[:2_000]} if error else {"claimed_at": None}
-        )
+        fields: dict[str, Any] = {"error": error[:2_000]} if error else {}
+        if is_free or not error:
+            fields["claimed_at"] = None
         if not is_to_blame:
             # A deploy may have set the attempts to 0 meanwhile.
             fields["attempts"] = Greatest(F("attempts"), 1) - 1

@@ -132,7 +132,8 @@ def is_well() -> bool:
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()
     try:
-        Section.objects.exists()
+        with contained():
+            Section.objects.exists()
     except Error:
         return False
     return True

@@ -191,11 +191,19 @@ def _may_ask(site: Site, engine: Engine) -> bool:
     return not hosts.filter(is_closed).exists()
 
 
+def _check_storable(feedback: Any) -> None:
+    """Raise a ValueError or TypeError for what some database cannot hold as JSON."""
+    text = json.dumps(feedback, allow_nan=False, ensure_ascii=False)
+    if "\\u0000" in text:
+        raise ValueError("it contains the character NUL")
+    text.encode()  # no lone surrogates
+
+
 def _ask(engine: Engine, site: Site, row: Delivery) -> dict[str, Any] | None:
     """Return what an engine reports; if it fails, what it last reported, and why."""
     try:
         feedback = engine.read_back(site, row.target)
-        json.dumps(feedback, allow_nan=False)  # or the row could not hold it
+        _check_storable(feedback)
         return feedback
     except EngineError as error:
         reason = str(error)[:2_000]

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from itertools import islice
 
+from django.urls import NoReverseMatch
+
 from django_sitemaps_plus.conf import Site, notifies_engines
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.models.deliveries import BATCH_ROWS, hash_target
@@ -74,7 +76,12 @@ def present_feeds(site: Site, engine: ConfiguredEngine) -> Collection[str] | Non
         rows = Delivery.objects.of(site.name, engine.name).feeds()
         return list(rows.values_list("target", flat=True))
     try:
-        return list(dict.fromkeys(engine.feeds(site, index_urls(site))))
+        indexes = index_urls(site)
+    except NoReverseMatch as error:
+        logger.error("%r has no feeds: the URLconf lacks ours: %s", engine, error)
+        return None
+    try:
+        return list(dict.fromkeys(engine.feeds(site, indexes)))
     except Exception as error:  # an engine may be the user's code
         if ends_work(error):
             raise

@@ -14,6 +14,7 @@ from django.db import Error
 from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
 from django_sitemaps_plus.core.diff import Diff, diff, diff_many, urls_in
 from django_sitemaps_plus.core.gzip import inflate
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
     LostObjectError,
@@ -56,13 +57,18 @@ def relay(until: float | None = None) -> list[str]:
         Why changes were not relayed. The next call tries again what is not lost.
     """
     failures = list[str]()
-    if has_subscribers():  # here; another process may have some
-        try:
-            with as_django_errors():
+    try:
+        with as_django_errors():
+            if has_subscribers():  # here; another process may have some
                 _relay_each(until, failures)
-        except Error as error:  # the publication is free again after a lease
-            failures.append(_postponed(error))
+    # After an error of the database the publication is free again after a lease.
+    except (ConfigurationError, Error) as error:
+        failures.append(_postponed(error))
     return failures
+
+
+# A LimitExceededError says that a saved row is listed far too often.
+_POSTPONING = (SourceError, ConfigurationError, StoreError, LimitExceededError)
 
 
 def _relay_each(until: float | None, failures: list[str]) -> None:
@@ -70,11 +76,11 @@ def _relay_each(until: float | None, failures: list[str]) -> None:
     for publication in Publication.objects.claim_each(until):
         try:
             failures += _relay(publication)
-        except (SourceError, ConfigurationError, StoreError) as error:
+        except _POSTPONING as error:
             # Free at once, so that nothing says meanwhile that all is relayed.
             publication.release()
             failures.append(_postponed(error))
-            if not isinstance(error, SourceError):  # it concerns all publications
+            if isinstance(error, ConfigurationError | StoreError):  # it concerns all
                 break
         else:
             if publication.announce:

@@ -182,6 +182,8 @@ def _show(tree: PublicTree, pointer: Pointer, *, hides: bool, checks: bool) -> b
             read()
         tree.show(pointer.name, pointer.object, read, pointer.published_at)
     except LostObjectError as error:
+        if isinstance(error.__cause__, FileNotFoundError):
+            return False  # what the name shows is complete
         # The name may be a link to the damaged file.
         logger.error("The public name %s is hidden: %s", pointer.name, error)
         delete_object(pointer.object)  # or its size would pass for a good one

@@ -103,7 +103,9 @@ class PublicTree:
         found = {}
         with _store_errors(PUBLIC), suppress(FileNotFoundError):
             for entry in os.scandir(self.root):
-                if _OURS.fullmatch(entry.name):
+                if not _OURS.fullmatch(entry.name):
+                    continue
+                with suppress(FileNotFoundError):  # another process hides it
                     status = entry.stat(follow_symlinks=False)
                     found[entry.name] = File(int(status.st_mtime), status.st_size)
         return found

@@ -138,7 +138,11 @@ def _look(section: Section, rows: _Rows) -> _Look | None:
     newest = max([moment for _, moment in new])
     if len(new) > MAX_ROWS:
         newest = rows.newest() or newest
-    return _Look(new, more, newest, rows.count(newest))
+    # Rows are read once more after they are counted: one that commits in between would
+    # be counted and never marked.
+    next_count = rows.count(newest)
+    new, more = rows.after(before), rows.count(before) - section.window_count
+    return _Look(new, more, newest, next_count)
 
 
 def _mark(section: Section, rows: _Rows, look: _Look, marked: Collection[Any]) -> None:

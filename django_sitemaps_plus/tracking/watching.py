@@ -11,10 +11,9 @@ from django.apps import apps
 from django.db.models import ForeignKey, Model
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
-from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import ModelSource, Source, reader_of
+from django_sitemaps_plus.sources import ModelSource, Source, reader_of, surroundings
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
 from django_sitemaps_plus.sources.keys import own_field
 
@@ -154,9 +153,9 @@ def _own_columns(source: Source) -> frozenset[str] | None:
     if getattr(source, "announce_saves", False):  # what a sitemap does not hold as well
         return None
     try:
-        with reading(source, Site(DEFAULT_SITE, "")):
+        with surroundings(Site(DEFAULT_SITE, "")), contained():
             return columns(source)
-    except SourceError:
+    except Exception:  # noqa: BLE001 - a source is the user's code; this is their save
         return None
 
 

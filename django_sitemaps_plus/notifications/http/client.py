@@ -310,4 +310,6 @@ def read_body(response: http.client.HTTPResponse) -> bytes:
     # Not read(), which takes a chunk of a negative size for one without an end.
     while len(body) < MAX_BODY and (piece := response.read1(MAX_BODY - len(body))):
         body += piece
+    if response.length and len(body) < MAX_BODY:
+        raise http.client.IncompleteRead(body, response.length)
     return body[:MAX_BODY]

@@ -44,7 +44,7 @@ def one_message_for_all(wake, wakeups, section, seconds):
     "executors.wakeups:Wakeups._pause",
     f"{_MESSAGES}::test_a_broker_that_fails_is_left_alone_for_a_while",
 )
-def no_breaker(pause, wakeups, error):
+def no_breaker(pause, wakeups, section, error):
     """Each save tries a broker that is away."""
 
 

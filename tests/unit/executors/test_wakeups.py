@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from threading import Event
+
 import pytest
 
 from django_sitemaps_plus.executors import wakeups
 from django_sitemaps_plus.executors.wakeups import PAUSE_SECONDS, Wakeups
+
+#: Seconds after which a test has failed.
+HANG = 10
 
 
 class Broker:
@@ -51,6 +56,7 @@ def test_each_section_has_its_own_message(woken, broker, clock):
     """One that was sent says nothing of another section."""
     woken.wake("a", 2)
     woken.wake("b", 2)
+    woken.wait(HANG)
     assert broker.sent == [("a", 2), ("b", 2)]
 
 
@@ -58,8 +64,10 @@ def test_changes_before_the_build_share_a_message(woken, broker, clock):
     """The build that was asked for will see them."""
     for _ in range(1_000):
         woken.wake("a", 2)
+    woken.wait(HANG)
     clock[0] += 1.9
     woken.wake("a", 2)
+    woken.wait(HANG)
     assert broker.sent == [("a", 2)]
 
 
@@ -69,8 +77,10 @@ def test_a_change_once_the_build_may_have_begun_sends_another(
 ):
     """It may have looked before the change."""
     woken.wake("a", seconds)
+    woken.wait(HANG)
     clock[0] += broker.sent[0][1]
     woken.wake("a", seconds)
+    woken.wait(HANG)
     assert len(broker.sent) == 2
 
 
@@ -81,10 +91,30 @@ def test_a_failure_is_never_raised_and_pauses_all_wake_ups(
     broker.error = ConnectionError("no broker")
     for section in ("a", "b", "a"):
         woken.wake(section, 2)
+    woken.wait(HANG)
     assert len(broker.sent) == 1
     assert caplog.text.count("no worker was woken") == 1
     assert "no broker" in caplog.text
     broker.error = None
     clock[0] += PAUSE_SECONDS
     woken.wake("a", 2)
+    woken.wait(HANG)
     assert len(broker.sent) == 2
+
+
+def test_no_save_waits_for_a_broker_that_hangs(broker):
+    """Nor does the end of the process; what waits is sent once the broker answers."""
+    answers = Event()
+
+    def send(section: str, seconds: float) -> None:
+        assert answers.wait(HANG)
+        broker(section, seconds)
+
+    woken = Wakeups(send)
+    woken.wake("a", 2)
+    woken.wake("b", 2)
+    woken.wait(0.01)
+    assert broker.sent == []
+    answers.set()
+    woken.wait(HANG)
+    assert [section for section, _ in broker.sent] == ["a", "b"]
