@@ -78,7 +78,7 @@ def present_feeds(site: Site, engine: ConfiguredEngine) -> Collection[str] | Non
     try:
         indexes = index_urls(site)
     except NoReverseMatch as error:
-        logger.error("%r has no feeds: the URLconf lacks ours: %s", engine, error)
+        logger.error("%r could not name its feeds: %s", engine, without_text(error))
         return None
     try:
         return list(dict.fromkeys(engine.feeds(site, indexes)))

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
@@ -95,6 +96,19 @@ class TestStorage:
             assert state(client) == before
             assert not Page.objects.exclude(token="").exists()
         mended()
+
+    def test_a_build_that_waits_for_no_other_goes_on_after_a_failure(
+        self, sections, monkeypatch
+    ):
+        """As the tasks of Celery do: the claims of the one that failed are free."""
+        make_products(3)
+        sections.register("products", limited(1))
+        with monkeypatch.context() as patch:
+            fail_save(patch, 1)
+            with pytest.raises(StoreError):
+                build(waits=False)
+        build(waits=False)
+        assert not Page.objects.dirty().exists()
 
     def test_batches_before_the_failure_are_published(
         self, sections, client, crawl, monkeypatch

@@ -5,13 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import OperationalError
 
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, listing
+from django_sitemaps_plus.models import Delivery, Publication, listing
+from django_sitemaps_plus.notifications import outbox
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
+from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
@@ -73,6 +77,29 @@ class TestFeedsThatAreFollowed:
         notify_engines()
         assert HubEngine.told() == [FEED, FEED]
         build_and_relay()
+        notify_engines()
+        assert HubEngine.told() == [FEED, FEED]
+
+    def test_an_outage_while_feeds_are_named_loses_none(
+        self, tell, publish, monkeypatch
+    ):
+        """The publication waits for the next run."""
+        tell(hub=HubEngine)
+        made = make_products(1)
+        publish(limited(1))
+        notify_engines()
+        made[0].slug = "new"
+        made[0].save()
+
+        def fail(site):
+            raise OperationalError("away")
+
+        build()
+        with monkeypatch.context() as patch:
+            patch.setattr(outbox, "index_urls", fail)
+            assert relay() != []
+        Publication.objects.update(claimed_at=None)
+        assert relay() == []
         notify_engines()
         assert HubEngine.told() == [FEED, FEED]
 

@@ -17,6 +17,7 @@ from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
+from tests.support.servers.programs import HANG
 from tests.support.shop import limited, make_products
 
 from .engines import HubEngine
@@ -90,6 +91,7 @@ class TestCelery:
         """Once for all that comes until then, and again for an earlier time."""
         for seconds in (40, 50, 10, 20):
             executor.notify(timezone.now() + timedelta(seconds=seconds))
+        executor.notifications.wait(HANG)
         assert [round(seconds) for seconds in sent] == [40, 10]
 
     def test_a_time_that_is_far_away_is_left_to_the_schedule(self, executor, sent):
@@ -105,7 +107,9 @@ class TestCelery:
 
         monkeypatch.setattr(tasks, "_send", fail)
         executor.notify(timezone.now())
+        executor.notifications.wait(HANG)
         executor.notify(timezone.now())
+        executor.notifications.wait(HANG)
         assert caplog.text.count("no broker") == 1
 
     def test_the_task_asks_again_for_what_waits(self, executor, tell, sent, clock):
@@ -116,6 +120,7 @@ class TestCelery:
         want_urls(get_site(), ["https://example.com/b/"])
         clock.forward(seconds=15)
         tasks.notify()
+        executor.notifications.wait(HANG)
         assert RecordingEngine.told() == ["https://example.com/a/"]
         assert 0 < sent[0] <= 15
 

@@ -10,6 +10,7 @@ from django.db import connections
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
+from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Page
 from tests.reliability.tools.published import published_urls
 from tests.support.servers.programs import HOST, wait_until
@@ -48,7 +49,7 @@ def test_messages_name_sections_and_no_result_is_kept(any_celery, published):
     wait_until(lambda: waiting(any_celery), "a refresh is asked for")
     Page.objects.exclude(number=0).update(wanted=9)
     tasks.refresh(["products"])
-    tasks.CeleryExecutor().notify(timezone.now())
+    get_executor().notify(timezone.now())
     messages = take(any_celery)
     found = [told(message) for message in messages]
     assert found[0] == ("refresh", [["products"]])

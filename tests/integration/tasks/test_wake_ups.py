@@ -11,7 +11,7 @@ from django_sitemaps_plus.models import Change, Page
 from tests.reliability.tools.published import published_urls
 from tests.support.servers.programs import HOST, wait_until
 from tests.support.servers.running import purge, sweeping, take, waiting, working
-from tests.support.servers.workers import Broker, messages_to
+from tests.support.servers.workers import Broker, messages_to, send_wakeups
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
@@ -80,6 +80,7 @@ class TestMessages:
         with messages_to(Broker(f"redis://{HOST}:{chaos.port}/0")):
             for number in range(5):
                 rename(0, f"name-{number}")
+                send_wakeups()
         assert chaos.accepted == 1
         assert caplog.text.count("no worker was woken") == 1
 

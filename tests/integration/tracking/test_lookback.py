@@ -232,6 +232,22 @@ class TestTheWindow:
         assert look(section) == [2, 3]
         assert look(section) == []
 
+    def test_a_row_that_commits_while_it_looks_is_found(self, section, monkeypatch):
+        """By this look or the next, though it comes between a read and a count."""
+        update(4, NOW - 5 * MINUTE)
+        look(section)
+        real = lookback._Rows.after
+
+        def after(rows, moment):
+            found = real(rows, moment)
+            monkeypatch.setattr(lookback._Rows, "after", real)
+            update(7, NOW - MINUTE)
+            return found
+
+        monkeypatch.setattr(lookback._Rows, "after", after)
+        update(4, NOW)
+        assert 3 in {*look(section), *look(section)}
+
     def test_a_late_row_whose_change_was_recorded_marks_its_page_alone(self, section):
         """It is one more in the window, and is known already."""
         update(4, NOW)

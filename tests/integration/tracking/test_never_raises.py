@@ -8,8 +8,8 @@ import pytest
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Count
 
-from django_sitemaps_plus.models import Change, Page
-from django_sitemaps_plus.tracking import recording
+from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.tracking import recording, watching
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Author, Label, Product, Tag
 
@@ -57,7 +57,20 @@ def bad_settings(monkeypatch, publish):
     monkeypatch.setattr(recording, "get_settings", fail)
 
 
-FAULTS = [no_changes, no_pages, bad_key, bad_settings]
+def no_sections(monkeypatch, publish):
+    """Neither the source's own query nor ours can be run."""
+    publish(ProductSource)
+    recording._planned.clear()
+    monkeypatch.setattr(Section._meta, "db_table", "no_such_table")
+
+    def fail(source):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT no_such_column")
+
+    monkeypatch.setattr(watching, "columns", fail)
+
+
+FAULTS = [no_changes, no_pages, no_sections, bad_key, bad_settings]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)

@@ -12,7 +12,7 @@ from kombu.exceptions import ChannelError
 
 from django_sitemaps_plus import Source
 
-from .workers import Broker, Worker, start_beat, start_worker
+from .workers import Broker, Worker, send_wakeups, start_beat, start_worker
 
 #: Seconds after which beat asks again, where a test lets one run.
 SWEEP_SECONDS = 0.5
@@ -64,6 +64,7 @@ def sweeping(broker: Broker) -> Iterator[None]:
 
 def waiting(broker: Broker) -> int:
     """Return how many messages wait."""
+    send_wakeups()
     with Connection(broker.url) as connection, connection.channel() as channel:
         try:
             declared = channel.queue_declare(broker.queue, passive=True)
@@ -75,6 +76,7 @@ def waiting(broker: Broker) -> int:
 
 def take(broker: Broker) -> list[Any]:
     """Take all messages that wait, as a worker would get them."""
+    send_wakeups()
     found = []
     with Connection(broker.url) as connection, connection.channel() as channel:
         queue = Queue(broker.queue, channel=channel)

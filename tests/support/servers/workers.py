@@ -17,7 +17,10 @@ from django.conf import settings
 from django.db import connections
 from kombu import pools
 
-from .programs import Program
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.executors.wakeups import Wakeups
+
+from .programs import HANG, Program
 
 ROOT = Path(__file__).parents[3]
 APP = "tests.support.celery_app"
@@ -181,6 +184,13 @@ def _database() -> dict[str, Any]:
     return {name: found[name] for name in names}
 
 
+def send_wakeups() -> None:
+    """Return once all wake-ups of this process are sent; a thread sends them."""
+    for found in vars(get_executor()).values():
+        if isinstance(found, Wakeups):
+            found.wait(HANG)
+
+
 @contextmanager
 def messages_to(broker: Broker) -> Iterator[Any]:
     """Let this process send its messages to a broker; give its Celery app."""
@@ -193,6 +203,7 @@ def messages_to(broker: Broker) -> Iterator[Any]:
     try:
         yield app
     finally:
+        send_wakeups()
         _forget_connections(app)
         app.conf.update(before)
 
