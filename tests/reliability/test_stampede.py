@@ -125,7 +125,7 @@ def crowd(notes: Path, *paths: str) -> Crowd:
     """
     for name in ("renders", "answers"):
         (notes / name).unlink(missing_ok=True)
-    together = multiprocessing.get_context("fork").Barrier(PROCESSES * THREADS)
+    together = multiprocessing.get_context("fork").Barrier(PROCESSES)
     children = [_child(notes, together, paths or (PATH,)) for _ in range(PROCESSES)]
     for pid in children:
         os.waitpid(pid, 0)
@@ -169,8 +169,11 @@ def _child(notes: Path, together: Any, paths: Sequence[str]) -> int:
         return pid
     try:
         signal.alarm(HANG)
+        # One thread of each waits for the other processes: of 32, one might die while
+        # it holds the lock that they share.
+        barrier = threading.Barrier(THREADS, action=lambda: together.wait(HANG))
         threads = [
-            threading.Thread(target=_ask, args=(notes, together, paths[n % len(paths)]))
+            threading.Thread(target=_ask, args=(notes, barrier, paths[n % len(paths)]))
             for n in range(THREADS)
         ]
         for thread in threads:
@@ -181,7 +184,7 @@ def _child(notes: Path, together: Any, paths: Sequence[str]) -> int:
         os._exit(0)
 
 
-def _ask(notes: Path, together: Any, path: str) -> None:
+def _ask(notes: Path, together: threading.Barrier, path: str) -> None:
     client = Client(raise_request_exception=False)
     client.get("/about/")  # loads what a first request loads
     together.wait(HANG)
