@@ -18,11 +18,12 @@ class Plan:
 
     ranges: list[KeyRange]  # in order; they part the whole key space
     step: int  # rows that each was given when the plan was made
-    is_empty: bool  # no rows: the one range awaits the first
 
 
 def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
     """Make a plan from the rows as they are, by default as many a page as fit.
+
+    Without rows its one range awaits the first.
 
     Raises:
         SourceError: the source could not be read.
@@ -31,7 +32,7 @@ def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
         reader = reader_of(source)
         step = reader.planned_rows if step is None else step
         keys = list(reader.first_keys(step, site))
-    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+    return Plan(key_ranges(keys[1:]), step)
 
 
 def bounded_plan(section: str, site: Site, rows: int) -> Plan | None:
@@ -49,4 +50,4 @@ def bounded_plan(section: str, site: Site, rows: int) -> Plan | None:
             keys.append(key)
     if len(keys) > pages:
         return None
-    return Plan(key_ranges(keys[1:]), step, is_empty=not keys)
+    return Plan(key_ranges(keys[1:]), step)

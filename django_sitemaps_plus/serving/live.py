@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from django.db import Error
 
-from django_sitemaps_plus.cache import remember
+from django_sitemaps_plus.cache import recall, remember
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -34,17 +33,13 @@ MAX_BYTES = 1_000_000
 
 # To be raised when Plan or Document changes: while a release is rolled out, the old
 # one and the new one share a cache.
-_FORMAT = 1
+_FORMAT = 2
 
 
 def live_index(number: int, site: Site, row: Page | None) -> Document | None:
     """Return an index as its pages are now; None where it would list none.
 
-    Args:
-        number: 0 for the first index, 2 and on for the others.
-        site: the site.
-        row: of the index, where it has one. The answer is then kept until a page is
-            published.
+    With a row it is kept until a page is published.
 
     Raises:
         SourceError: a section without a plan could not be read.
@@ -53,8 +48,9 @@ def live_index(number: int, site: Site, row: Page | None) -> Document | None:
     render = partial(_render_index, number, site, has_rows=row is not None)
     if row is None:
         return render()
-    key = _key("page", INDEX, number, site, list(registry), row.wanted)
-    return _shared(key, render)
+    return _shared(
+        _key("page", INDEX, number, site, list(registry), row.wanted), render
+    )
 
 
 def live_page(
@@ -62,11 +58,7 @@ def live_page(
 ) -> Document | None:
     """Return a page as its source is now; None where it would have no entries.
 
-    Args:
-        section: its name.
-        number: of the page.
-        site: the site.
-        row: of the page; None for a section that has no plan yet.
+    Without a row it is a page of the live plan.
 
     Raises:
         NotRegistered: there is no such section.
@@ -77,27 +69,20 @@ def live_page(
         render = partial(_render_unplanned, section, number, site)
     else:
         render = partial(_render_planned, section, KeyRange(row.low, row.high), site)
-    return _shared(_key("page", section, number, site, registry.get(section)), render)
+    return _shared(_page_key(section, number, site), render)
 
 
 def live_plan(section: str, site: Site) -> Plan | None:
     """Return the plan by which a section is served while it is not built.
 
-    None for a section of more than LIVE_MAX_ROWS rows: it is absent until it is built.
+    None for a section without entries. One of more than LIVE_MAX_ROWS rows has no
+    ranges: it is absent until it is built.
 
     Raises:
         SourceError: the source could not be read.
     """
-    flight = SingleFlight(
-        _plan_key(section, site),
-        Plan,
-        get_settings().plan_seconds,
-        partial(_make_plan, section, site),
-        # Without entries it is not kept, so that the first one shows at once.
-        lambda plan: not plan.is_empty or not plan.ranges,
-    )
-    plan = flight.value()
-    return plan if plan and plan.ranges else None
+    make, seconds = partial(_make_plan, section, site), get_settings().plan_seconds
+    return SingleFlight(_plan_key(section, site), Plan, seconds, make).value()
 
 
 def _shared(key: str, render: Callable[[], Document | None]) -> Document | None:
@@ -112,6 +97,10 @@ def _is_small(document: Document) -> bool:
 def _key(kind: str, section: str, *parts: object) -> str:
     digest = hashlib.sha256(repr((_FORMAT, *parts)).encode()).hexdigest()[:24]
     return f"{kind}:{section}:{digest}"
+
+
+def _page_key(section: str, number: int, site: Site) -> str:
+    return _key("page", section, number, site, registry.get(section))
 
 
 def _plan_key(section: str, site: Site) -> str:
@@ -139,8 +128,8 @@ def _list_unplanned(listed: Listed, planned: set[str], site: Site) -> None:
         for name in registry:
             if name not in listed and name not in planned:
                 plan = live_plan(name, site)
-                total = 0 if plan is None or plan.is_empty else len(plan.ranges)
-                listed[name] = [(name, number, "") for number in range(1, total + 1)]
+                numbers = range(1, len(plan.ranges) + 1) if plan else ()
+                listed[name] = [(name, number, "") for number in numbers]
 
 
 def _render_planned(section: str, bounds: KeyRange, site: Site) -> Document | None:
@@ -159,7 +148,9 @@ def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
     """
     plan = live_plan(section, site)
     step = plan.step if plan else 0
-    while plan is not None and not plan.is_empty and number <= len(plan.ranges):
+    if kept := recall(_page_key(section, number, site), Document):
+        return kept  # an only page is rendered for its plan
+    while plan and number <= len(plan.ranges):
         try:
             return render_page(section, plan.ranges[number - 1], site).document
         except (LimitExceededError, StalePlanError):
@@ -176,28 +167,27 @@ def _smaller_plan(section: str, site: Site, step: int) -> Plan:
     return plan
 
 
-def _make_plan(section: str, site: Site) -> Plan:
-    """Make a plan; one without ranges for a section that is too large."""
+def _make_plan(section: str, site: Site) -> Plan | None:
+    """Make a plan; the only page of one is rendered, to see if it lists anything."""
     limit = get_settings().live_max_rows
     plan = bounded_plan(section, site, limit)
-    if plan is not None:
-        return replace(plan, is_empty=_lists_nothing(section, site, plan))
-    logger.error(
-        "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it is "
-        "left out. Run: manage.py build_sitemaps %s",
-        section,
-        limit,
-        section,
-        extra={"action": "section_too_large", "section": section},
-    )
-    return Plan([], 0, is_empty=True)
-
-
-def _lists_nothing(section: str, site: Site, plan: Plan) -> bool:
-    """Return whether there are no rows, or one page of rows none of which is listed."""
-    if plan.is_empty or len(plan.ranges) > 1:
-        return plan.is_empty
+    if plan is None:
+        logger.error(
+            "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it "
+            "is left out. Run: manage.py build_sitemaps %s",
+            section,
+            limit,
+            section,
+            extra={"action": "section_too_large", "section": section},
+        )
+        return Plan([], 0)  # kept, so that the rows are not counted again
+    if len(plan.ranges) > 1:
+        return plan
     try:
-        return render_page(section, plan.ranges[0], site).document is None
+        page = render_page(section, plan.ranges[0], site).document
     except LimitExceededError:
-        return False
+        return plan
+    if page is not None and _is_small(page):
+        seconds = get_settings().live_cache_seconds
+        remember(_page_key(section, 1, site), page, seconds)
+    return plan if page else None

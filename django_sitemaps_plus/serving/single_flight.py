@@ -69,7 +69,7 @@ class SingleFlight(Generic[T]):
     kind: type[T]
     seconds: int
     compute: Callable[[], T | None]
-    is_kept: Callable[[T], bool]
+    is_kept: Callable[[T], bool] = lambda value: True
 
     def value(self) -> T | None:
         """Return the value that is kept, or that this or a concurrent call computes.

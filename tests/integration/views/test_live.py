@@ -21,6 +21,7 @@ from tests.support.testapp.models import Product
 pytestmark = pytest.mark.django_db
 
 BASE = {"BASE_URL": "https://example.com"}
+PAGE = "/sitemap-products-1.xml"
 
 
 class Pages(ViewSource):
@@ -150,6 +151,21 @@ class TestCache:
         settings.SITEMAPS_PLUS = {**BASE, "CACHE": "plans"}
         assert crawl() == expected
         assert "ConnectionError: no cache" in messages("cache_failed")[0]
+
+    @pytest.mark.parametrize(
+        "paths", [[PAGE], [PAGE, "/sitemap.xml"], ["/sitemap.xml", PAGE]]
+    )
+    def test_an_only_page_is_rendered_once(self, sections, client, settings, paths):
+        """To see that it lists something, and to answer."""
+        settings.SITEMAPS_PLUS = {**BASE, "LIVE_CACHE_SECONDS": 60}
+        rendered = []
+        make_products(1)
+        sections.register(
+            "products",
+            limited(5, location=lambda self, row: rendered.append(row) or "/here/"),
+        )
+        assert [client.get(path).status_code for path in paths] == [200] * len(paths)
+        assert len(rendered) == 1
 
 
 class TestRowsThatCome:
