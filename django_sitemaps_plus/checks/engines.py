@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from importlib.util import find_spec
 from typing import Any
 
 from django.conf import settings
@@ -15,7 +14,7 @@ from django.db.models import DateField, DateTimeField
 from django_sitemaps_plus import views
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.notifications import Engine, Takes
+from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import (
     broken_engines,
     get_engines,
@@ -33,20 +32,9 @@ def check_engines(**kwargs: Any) -> list[CheckMessage]:
     hint = "docs/reference/engines.md lists the options of each engine."
     return [
         *[error(25, engine.fault, hint) for engine in broken_engines()],
-        *[m for engine in get_engines().values() for m in _missing_extra(engine)],
         *_unannounced_saves(),
         *_unserved_files(),
     ]
-
-
-def _missing_extra(engine: Engine) -> Iterator[CheckMessage]:
-    is_ours = type(engine).__module__.startswith("django_sitemaps_plus.notifications")
-    if is_ours and find_spec("urllib3") is None:
-        yield error(
-            26,
-            f"The engine {engine.name!r} needs urllib3, which is not installed.",
-            "pip install 'django-sitemaps-plus[engines]'",
-        )
 
 
 def _unserved_files() -> Iterator[CheckMessage]:

@@ -12,7 +12,7 @@ from django.test import modify_settings
 from django.urls import include, path
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
-from django_sitemaps_plus.checks import check_engines, engines
+from django_sitemaps_plus.checks import check_engines
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.notifications import Batch, Engine, Secret, Takes
 from tests.support.servers.engine_requests import State
@@ -74,21 +74,6 @@ class TestEngines:
         (message,) = check_engines()
         assert "['ENGINES']['bing']" in message.msg
         assert "'key'" in message.msg
-
-    def test_an_extra_that_is_not_installed_is_named(self, settings):
-        """With what to install; google-auth is an error of its engine."""
-        settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"one": INDEXNOW}}
-        assert check_engines() == []
-        with mock.patch.object(engines, "find_spec", return_value=None):
-            (message,) = check_engines()
-        assert message.id == "sitemaps_plus.E026"
-        assert "[engines]" in message.hint
-
-    def test_an_engine_of_the_project_needs_none(self, settings):
-        """It may speak to its own as it likes."""
-        settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"one": RECORDING}}
-        with mock.patch.object(engines, "find_spec", return_value=None):
-            assert check_engines() == []
 
     @pytest.mark.parametrize(
         ("attributes", "given", "expected"),

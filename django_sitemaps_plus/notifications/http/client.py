@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json as json_module
 import logging
 import socket
+import ssl
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlencode
 
-from django_sitemaps_plus.exceptions import (
-    ConfigurationError,
-    EngineError,
-    EngineRefused,
-    RetryLater,
-)
+from django_sitemaps_plus.exceptions import EngineError, EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.secrets import Secret, without_text
 
 from .addresses import Endpoint, find_addresses, parse_endpoint
 from .answers import MAX_BODY, Answer, parse_retry_after, readable, redirect_host
-
-if TYPE_CHECKING:
-    from urllib3.connection import HTTPConnection
 
 logger = logging.getLogger(__name__)
 
@@ -71,16 +63,9 @@ def request(
     Raises:
         RetryLater: no complete answer arrived in time.
         EngineRefused: the URL or an address of its host is not allowed.
-        ConfigurationError: urllib3 is not installed.
     """
-    if find_spec("urllib3") is None:
-        raise ConfigurationError(
-            "Engines need urllib3, which is not installed. Install "
-            "django-sitemaps-plus[engines]."
-        )
-    exchange = _Exchange(
-        _Message(method, url, json, form, text, query or {}, headers or {})
-    )
+    message = _Message(method, url, json, form, text, query or {}, headers or {})
+    exchange = _Exchange(message)
     try:
         exchange.start()
     except RuntimeError:  # no more threads, or Python is shutting down
@@ -179,7 +164,6 @@ class _Exchange(Thread):
         self._message = message
         self._host = "The engine"
         self._deadline = time.monotonic() + MAX_SECONDS
-        self._connection: HTTPConnection | None = None
         self._socket: socket.socket | None = None
 
     def run(self) -> None:
@@ -188,9 +172,6 @@ class _Exchange(Thread):
             self.outcome = self._ask()
         except BaseException as error:  # noqa: BLE001 - the caller raises it
             self.outcome = self._failure(error)
-        finally:
-            if self._connection is not None:
-                self._connection.close()
 
     def too_late(self) -> RetryLater:
         """Return the error for a request that took too long."""
@@ -202,22 +183,21 @@ class _Exchange(Thread):
         """Break the connection, if it is still open, so that the thread ends soon."""
         self._deadline = 0.0
         if self._socket is not None:
-            with contextlib.suppress(OSError):
+            with suppress(OSError):
                 # Not TLS's own shutdown, which two threads must not share.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def _ask(self) -> Answer:
         endpoint = parse_endpoint(self._message.url)
         self._host = endpoint.host
-        self._connection = connection = self._connect(endpoint)
-        message = self._message
-        target, body, headers = message.reveal(endpoint)
-        # A server may answer and close before it has read the whole request.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            connection.request(message.method, target, body=body, headers=headers)
-        # urllib3's own method logs the URL, and headers that it cannot parse.
-        with http.client.HTTPConnection.getresponse(connection) as response:
-            answered = read_body(response)
+        with closing(self._connect(endpoint)) as connection:
+            message = self._message
+            target, body, headers = message.reveal(endpoint)
+            # A server may answer and close before it has read the whole request.
+            with suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(message.method, target, body=body, headers=headers)
+            with connection.getresponse() as response:
+                answered = read_body(response)
         location = response.headers.get("Location", "").encode("utf-8", "replace")
         return Answer(
             status=response.status,
@@ -226,7 +206,7 @@ class _Exchange(Thread):
             redirect_host=redirect_host(message.hide(location).decode()),
         )
 
-    def _connect(self, endpoint: Endpoint) -> HTTPConnection:
+    def _connect(self, endpoint: Endpoint) -> http.client.HTTPConnection:
         """Return an open connection to the first address that accepts one."""
         addresses = find_addresses(endpoint)[:_MAX_ADDRESSES]
         while True:
@@ -260,17 +240,14 @@ class _Exchange(Thread):
             text = str(error).encode("utf-8", "replace")
             reason = readable(self._message.hide(text)) or kind
             return RetryLater(f"{self._host} could not be reached: {reason}")
-        logger.error(
-            "A request to an engine could not be made: %s",
-            without_text(error),
-            extra={"action": "request_failed"},
-        )
+        words = "A request to an engine could not be made: %s"
+        logger.error(words, without_text(error), extra={"action": "request_failed"})
         return EngineRefused(f"The request could not be made: {kind}. See the log.")
 
 
 def open_connection(
     endpoint: Endpoint, address: str, timeout_seconds: float
-) -> HTTPConnection:
+) -> http.client.HTTPConnection:
     """Return an open connection to a checked address of an endpoint.
 
     With https the certificate must be valid for the endpoint's host.
@@ -278,29 +255,15 @@ def open_connection(
     Raises:
         OSError: the address does not accept one, or TLS failed.
     """
-    from urllib3.connection import HTTPConnection, HTTPSConnection
-    from urllib3.exceptions import HTTPError
-
-    if endpoint.scheme == "http":
-        connection = HTTPConnection(address, endpoint.port, timeout=timeout_seconds)
-    else:
-        connection = HTTPSConnection(
-            address,
-            endpoint.port,
-            timeout=timeout_seconds,
-            server_hostname=endpoint.host,
-            cert_reqs="CERT_REQUIRED",
-        )
+    opened = socket.create_connection((address, endpoint.port), timeout_seconds)
+    if endpoint.scheme == "https":
+        context = ssl.create_default_context()
+        opened = context.wrap_socket(opened, server_hostname=endpoint.host)
+    connection = http.client.HTTPConnection(endpoint.host, endpoint.port)
+    connection.sock = opened
+    connection.auto_open = False
     # A project can have all connections print what they send.
     connection.set_debuglevel(0)
-    try:
-        connection.connect()
-    except HTTPError as error:
-        connection.close()
-        raise OSError(str(error)) from error
-    except OSError:
-        connection.close()
-        raise
     return connection
 
 

@@ -126,7 +126,7 @@ def test_nothing_leaks_from_an_unexpected_error(leaks, monkeypatch):
     def fail(connection: object, method: str, target: str, **options: object) -> None:
         raise ValueError(f"{target} {options}")
 
-    monkeypatch.setattr("urllib3.connection.HTTPConnection.request", fail)
+    monkeypatch.setattr("http.client.HTTPConnection.request", fail)
     with start_odd(says(answer())) as server:
         assert leaks(lambda: tell(server.url)) == []
 

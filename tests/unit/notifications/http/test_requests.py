@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 
@@ -259,25 +257,3 @@ class TestAnswers:
         )
         url = f"http://localhost:{server.port}/"
         assert request("GET", url).status == 200
-
-
-def test_without_urllib3_an_error_names_the_extra():
-    """The notifications can be imported, and asking says what to install."""
-    program = """
-import sys
-import importlib.util
-importlib.util.find_spec = lambda name: None
-import django.conf
-django.conf.settings.configure()
-import django_sitemaps_plus.notifications
-from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.notifications.http import request
-try:
-    request("GET", "https://engine.example/")
-except ConfigurationError as error:
-    print(error)
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=HANG
-    )
-    assert "Install django-sitemaps-plus[engines]" in done.stdout, done.stderr
