@@ -76,57 +76,31 @@ def _urls_are_submitted() -> bool:
 
 
 def _unannounced_saves() -> Iterator[CheckMessage]:
-    if not _urls_are_submitted():
-        return
-    for name, source in registry.items():
-        if isinstance(source, SitemapSource) and not _has_lastmod(source):
-            hint = "Declare a lastmod, or use a ModelSource, or for views a ViewSource."
-            yield _without_lastmod(name, source, hint)
-        elif isinstance(source, ModelSource) and not source.announce_saves:
-            yield from _unannounced_saves_of_model(name, source)
+    for name, source in registry.items() if _urls_are_submitted() else ():
+        if fault := _lastmod_fault(source):
+            yield warning(
+                6,
+                f"Section {name!r} has {fault}, so engines are notified when its rows "
+                "are added, moved or removed, but not of every edit.",
+                "Declare a lastmod with a time, or set announce_saves = True on a "
+                "ModelSource to submit every save.",
+            )
 
 
-def _unannounced_saves_of_model(
-    name: str, source: ModelSource
-) -> Iterator[CheckMessage]:
-    if source.lastmod is None:
-        hint = "Declare a lastmod, or set announce_saves = True to submit every save."
-        yield _without_lastmod(name, source, hint)
-    elif _is_day(source):
-        yield warning(
-            6,
-            f"The lastmod of section {name!r} is a day without a time, so engines are "
-            "notified only of a row's first edit on a day.",
-            "Use a field with a time, or set announce_saves = True to submit every "
-            "save.",
-            source,
-        )
-
-
-def _without_lastmod(name: str, source: Source, hint: str) -> CheckMessage:
-    return warning(
-        6,
-        f"Section {name!r} has no lastmod, so engines are notified when its rows are "
-        "added, moved or removed, but not when their content changes.",
-        hint,
-        source,
-    )
-
-
-def _has_lastmod(source: SitemapSource) -> bool:
-    """Return whether a contrib class has one, as far as can be seen."""
-    found = getattr(source.given, "lastmod", None)
-    if getattr(found, "__func__", None) is GenericSitemap.lastmod:
-        return source.given.date_field is not None  # type: ignore[union-attr]
-    return found is not None or source.has_own_paging
-
-
-def _is_day(source: ModelSource) -> bool:
-    """Return whether the lastmod is a date that two edits of a day share."""
+def _lastmod_fault(source: Source) -> str:
+    """Return why a lastmod does not show every edit, as far as can be seen, or ""."""
+    if isinstance(source, SitemapSource):
+        found = getattr(source.given, "lastmod", None)
+        if getattr(found, "__func__", None) is GenericSitemap.lastmod:
+            found = source.given.date_field  # type: ignore[union-attr]
+        return "no lastmod" if found is None and not source.has_own_paging else ""
+    if not isinstance(source, ModelSource) or source.announce_saves:
+        return ""
     if not isinstance(source.lastmod, str):
-        return False
+        return "no lastmod" if source.lastmod is None else ""
     field = find_field(source.model, source.lastmod)
-    return isinstance(field, DateField) and not isinstance(field, DateTimeField)
+    is_day = isinstance(field, DateField) and not isinstance(field, DateTimeField)
+    return "a lastmod without a time" if is_day else ""
 
 
 def check_built(

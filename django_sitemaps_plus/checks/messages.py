@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core import checks
 
 
-def error(number: int, message: str, hint: str, obj: Any = None) -> checks.CheckMessage:
+def error(number: int, message: str, hint: str) -> checks.CheckMessage:
     """Return a fault that keeps the app from working."""
-    code = f"E{number:03}"
-    return checks.Error(message, _with_anchor(hint, code), obj, f"sitemaps_plus.{code}")
+    return _message(checks.ERROR, f"E{number:03}", message, hint)
 
 
-def warning(
-    number: int, message: str, hint: str, obj: Any = None
-) -> checks.CheckMessage:
+def warning(number: int, message: str, hint: str) -> checks.CheckMessage:
     """Return a fault with which the app works less well."""
-    code = f"W{number:03}"
-    return checks.Warning(
-        message, _with_anchor(hint, code), obj, f"sitemaps_plus.{code}"
-    )
+    return _message(checks.WARNING, f"W{number:03}", message, hint)
 
 
-def _with_anchor(hint: str, code: str) -> str:
-    return f"{hint} See docs/reference/checks.md#{code.lower()}"
+def _message(level: int, code: str, message: str, hint: str) -> checks.CheckMessage:
+    hint = f"{hint} See docs/reference/checks.md#{code.lower()}"
+    return checks.CheckMessage(level, message, hint, id=f"sitemaps_plus.{code}")

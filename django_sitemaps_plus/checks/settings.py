@@ -14,6 +14,8 @@ from django.core.checks import CheckMessage
 from django_sitemaps_plus.cache import is_shared
 from django_sitemaps_plus.conf import SETTING, AppSettings, get_settings, parse_base_url
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.storage import get_storage
 
 from .messages import error, warning
 
@@ -23,7 +25,7 @@ _LEAST = {"max_builders": 1, "lease_seconds": 2}
 
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting."""
-    checks = (_unknown_keys, _wrong_values, _origin, _storage, _cache)
+    checks = (_unknown_keys, _wrong_values, _origin, _storage, _cache, _executor)
     return [message for check in checks for message in check()]
 
 
@@ -97,6 +99,20 @@ def _storage() -> Iterator[CheckMessage]:
         yield warning(4, message, hint) if settings.DEBUG else error(5, message, hint)
     elif isinstance(alias, str) and alias not in settings.STORAGES:
         yield error(4, *_undefined("STORAGE", alias, "STORAGES"))
+    elif _compresses():
+        yield error(
+            9,
+            f"The storage {alias!r} compresses files by itself (option gzip), so views "
+            "do not read what was stored.",
+            "Define another alias in STORAGES for sitemaps, without that option.",
+        )
+
+
+def _compresses() -> bool:
+    try:
+        return bool(getattr(get_storage(), "gzip", False))
+    except Exception:  # noqa: BLE001 - a build says why the storage cannot be made
+        return False
 
 
 def _cache() -> Iterator[CheckMessage]:
@@ -111,6 +127,17 @@ def _cache() -> Iterator[CheckMessage]:
             "Use a shared cache such as Redis. If only live plans matter, building the "
             "sitemaps is enough.",
         )
+
+
+def _executor() -> Iterator[CheckMessage]:
+    try:
+        executor = get_executor()
+    except ConfigurationError as fault:
+        hint = "For Celery install the extra 'celery', and use "
+        hint += "'django_sitemaps_plus.tasks.CeleryExecutor'."
+        yield error(8, str(fault), hint)
+    else:
+        yield from [warning(10, *fault) for fault in executor.faults()]
 
 
 def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:

@@ -22,8 +22,8 @@ from django.urls import NoReverseMatch, get_script_prefix
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
-from django_sitemaps_plus.exceptions import ConfigurationError, SourceError
-from django_sitemaps_plus.registry import check_name, registry
+from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import (
     ModelSource,
@@ -54,18 +54,14 @@ def check_sources(**kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     with surroundings(Site(DEFAULT_SITE, "", get_script_prefix())):
         for name, source in registry.items():
-            for message in _messages(name, source):
+            for message in _messages(source):
                 message.msg = f"Section {name!r}: {message.msg}"
                 message.obj = source
                 found.append(message)
     return found
 
 
-def _messages(name: str, source: Source) -> Iterator[CheckMessage]:
-    try:
-        check_name(name)
-    except ConfigurationError as fault:
-        yield error(10, str(fault), "Rename the section.")
+def _messages(source: Source) -> Iterator[CheckMessage]:
     limit = source.limit
     if not isinstance(limit, int) or not 1 <= limit <= MAX_ENTRIES:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."

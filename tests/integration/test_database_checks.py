@@ -1,4 +1,4 @@
-"""Checks name the databases of objects that lack our tables."""
+"""Checks of the databases that a command names: tables, and pages of sections."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 
-from django_sitemaps_plus.checks import check_migrated, check_routers
+from django_sitemaps_plus.checks import check_built, check_migrated
 from django_sitemaps_plus.models import Change
-from tests.support.shop import ProductSource
+from tests.support.builds import build_fully
+from tests.support.shop import limited
 from tests.support.testapp.models import Product
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -22,72 +23,73 @@ class WritesElsewhere:
         """Write to the other database."""
         return "other" if model is Product else None
 
-    def allow_migrate(self, alias, app_label, **hints):
-        """Keep our tables out of it."""
-        return alias != "other" or app_label != "sitemaps_plus"
 
-
-class WritesAndMigrates(WritesElsewhere):
-    """Writes products where our tables belong too."""
-
-    def allow_migrate(self, alias, app_label, **hints):
-        """Let them in."""
-        return True
-
-
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def products(sections):
-    """A section of products, and nothing else."""
-    sections.register("products", ProductSource)
+    """Have a section of products, and nothing else."""
+    sections.register("products", limited(10))
     return sections
 
 
-def ids(messages):
-    return [message.id for message in messages]
-
-
-class TestDatabases:
-    @pytest.mark.parametrize(
-        ("router", "expected"),
-        [(WritesElsewhere, ["sitemaps_plus.W005"]), (WritesAndMigrates, [])],
-    )
-    def test_a_router_that_keeps_changes_out_is_told(
-        self, products, settings, other_database, router, expected
-    ):
+class TestMigrated:
+    def test_a_database_without_our_tables_is_named(self, settings, other_database):
         """No save could be recorded beside its object."""
-        assert check_routers() == []
-        settings.DATABASE_ROUTERS = [router()]
-        found = check_routers()
-        assert ids(found) == expected
-        assert all("testapp.Product" in m.msg and "'other'" in m.msg for m in found)
-
-    def test_a_database_without_our_tables_is_told(
-        self, products, settings, other_database
-    ):
-        """Where a command names it, since that one is asked."""
-        settings.DATABASE_ROUTERS = [WritesAndMigrates()]
+        settings.DATABASE_ROUTERS = [WritesElsewhere()]
         assert check_migrated() == check_migrated(databases=["default"]) == []
         (message,) = check_migrated(databases=["default", "other"])
-        assert ids([message]) == ["sitemaps_plus.W005"]
+        assert message.id == "sitemaps_plus.W005"
+        assert "testapp.Product is on the database 'other'" in message.msg
+        assert "allow_migrate()" in message.hint
         assert "migrate --database other" in message.hint
         with connections["other"].schema_editor() as editor:
             editor.create_model(Change)
         assert check_migrated(databases=["default", "other"]) == []
 
-    def test_a_database_that_a_source_names_is_one_of_them(
-        self, products, other_database
-    ):
-        """Its objects are saved there, as a rule."""
+    def test_so_is_one_that_a_source_names(self, products, other_database):
         products.get("products").using = "other"
         (message,) = check_migrated(databases=["other"])
         assert "Section 'products'" in message.msg
 
     def test_the_command_asks_the_databases_that_it_names(
-        self, products, settings, other_database, capsys
+        self, settings, other_database, capsys
     ):
         """And, before Django 6.1, no others."""
-        settings.DATABASE_ROUTERS = [WritesAndMigrates()]
+        settings.DATABASE_ROUTERS = [WritesElsewhere()]
         call_command("check", tags=["sitemaps_plus"])
         assert django.VERSION >= (6, 1) or "W005" not in capsys.readouterr().err
         call_command("check", tags=["sitemaps_plus"], databases=["other"])
         assert "W005" in capsys.readouterr().err
+
+
+class TestBuilt:
+    @pytest.fixture(autouse=True)
+    def engine(self, settings):
+        """Have an engine that takes URLs."""
+        one = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
+
+    def test_a_section_that_is_not_built_is_named(self):
+        """Engines are notified of saves alone then."""
+        Product.objects.create(name="a", slug="a")
+        (message,) = check_built(databases=["default"])
+        assert message.id == "sitemaps_plus.W007"
+        assert "'products'" in message.msg
+        build_fully()
+        assert check_built(databases=["default"]) == []
+
+    @pytest.mark.parametrize(
+        ("given", "debug", "databases"),
+        [
+            ({"ENGINES": {}}, False, ["default"]),
+            ({"NOTIFY": False}, False, ["default"]),
+            ({"ENGINES": {"one": {"BACKEND": "no.such.Engine"}}}, False, ["default"]),
+            ({}, True, ["default"]),
+            ({}, False, None),
+            ({}, False, ["other"]),
+        ],
+    )
+    def test_it_is_fine(self, settings, given, debug, databases):
+        """Without engines that take URLs, under DEBUG, or where nobody may look."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
+        settings.DEBUG = debug
+        assert check_built(databases=databases) == []

@@ -5,103 +5,88 @@ from __future__ import annotations
 import pytest
 from celery import Celery, _state
 
-from django_sitemaps_plus.checks import check_building
+from django_sitemaps_plus.checks import check_settings
 from django_sitemaps_plus.executors.base import Executor
 
-from .test_checks import BASE, ids
-
-TASKS = ("refresh", "build_pages", "audit")
+from .test_checks import BASE, SHARED, ids
 
 CELERY = {**BASE, "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor"}
+TASK = "django_sitemaps_plus.tasks.{}"
 
 
 @pytest.fixture(autouse=True)
-def no_app(monkeypatch):
+def no_app(settings, monkeypatch):
     """Have no Celery app, neither of this thread nor of all."""
     for name in ("", "READ_", "WRITE_"):
         monkeypatch.delenv(f"CELERY_BROKER_{name}URL", raising=False)
     monkeypatch.setattr(_state._tls, "current_app", None)
     monkeypatch.setattr(_state, "default_app", None)
+    settings.CACHES = SHARED
+    settings.SITEMAPS_PLUS = CELERY
 
 
-def make_app(name: str) -> Celery:
+def make_app(name: str = "shop") -> Celery:
     """Return an app that is nobody's yet, as if no settings were named."""
     return Celery(name, broker="memory://", set_as_current=False, fixups=[])
 
 
-class TestCelery:
-    def test_it_needs_an_app_of_the_project(self, settings):
+class TestApp:
+    def test_it_needs_one_of_the_project(self):
         """Else Celery makes one, which sends to a broker that nobody chose."""
-        settings.SITEMAPS_PLUS = CELERY
-        [message] = check_building()
+        [message] = check_settings()
         assert ids([message]) == ["W010"]
         assert "amqp://localhost" in message.msg
         assert "__init__.py" in message.hint
 
     @pytest.mark.parametrize("name", ["shop", "default"])
-    def test_an_app_of_the_project_is_fine(self, settings, name):
-        """Whatever it is called, and wherever its broker is."""
-        settings.SITEMAPS_PLUS = CELERY
+    def test_one_of_the_project_is_fine(self, name):
         make_app(name).set_default()
-        assert check_building() == []
+        assert check_settings() == []
 
-    def test_an_app_of_one_thread_is_not_enough(self, settings):
-        """It is current in the thread that made it; others tell the workers."""
-        settings.SITEMAPS_PLUS = CELERY
-        make_app("shop").set_current()
-        assert ids(check_building()) == ["W010"]
+    def test_one_of_one_thread_is_not_enough(self):
+        """It is current in the thread that made it; others wake the workers."""
+        make_app().set_current()
+        assert ids(check_settings()) == ["W010"]
 
     @pytest.mark.parametrize("name", ["CELERY_BROKER_URL", "CELERY_BROKER_WRITE_URL"])
-    def test_a_broker_that_celery_finds_by_itself_is_fine(
-        self, settings, monkeypatch, name
-    ):
-        """Its own app knows the broker of the environment."""
-        settings.SITEMAPS_PLUS = CELERY
+    def test_a_broker_that_celery_finds_by_itself_is_fine(self, monkeypatch, name):
         monkeypatch.setenv(name, "memory://")
-        assert check_building() == []
+        assert check_settings() == []
 
 
-class TestTimeLimits:
-    @pytest.mark.parametrize("name", ["task_time_limit", "task_soft_time_limit"])
-    def test_one_that_ends_each_long_build_is_named(self, settings, name):
-        """Such builds would go on, but each task of them would end as a failure."""
-        settings.SITEMAPS_PLUS = CELERY
-        app = make_app("shop")
-        app.set_default()
-        app.conf[name] = 60
-        [message] = check_building()
-        assert ids([message]) == ["W010"]
-        assert "after 60 s" in message.msg
-        settings.SITEMAPS_PLUS = {**CELERY, "TASK_SECONDS": 50}
-        assert check_building() == []
-
-    def test_those_of_our_own_tasks_count(self, settings):
-        """Where a project gives them more than all others."""
-        settings.SITEMAPS_PLUS = CELERY
-        app = make_app("shop")
-        app.set_default()
-        app.conf.task_soft_time_limit = 60
-        longer = {"soft_time_limit": 300}
-        names = [f"django_sitemaps_plus.tasks.{name}" for name in TASKS]
-        app.conf.task_annotations = dict.fromkeys(names, longer)
-        assert check_building() == []
-
-    def test_those_of_one_task_count(self, settings):
-        """The others may be as long as they like."""
-        settings.SITEMAPS_PLUS = CELERY
-        app = make_app("shop")
-        app.set_default()
-        task = "django_sitemaps_plus.tasks.build_pages"
-        app.conf.task_annotations = {task: {"time_limit": 30}}
-        assert ids(check_building()) == ["W010"]
-
-    def test_what_is_no_number_is_left_to_another_check(self, settings):
-        """Whatever limits there are."""
-        settings.SITEMAPS_PLUS = {**CELERY, "TASK_SECONDS": "300"}
-        app = make_app("shop")
-        app.set_default()
-        app.conf.task_time_limit = 60
-        assert check_building() == []
+@pytest.mark.parametrize(
+    ("conf", "seconds", "expected"),
+    [
+        ({"task_time_limit": 60}, 60, ["W010"]),
+        ({"task_soft_time_limit": 60}, 60, ["W010"]),
+        ({"task_soft_time_limit": 60}, 50, []),
+        ({"task_time_limit": 60}, "300", ["E002"]),
+        (
+            {"task_annotations": {TASK.format("build_pages"): {"time_limit": 30}}},
+            60,
+            ["W010"],
+        ),
+        (
+            {
+                "task_soft_time_limit": 60,
+                "task_annotations": {
+                    TASK.format(name): {"soft_time_limit": 300}
+                    for name in ("refresh", "build_pages", "audit")
+                },
+            },
+            60,
+            [],
+        ),
+    ],
+)
+def test_a_time_limit_that_ends_each_long_build_is_named(
+    settings, conf, seconds, expected
+):
+    settings.SITEMAPS_PLUS = {**CELERY, "TASK_SECONDS": seconds}
+    app = make_app()
+    app.set_default()
+    app.conf.update(conf)
+    assert ids(check_settings()) == expected
 
 
 class Faulty(Executor):
@@ -113,10 +98,7 @@ class Faulty(Executor):
 
 
 def test_an_executor_says_what_is_wrong_with_it(settings):
-    """Any does; by itself it says nothing."""
     settings.SITEMAPS_PLUS = {**BASE, "EXECUTOR": f"{__name__}.Faulty"}
-    [message] = check_building()
+    [message] = check_settings()
     assert message.msg == "It is broken."
     assert message.hint.startswith("Mend it. See docs/")
-    settings.SITEMAPS_PLUS = BASE
-    assert check_building() == []
