@@ -217,7 +217,6 @@ def _build(sections: Iterable[str], **changes: Any) -> None:
     until = time.monotonic() + seconds
     report = build(
         names,
-        sums=False,
         waits=False,
         seconds=seconds,
         call_help=_call_help if changes.get("notices", True) else None,

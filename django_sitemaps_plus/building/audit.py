@@ -24,7 +24,7 @@ AUDIT_PAGES = 64
 
 
 def mark_unchecked(sections: Collection[int]) -> bool:
-    """Make the pages dirty that were not compared for AUDIT_INTERVAL_SECONDS.
+    """Make old pages dirty, that were not compared for AUDIT_INTERVAL_SECONDS.
 
     Returns:
         Whether there were any.
@@ -38,12 +38,9 @@ def mark_unchecked(sections: Collection[int]) -> bool:
 
 
 def mark_old(indexes: Iterable[Page]) -> bool:
-    """Make indexes dirty that were not compared for longer than AUDIT_INTERVAL_SECONDS.
+    """Make old indexes dirty; return whether there were any.
 
     Their objects may be damaged, which no view has noted here.
-
-    Returns:
-        Whether there were any.
     """
     since = timezone.now() - timedelta(seconds=get_settings().audit_interval_seconds)
     old = [i.pk for i in indexes if i.checked_at is not None and i.checked_at < since]
@@ -51,20 +48,15 @@ def mark_old(indexes: Iterable[Page]) -> bool:
     return bool(old)
 
 
-def mark_damaged() -> int:
-    """Make the pages dirty whose objects views have found damaged or missing.
-
-    Returns:
-        How many of them really have no good object.
-    """
+def mark_damaged() -> None:
+    """Make the pages dirty whose objects views have found damaged or missing."""
     noted = damaged_pages()
     if not noted:
-        return 0
+        return
     pages = [page for page in Page.objects.filter(pk__in=noted) if _is_damaged(page)]
     rows = Page.objects.filter(pk__in=[page.pk for page in pages])
     update_pages(rows, [page.section_id for page in pages], wanted=F("wanted") + 1)
     forget_damaged()
-    return len(pages)
 
 
 def _is_damaged(page: Page) -> bool:

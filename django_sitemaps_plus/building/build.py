@@ -24,23 +24,15 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.storage import get_storage
-from django_sitemaps_plus.tracking.deploys import is_of_other_code
 from django_sitemaps_plus.tracking.detect import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
-from .guard import has_held_pages, is_peak_old, judge, look_again, note_peak
+from .guard import is_peak_old, look_again, note_peak
 from .index import forget_missing, may_publish_index, note_missing
-from .plan.merge import merge_small
-from .plan.replan import (
-    begin_replan,
-    has_next_plan,
-    is_unsettled,
-    plan_section,
-    renew_plan,
-    settle_plan,
-)
+from .plan.replan import begin_replan, plan_section, renew_plan
 from .pool import share
 from .report import BuildReport, SectionReport, index_problems
+from .settle import settle
 from .worker import work
 
 logger = logging.getLogger(__name__)
@@ -103,59 +95,38 @@ def _note_failure(site: Site, error: Exception) -> None:
 
 @dataclass(slots=True, kw_only=True)
 class Build:
-    """One build of some sections of a site: what is asked for, and what was done.
-
-    Attributes:
-        names: the sections.
-        site: the site.
-        full: render every page, and store those whose bytes differ.
-        replan: make new plans first.
-        allow_shrink: let the guard pass everything.
-        workers: local processes that build.
-        progress: called after each page.
-        notices: look for changes first, rather than build only what is known.
-        audits: compare the pages longest unchecked too, for a bounded time.
-        sums: count the entries and sizes of all pages for the report.
-        waits: return when all is published, by whichever process, and take over claims
-            made before; else leave to others what they are at.
-        seconds: after which no more pages are begun; None for no limit.
-        call_help: called with the names of the sections and the number of pages to
-            build, before they are built.
-        since: claims made before this time are taken over.
-        reports: what was done, by section.
-        stale: sections whose plan does not fit the source any more.
-        small: pages that may be merged, by section.
-        grown: sections that may have more entries than ever.
-        fingerprints: of the sources of this process, by the key of their section.
-        was_behind: whether public names may have been wrong before the first page was
-            built; None until then.
-        began: when, by the monotonic clock.
-    """
+    """One build of some sections of a site: what is asked for, and what was done."""
 
     names: list[str]
     site: Site
-    full: bool = False
-    replan: bool = False
-    allow_shrink: bool = False
-    workers: int = 1
+    full: bool = False  # render every page, and store those whose bytes differ
+    replan: bool = False  # make new plans first
+    allow_shrink: bool = False  # let the guard pass everything
+    workers: int = 1  # local processes that build
     progress: Progress | None = None
+    #: Look for changes first, rather than build only what is known.
     notices: bool = True
+    #: Compare the pages longest unchecked too, for a bounded time.
     audits: bool = True
-    sums: bool = True
+    #: Return when all is published, by whichever process, and take over claims made
+    #: before; else leave to others what they are at.
     waits: bool = True
-    seconds: float | None = None
+    seconds: float | None = None  # after which no more pages are begun
+    #: Called with the sections and the number of pages to build, if they are many.
     call_help: Callable[[list[str], int], None] | None = None
 
-    since: datetime | None = None
-    reports: dict[str, SectionReport] = field(default_factory=dict)
-    stale: set[str] = field(default_factory=set)
-    small: dict[str, set[int]] = field(default_factory=dict)
-    grown: set[str] = field(default_factory=set)
+    since: datetime | None = None  # claims made before this time are taken over
+    reports: dict[str, SectionReport] = field(default_factory=dict)  # by section
+    stale: set[str] = field(default_factory=set)  # whose plan fits the source no more
+    small: dict[str, set[int]] = field(default_factory=dict)  # pages that may merge
+    grown: set[str] = field(default_factory=set)  # may have more entries than ever
+    #: Of the sources of this process, by the key of their section.
     fingerprints: dict[int, str] = field(default_factory=dict)
+    #: Whether public names may have been wrong before the first page was built; None
+    #: until then.
     was_behind: bool | None = None
     began: float = field(default_factory=time.monotonic)
-    _replanned: set[str] = field(default_factory=set)  # by a build before this one
-    _expected: dict[str, int] = field(default_factory=dict)  # pages to build
+    expected: dict[str, int] = field(default_factory=dict)  # pages to build
 
     def report(self, name: str) -> SectionReport:
         """Return the report of a section, to add to it."""
@@ -164,9 +135,8 @@ class Build:
     @property
     def is_over(self) -> bool:
         """Whether no more pages are to be begun."""
-        if self.seconds is None:
-            return False
-        return time.monotonic() >= self.began + self.seconds
+        passed = time.monotonic() - self.began
+        return self.seconds is not None and passed >= self.seconds
 
     def run(self) -> BuildReport:
         """Notice changes, build pages, publish the index; and report."""
@@ -183,9 +153,8 @@ class Build:
             self._audit(sections)
         missing = note_missing(self.site)
         indexes = self._publish_index(missing)
-        was_behind = bool(self.was_behind)
         if indexes is not None and sync.look_after(
-            self.site, indexes, was_behind=was_behind
+            self.site, indexes, was_behind=bool(self.was_behind)
         ):
             self._build(sections)
             indexes = self._publish_index(missing)
@@ -196,7 +165,11 @@ class Build:
             index_pages=None if indexes is None else sum([i.entries for i in indexes]),
             index_errors=index_problems(indexes or ()),
             missing=missing,
-            unfinished=self._unfinished(sections),
+            unfinished=[
+                section.name
+                for section in sections
+                if self.is_over and section.pages.claimable().exists()
+            ],
             seconds=time.monotonic() - self.began,
         )
 
@@ -212,16 +185,12 @@ class Build:
 
     def _plan(self) -> list[Section]:
         """Return the rows of the sections, each with a plan."""
-        sections, times = [], []
+        sections = []
         for name in self.names:
             with self._attempt(name):
-                section, now, is_replanned = plan_section(name, self.site)
-                sections.append(section)
-                times.append(now)
-                if is_replanned:
-                    self._replanned.add(name)
+                sections.append(plan_section(name, self.site))
         if self.waits:
-            self.since = min(times, default=None)
+            self.since = min([section.now for section in sections], default=None)
         return sections
 
     def _notice(self, sections: list[Section]) -> None:
@@ -235,10 +204,10 @@ class Build:
 
     def _prepare(self, section: Section) -> None:
         """Mark what has changed, and have a held section looked at anew."""
-        is_renewed = renew_plan(section, self.site)
+        is_replaced = renew_plan(section, self.site)
         self.fingerprints[section.pk] = section.fingerprint
-        if is_renewed:
-            return
+        if is_replaced:
+            return  # changes are located in the next plan
         notice(section, self.site)
         if self.replan:
             begin_replan(section, self.site)
@@ -261,78 +230,36 @@ class Build:
             for section in sections:
                 known = self.reports.get(section.name)
                 done = 0 if known is None else known.rendered
-                self._expected[section.name] = done + section.pages.dirty().count()
-        ids = [section.pk for section in sections]
+                self.expected[section.name] = done + section.pages.dirty().count()
+        function = partial(work, sections=[section.pk for section in sections])
         elsewhere = replace(self, progress=None, call_help=None, reports={})
         stop_waiting = partial(setattr, self, "waits", False)
         _, *others = share(
-            partial(work, sections=ids),
-            self,
-            elsewhere,
-            self.workers,
-            on_death=stop_waiting,
+            function, self, elsewhere, self.workers, on_death=stop_waiting
         )
         for other in others:
-            self._add(other)
-
-    def _add(self, other: Build) -> None:
-        """Add what another process did."""
-        for name, report in other.reports.items():
-            self.report(name).add(report)
-        for name, pages in other.small.items():
-            self.small.setdefault(name, set()).update(pages)
-        self.stale |= other.stale
-        self.grown |= other.grown
+            for name, report in other.reports.items():
+                self.report(name).add(report)
+            for name, pages in other.small.items():
+                self.small.setdefault(name, set()).update(pages)
+            self.stale |= other.stale
+            self.grown |= other.grown
 
     def show_progress(self, report: SectionReport) -> None:
         """Say that a page of a section was built."""
         if self.progress is not None:
             done = report.rendered
-            total = max(done, self._expected.get(report.section, 0))
+            total = max(done, self.expected.get(report.section, 0))
             self.progress(report.section, done, total)
 
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
         name = section.name
-        if not (name in self.reports or name in self._replanned or section.hold_reason):
+        if not (name in self.reports or section.has_next or section.hold_reason):
             return False
         with self._attempt(name):
-            return self._settle_touched(section)
+            return settle(self, section)
         return False
-
-    def _settle_touched(self, section: Section) -> bool:
-        small = self.small.get(section.name, ())
-        is_stale = section.name in self.stale
-        if not (small or is_stale or is_unsettled(section)):
-            return False
-        section.refresh_from_db()
-        if is_of_other_code(section, self.site, self.fingerprints):
-            return False  # the process that builds its last page decides
-        again = False
-        if small and not has_next_plan(section):
-            again = merge_small(section, self.site, small)
-        if not self.waits and self._is_left_to_others(section):
-            return again
-        return self._decide(section, is_stale=is_stale) or again
-
-    def _is_left_to_others(self, section: Section) -> bool:
-        """Return whether another process will build the last page of a section."""
-        return (
-            Page.objects.is_being_built([section.pk])
-            or section.pages.claimable().exists()
-        )
-
-    def _decide(self, section: Section, *, is_stale: bool) -> bool:
-        again, reason = settle_plan(
-            section, self.site, is_stale=is_stale, allow_shrink=self.allow_shrink
-        )
-        self.stale.discard(section.name)
-        if section.hold_reason or reason or has_held_pages(section):
-            section.hold_reason = judge(
-                section, allow_shrink=self.allow_shrink, of_plan=reason
-            )
-            again |= not section.hold_reason
-        return again
 
     def _audit(self, sections: list[Section]) -> None:
         """Compare the pages longest unchecked, for a bounded time."""
@@ -362,16 +289,10 @@ class Build:
 
     def _read_totals(self, sections: list[Section]) -> None:
         """Add to the reports how the sections are."""
-        sums = self.sums or build_finished.has_listeners()
+        is_wanted = self.waits or build_finished.has_listeners()
         for section in sections:
             report = self.report(section.name)
             report.hold_reason = section.hold_reason
-            if sums or section.name in self.grown or is_peak_old(section):
+            if is_wanted or section.name in self.grown or is_peak_old(section):
                 report.read_totals(section)
                 note_peak(section, report.entries)
-
-    def _unfinished(self, sections: list[Section]) -> list[str]:
-        """Return the sections with pages for which no time was left."""
-        if not self.is_over:
-            return []
-        return [s.name for s in sections if s.pages.claimable().exists()]

@@ -27,8 +27,14 @@ from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.tracking.collecting import take_changes
 
-from .guard import eroding, hold, why_held
+from .guard import eroding, hold, must_wait
 from .store import BuiltPage, Result
+
+# What a pointer takes over as it was built.
+_BUILT = (
+    *("object", "entries", "skipped", "dropped"),
+    *("plain_size", "gzip_size", "plain_hash", "gzip_hash"),
+)
 
 
 @retried
@@ -40,7 +46,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
     """
     now = timezone.now()
     results = sorted(results, key=lambda result: result[0].pk)
-    held = [result for result in results if why_held(*result)]
+    held = [result for result in results if must_wait(*result)]
     with atomic():
         # Splits change the ranges of pages; an index has none.
         lock([page.section_id for page, _ in results if page.section.name != INDEX])
@@ -67,16 +73,10 @@ def point(
     is_again: bool = False,
     **others: object,
 ) -> bool:
-    """Set the pointer of one page, inside a transaction of the caller's.
+    """Set the pointer of one claimed page, inside a transaction of the caller's.
 
-    The token is the fence: a builder that lost its claim changes nothing.
-
-    Args:
-        page: as it was claimed.
-        built: what was built for it.
-        now: the present time.
-        is_again: whether it is to be built once more.
-        others: fields that get another value than a flip gives them; plain ones.
+    The token is the fence: a builder that lost its claim changes nothing. ``is_again``
+    has the page built once more. The other fields get another value than usual.
     """
     # The next change may say otherwise. A new plan is announced as a whole.
     fields = {**pointer(page, built, now), "announce": page.state != State.NEXT}
@@ -109,23 +109,12 @@ def read_announce(pages: Sequence[Page]) -> None:
 
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
     """Return the fields that say what a page serves."""
-    found: dict[str, Any] = {
-        name: getattr(built, name)
-        for name in (
-            "object",
-            "entries",
-            "skipped",
-            "dropped",
-            "plain_size",
-            "gzip_size",
-            "plain_hash",
-            "gzip_hash",
-        )
-    }
+    found: dict[str, Any] = {name: getattr(built, name) for name in _BUILT}
+    found["previous_object"] = _previous_object(page, built, now)
     if built.is_new:
         found["published_at"] = _publication_time(page, now)
         found["lastmod"] = _lastmod(page, built.newest, now)
-    return found | {"previous_object": _previous_object(page, built, now)}
+    return found
 
 
 def _previous_object(page: Page, built: BuiltPage, now: datetime) -> str:
@@ -161,27 +150,24 @@ def publish(flips: Sequence[Flip]) -> None:
     A page of the next plan is not served yet. What that plan changes is noted once,
     when it takes the place of the old one.
     """
+    flips = [it for it in flips if it[0].section.name != INDEX]
     if not flips:
         return
     if has_subscribers():
-        Publication.objects.bulk_create(
-            [
-                Publication(
-                    section=page.section,
-                    old=[before.object for before in old if before.object],
-                    new=[after.object for after in new if after.object],
-                    announce=page.announce,
-                    at=page.changed_at or Now(),
-                )
-                for page, old, new in flips
-                if page.section.name != INDEX and page.state != State.NEXT
-                if any([side.object for side in (*old, *new)])
-            ]
-        )
-    site = flips[0][0].section.site
+        publications = [
+            Publication(
+                section=page.section,
+                old=[before.object for before in old if before.object],
+                new=[after.object for after in new if after.object],
+                announce=page.announce,
+                at=page.changed_at or Now(),
+            )
+            for page, old, new in flips
+            if page.state != State.NEXT
+        ]
+        Publication.objects.bulk_create([p for p in publications if p.old or p.new])
     # Last, since every builder waits here for every other.
-    if any(page.section.name != INDEX for page, _, _ in flips):
-        Page.objects.mark_indexes(site=site)
+    Page.objects.mark_indexes(site=flips[0][0].section.site)
 
 
 def _lastmod(row: Page, newest: str, now: datetime) -> str:
@@ -221,9 +207,6 @@ def take_changes_meanwhile(page: Page, site: Site) -> None:
     A page that a deploy marked is not announced. An edit that is in its bytes
     already would leave them as they are when the next build takes it, so that no
     engine would ever be notified.
-
-    Raises:
-        SourceError: changes could not be taken; the page is not to be flipped.
     """
     # In a first build all is new, and of a next plan its section is asked.
     if page.built and not page.announce and page.state == State.ACTIVE:
@@ -231,11 +214,7 @@ def take_changes_meanwhile(page: Page, site: Site) -> None:
 
 
 def take_new_changes(section: Section, site: Site) -> None:
-    """Take the changes recorded since changes were taken, if there are subscribers.
-
-    Raises:
-        SourceError: the source failed.
-    """
+    """Take the changes recorded since changes were taken, if there are subscribers."""
     if section.name in registry and has_subscribers():
         with reading(section.name, site) as source:
             take_changes(section, source)

@@ -11,7 +11,7 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import INDEX, Hold, Page, PageQuerySet, Section, State
+from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
 from django_sitemaps_plus.models.transactions import update_pages
 
 from .store import BuiltPage, Result
@@ -32,25 +32,20 @@ LOOK_AGAIN = timedelta(minutes=10)
 _DAY = timedelta(hours=24)
 
 
-def why_held(page: Page, built: BuiltPage) -> str:
-    """Return why a page must wait for the rest of its section, or "".
+def must_wait(page: Page, built: BuiltPage) -> bool:
+    """Return whether a page must wait for the rest of its section.
 
     The page alone proves nothing: a split, a merge or a deleted country empties pages
     too. So it waits, and :func:`judge` looks at the section.
     """
-    if not _is_guarded(page):
-        return ""
-    if built.entries < page.entries / 2:
-        return "fewer entries"
-    if _is_bad(built.entries, built.skipped) and built.skipped > page.skipped:
-        return "bad rows"
-    return ""
+    is_less = built.entries < page.entries / 2
+    is_worse = built.skipped > page.skipped and _is_bad(built.entries, built.skipped)
+    return _is_guarded(page) and (is_less or is_worse)
 
 
 def _is_guarded(page: Page) -> bool:
-    is_index = page.section.name == INDEX
     is_free = page.hold == Hold.RELEASED or page.state == State.NEXT
-    return bool(page.object) and not is_index and not is_free
+    return bool(page.object) and page.section.name != INDEX and not is_free
 
 
 def eroding(results: Sequence[Result]) -> list[Result]:
@@ -115,29 +110,22 @@ def _hold_sections(held: Sequence[Result]) -> None:
         Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
 
 
-def judge(section: Section, *, allow_shrink: bool = False, of_plan: str = "") -> str:
-    """Decide on the held pages of a section, once its other dirty pages are built.
+def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
+    """Release the held pages of a section, or say why they, or its plan, are held.
 
     Args:
-        section: its row, fresh from the database.
+        section: its row, fresh from the database; its other dirty pages are built.
         allow_shrink: let everything pass.
         of_plan: what :func:`plan_reason` says of the next plan.
-
-    Returns:
-        Why the section is held; "" where its pages may be built.
     """
-    held = _active(section).filter(hold=Hold.HELD)
-    reason = "" if allow_shrink else _section_reason(section)
-    if allow_shrink:
-        forget_peak(section)
+    held = section.pages.active().filter(hold=Hold.HELD)
+    reason = ""
+    if held.exists() and not allow_shrink:
+        reason = _section_reason(section)
     if not reason:
         update_pages(held, [section.pk], hold=Hold.RELEASED)
-    elif not held.exists():
-        reason = ""
-    reason = reason or of_plan
-    if reason != section.hold_reason:
-        Section.objects.filter(pk=section.pk).update(hold_reason=reason)
-    return reason
+    section.hold_reason = reason or of_plan
+    section.save(update_fields=["hold_reason"])
 
 
 def plan_reason(section: Section, plan: Sequence[Page]) -> str:
@@ -147,13 +135,13 @@ def plan_reason(section: Section, plan: Sequence[Page]) -> str:
     """
     if not all(page.built for page in plan):
         return ""
-    before = _active(section).aggregate(before=Sum("entries"))["before"]
+    before = section.pages.active().aggregate(before=Sum("entries"))["before"]
     entries = sum(page.entries for page in plan)
     return _reason(section, entries, sum(page.skipped for page in plan), before)
 
 
 def _section_reason(section: Section) -> str:
-    totals = _active(section).aggregate(
+    totals = section.pages.active().aggregate(
         after=Sum(Case(When(hold=Hold.HELD, then="held_entries"), default="entries")),
         bad=Sum(Case(When(hold=Hold.HELD, then="held_skipped"), default="skipped")),
         before=Sum("entries"),
@@ -179,12 +167,7 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
 def forget_peak(section: Section) -> None:
     """Take a section for as small as it should be."""
     section.peak, section.earlier_peak, section.peak_since = 0, 0, None
-    rows = Section.objects.filter(pk=section.pk)
-    rows.update(peak=0, earlier_peak=0, peak_since=None)
-
-
-def _active(section: Section) -> PageQuerySet:
-    return section.pages.filter(state=State.ACTIVE)
+    section.save(update_fields=["peak", "earlier_peak", "peak_since"])
 
 
 def is_peak_old(section: Section) -> bool:
@@ -209,8 +192,3 @@ def look_again(section: Section, *, at_once: bool) -> None:
     if not at_once:
         held = held.filter(checked_at__lt=Now() - LOOK_AGAIN)
     update_pages(held, [section.pk], hold=Hold.NONE)
-
-
-def has_held_pages(section: Section) -> bool:
-    """Return whether pages of a section wait for its others."""
-    return bool(Page.objects.first_held(section=section.pk))

@@ -47,10 +47,9 @@ def may_publish_index(site: Site) -> bool:
 
 
 def note_missing(site: Site) -> list[str]:
-    """Note since when sections with pages are no longer registered.
+    """Note since when sections with pages are no longer registered; return their names.
 
-    Returns:
-        Their names. They stay listed for a while, and are served until they are pruned.
+    They stay listed for a while, and are served until they are pruned.
     """
     found = Section.objects.unregistered(site.name, tuple(registry))
     names = [name for (name,) in found]
@@ -64,18 +63,12 @@ def note_missing(site: Site) -> list[str]:
     return names
 
 
-def forget_missing(site: Site) -> bool:
-    """Have the index rendered again without sections that are missing too long.
-
-    Returns:
-        Whether there are any that it may still list.
-    """
-    now = timezone.now()
-    gone = Section.objects.filter(
-        site=site.name, missing_since__lte=now - MISSING_GRACE
-    )
+def forget_missing(site: Site) -> None:
+    """Have the index rendered again without sections that are missing too long."""
+    past = timezone.now() - MISSING_GRACE
+    gone = Section.objects.filter(site=site.name, missing_since__lte=past)
     last = gone.aggregate(last=Max("missing_since"))["last"]
-    if last is None:
-        return False
-    rows = Page.objects.of(site.name, INDEX).filter(checked_at__lt=last + MISSING_GRACE)
-    return bool(rows.update(wanted=F("wanted") + 1))
+    if last is not None:
+        indexes = Page.objects.of(site.name, INDEX)
+        before = indexes.filter(checked_at__lt=last + MISSING_GRACE)
+        before.update(wanted=F("wanted") + 1)

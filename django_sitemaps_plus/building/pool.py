@@ -37,13 +37,9 @@ def share(
 ) -> list[R]:
     """Let several processes of this machine do the same work; this one is among them.
 
-    Args:
-        function: defined in a module; jobs and results can be pickled.
-        here: what it is called with in this process.
-        elsewhere: what it is called with in each of the others.
-        workers: processes in all.
-        on_death: called, by another thread, once one of the others has died; then all
-            of them are ended.
+    The function is called with ``here`` in this process, and with ``elsewhere`` in each
+    of the others. Once one of these has died, all of them are ended, and another thread
+    calls ``on_death``.
 
     Returns:
         All results, this process's own first.

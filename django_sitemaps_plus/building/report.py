@@ -59,46 +59,36 @@ class SectionReport:
 
 @dataclass(slots=True, kw_only=True)
 class BuildReport:
-    """What a build did.
+    """What a build did, or what a dry run would do."""
 
-    Attributes:
-        sections: one report each, in the order asked for.
-        index_pages: pages in the published index; None where it was left as it was,
-            since some section has never been built.
-        index_errors: why the index is not as the pages are.
-        missing: sections with pages whose source is no longer registered.
-        unfinished: sections for whose last pages no time was left.
-        seconds: from begin to end.
-        is_dry_run: whether everything was rendered and nothing stored.
-    """
-
-    sections: list[SectionReport] = field(default_factory=list)
+    sections: list[SectionReport] = field(default_factory=list)  # as asked for
+    #: Pages in the published index; None where it was left as it was, since some
+    #: section has never been built.
     index_pages: int | None = None
-    index_errors: list[str] = field(default_factory=list)
-    missing: list[str] = field(default_factory=list)
-    unfinished: list[str] = field(default_factory=list)
-    seconds: float = 0.0
-    is_dry_run: bool = False
+    index_errors: list[str] = field(default_factory=list)  # why it is not up to date
+    missing: list[str] = field(default_factory=list)  # not registered, but have pages
+    unfinished: list[str] = field(default_factory=list)  # had no time for all pages
+    seconds: float = 0.0  # from begin to end
+    is_dry_run: bool = False  # nothing was stored
 
     @property
     def problems(self) -> list[str]:
         """Why not all that was asked for is published."""
-        found = [
-            f"{s.section} is held: {s.hold_reason}"
-            for s in self.sections
-            if s.hold_reason
-        ]
+        found = []
         for section in self.sections:
-            found += [f"{section.section}: {error}" for error in section.errors]
+            name = section.section
+            if section.hold_reason:
+                found.append(f"{name} is held: {section.hold_reason}")
+            found += [f"{name}: {error}" for error in section.errors]
             if section.unplanned:
                 found.append(
-                    f"{section.section}: {section.unplanned} pages of its new plan are "
-                    "not built, so the old plan is served. Fix what keeps them from "
-                    f"being built, then run build_sitemaps {section.section} --replan"
+                    f"{name}: {section.unplanned} pages of its new plan are not built, "
+                    "so the old plan is served. Fix what keeps them from being built, "
+                    f"then run build_sitemaps {name} --replan"
                 )
             if section.dirty and not section.hold_reason and not section.errors:
                 found.append(
-                    f"{section.section}: {section.dirty} pages are still to be built; "
+                    f"{name}: {section.dirty} pages are still to be built; "
                     "see sitemap_status"
                 )
         return found + self.index_errors
@@ -124,9 +114,6 @@ _PARKED = (
 
 def dry_run(names: Iterable[str] = ()) -> BuildReport:
     """Render every page of sections, and report what a full build would do.
-
-    Args:
-        names: sections; all registered ones by default.
 
     Raises:
         NotRegistered: a section that does not exist.
@@ -161,10 +148,10 @@ def _try_section(name: str, site: Site) -> SectionReport:
 
 
 def _pages(name: str, site: Site) -> list[Page]:
-    section = Section.objects.filter(site=site.name, name=name).first()
-    if section is not None and section.next_number > 1:
+    rows = Section.objects.filter(site=site.name, name=name)
+    section = rows.first() or Section(site=site.name, name=name)
+    if section.next_number > 1:
         return active_plan(section)
-    section = section or Section(site=site.name, name=name)
     ranges = first_plan(name, site).ranges
     return [Page(section=section, number=0, low=r.low, high=r.high) for r in ranges]
 

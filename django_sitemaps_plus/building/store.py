@@ -16,23 +16,16 @@ from django_sitemaps_plus.storage import object_exists, store_object
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltPage:
-    """A page as it was just rendered, and where its bytes are.
+    """A page as it was just rendered, and where its bytes are."""
 
-    Attributes:
-        object: name in storage, ``""`` for a page without entries.
-        is_new: whether the bytes differ from those that are published.
-        is_stored: whether a new object was stored.
-        newest: the latest lastmod of its entries as W3C text, or ``""``.
-    """
-
-    object: str = ""
-    is_new: bool = False
-    is_stored: bool = False
+    object: str = ""  # name in storage; "" for a page without entries
+    is_new: bool = False  # its bytes differ from those that are published
+    is_stored: bool = False  # as a new object
     entries: int = 0
     skipped: int = 0
     dropped: int = 0
     problems: list[str] = field(default_factory=list)
-    newest: str = ""
+    newest: str = ""  # the latest lastmod of its entries as W3C text, or ""
     plain_size: int = 0
     gzip_size: int = 0
     plain_hash: str = ""
@@ -43,18 +36,10 @@ class BuiltPage:
 Result = tuple[Page, BuiltPage]
 
 
-def build_page(
-    page: Page,
-    site: Site,
-    *,
-    is_stored: bool = True,
-) -> BuiltPage:
+def build_page(page: Page, site: Site, *, is_stored: bool = True) -> BuiltPage:
     """Render a page of a section, and store it where its bytes have changed.
 
-    Args:
-        page: its row, or one that is to be; nothing is written to it.
-        site: the site.
-        is_stored: False to render only.
+    Without ``is_stored`` it is rendered only. To its row nothing is written.
     """
     bounds = KeyRange(page.low, page.high)
     rendered = render_page(page.section.name, bounds, site)
@@ -88,11 +73,9 @@ def store_page(
             plain_hash=page.plain_hash,
             gzip_hash=page.gzip_hash,
         )
-    name = "-"
-    if is_stored:
-        name = store_object(page.section.name, page.number, document)
+    section = page.section.name
     return built(
-        object=name,
+        object=store_object(section, page.number, document) if is_stored else "-",
         is_new=is_new,
         is_stored=is_stored,
         plain_size=document.plain_size,

@@ -25,7 +25,6 @@ from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.models.transactions import has_lost
 from django_sitemaps_plus.publishing.sync import is_behind
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
@@ -46,18 +45,15 @@ POLL_SECONDS = 0.05
 def work(build: Build, sections: Collection[int]) -> Build:
     """Build pages until none is left to do, here or, if the build waits, elsewhere.
 
-    Args:
-        build: what is asked for; what was done is added to it.
-        sections: primary keys. A section marked for other code is left out.
-
-    Returns:
-        The build, which another process may have sent here.
+    What was done is added to the build, which another process may have sent here. A
+    section marked for other code is left out.
 
     Raises:
         StoreError: the storage failed; claims are given up without blame.
         DatabaseError: the database failed.
     """
-    while _has_dirty(sections) and not build.is_over:
+    # Cheap, and most builds find nothing to do. Pages being built are dirty.
+    while Page.objects.first_dirty(tuple(sections)) and not build.is_over:
         pages = Page.objects.claim(sections, since=build.since)
         if pages:
             if build.was_behind is None:
@@ -69,11 +65,6 @@ def work(build: Build, sections: Collection[int]) -> Build:
         else:
             break
     return build
-
-
-def _has_dirty(sections: Collection[int]) -> bool:
-    # Cheap, and most builds find nothing to do. Pages being built are dirty.
-    return bool(Page.objects.first_dirty(tuple(sections)))
 
 
 def _build_or_release(build: Build, pages: list[Page]) -> set[int]:
@@ -143,38 +134,30 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
     try:
         if page.section.name == INDEX:
             return build_index_page(page, build.site)
-        built = build_page(page, build.site)
+        try:
+            built = build_page(page, build.site)
+        except LimitExceededError:
+            _split(build, page)
+            return None
         take_changes_meanwhile(page, build.site)
         return built
-    except LimitExceededError:
-        _split(build, page)
     except StalePlanError as error:
         build.stale.add(page.section.name)
         Page.objects.release([page], str(error))
     except SourceError as error:
-        _fail(build, page, error)
+        build.report(page.section.name).errors.append(f"page {page.number}: {error}")
+        logger.error("Page %s is not built: %s", page.number, error)
+        Page.objects.release([page], str(error), is_to_blame=not error.is_outage)
     return None
 
 
 def _split(build: Build, page: Page) -> None:
-    try:
-        with reading(page.section.name, build.site):
-            pieces = split(page, build.site)
-    except SourceError as error:
-        _fail(build, page, error)
-        return
+    pieces = split(page, build.site)
     for piece, built in pieces:
         _count(build, piece, built)
     if not pieces:
         # It was read before another split it, and claimed after that.
         Page.objects.release([page])
-
-
-def _fail(build: Build, page: Page, error: SourceError) -> None:
-    """Leave a page whose source failed."""
-    build.report(page.section.name).errors.append(f"page {page.number}: {error}")
-    logger.error("Page %s is not built: %s", page.number, error)
-    Page.objects.release([page], str(error), is_to_blame=not error.is_outage)
 
 
 def _count(build: Build, page: Page, built: BuiltPage) -> None:
@@ -199,9 +182,8 @@ def _is_small(page: Page, built: BuiltPage) -> bool:
 
     A page may have shrunk, and it may be small only since the limit was raised.
     """
-    if not page.built:
+    is_filling = page.high is None and built.entries >= page.entries
+    if not page.built or is_filling:
         return False
-    if page.high is None and built.entries >= page.entries:
-        return False  # new keys fill it
     limit = registry.get(page.section.name).limit
     return may_merge(built.entries, built.plain_size, limit)

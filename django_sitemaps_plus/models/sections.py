@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models, router
@@ -42,7 +42,8 @@ class SectionQuerySet(RowQuerySet["Section"]):
     def with_plan(self, *, site: Any, name: Any) -> Rows:
         """Return one with the database's time, and whether a next plan is made."""
         has_next = _has_pages(OuterRef("pk"), state=State.NEXT)
-        return self.filter(site=site, name=name).annotate(now=Now(), has_next=has_next)
+        found = {"now": Now(), "has_next": has_next}
+        return self.filter(site=site, name=name).annotate(**found)
 
     @prepared
     def unsettled(self, *, section: Any) -> Rows:
@@ -124,6 +125,10 @@ class Section(Row):
     hold_reason = models.TextField(blank=True)
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)
+
+    #: Of one read by `with_plan`: the database's time, and if there is a next plan.
+    now: datetime
+    has_next: bool
 
     objects = SectionQuerySet.as_manager()
 

@@ -72,6 +72,6 @@ def refresh_one(heard: list[str]) -> None:
         RuntimeError: another number of pages or URLs has changed.
     """
     heard.clear()
-    (section,) = build(sums=False).sections
+    (section,) = build(waits=False).sections
     if (section.stored, len(heard)) != (1, 1):
         raise RuntimeError(f"{section.stored} pages and {len(heard)} URLs, not one")

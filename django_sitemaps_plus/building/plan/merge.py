@@ -8,11 +8,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from django_sitemaps_plus.building.flip import (
-    pointer,
-    publish,
-    send_page_built,
-)
+from django_sitemaps_plus.building.flip import pointer, publish, send_page_built
 from django_sitemaps_plus.building.store import BuiltPage, build_page
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import may_merge
@@ -30,21 +26,20 @@ from .split import with_end
 def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
     """Merge pages with neighbours where both hold less than half of what a page may.
 
-    Args:
-        section: its row.
-        site: the site.
-        built: primary keys of pages that have been built; others wait until they are.
+    One of the two was built by this build; pairs of others wait until one is.
 
     Returns:
         Whether pages are dirty again: what others were merged into, and those that
         have lost rows unnoticed.
     """
-    merged: set[int] = set()
     pairs = _small_neighbours(section, frozenset(built))
+    active = section.pages.active().with_section()
     for pair in pairs:
-        # What one was merged into is looked at again the next time.
-        if merged.isdisjoint(pair) and _merge_pair(section, pair, site):
-            merged.update(pair)
+        found = active.in_bulk(pair)
+        a, b = [found.get(pk) for pk in pair]
+        # One of them may have been cut or merged since it was looked at.
+        if a and b and a.high == b.low:
+            merge(a, b, site)
     return bool(pairs) and section.pages.claimable().exists()
 
 
@@ -53,30 +48,18 @@ def _small_neighbours(section: Section, built: frozenset[int]) -> list[tuple[int
     source = registry.get(section.name)
     if reader_of(source).has_own_paging:
         return []  # a bound is the number of a page, so no range has two
-    small = section.pages.filter(
-        state=State.ACTIVE, built__gt=0, entries__lt=source.limit // 2
-    )
+    small = section.pages.active().filter(built__gt=0, entries__lt=source.limit // 2)
     rows = small.values_list("low", "high", "pk", "entries", "plain_size")
     by_low = {row[0]: row for row in rows.order_by("pk")}
     found = []
     for _, high, pk, entries, size in by_low.values():
-        behind = None if high is None else by_low.get(high)
-        if behind is None or built.isdisjoint((pk, behind[2])):
+        if high is None or high not in by_low:
             continue
-        _, _, other, more, more_size = behind
-        if may_merge(entries + more, size + more_size, source.limit):
+        _, _, other, more, more_size = by_low[high]
+        is_small = may_merge(entries + more, size + more_size, source.limit)
+        if is_small and not built.isdisjoint((pk, other)):
             found.append((pk, other))
     return found
-
-
-def _merge_pair(section: Section, pair: tuple[int, int], site: Site) -> bool:
-    active = section.pages.filter(state=State.ACTIVE).with_section()
-    pages = active.in_bulk(pair)
-    if len(pages) < len(pair):
-        return False
-    a, b = [pages[pk] for pk in pair]
-    # One of them may have been cut since it was looked at.
-    return a.high == b.low and merge(a, b, site)
 
 
 def merge(a: Page, b: Page, site: Site) -> bool:

@@ -63,9 +63,8 @@ def index_number(position: int) -> int:
 
 
 def _add_indexes(index: Section, positions: int) -> None:
-    wanted = {
-        index_number(position) for position in range(0, max(positions, 1), MAX_ENTRIES)
-    }
+    firsts = range(0, max(positions, 1), MAX_ENTRIES)
+    wanted = {index_number(position) for position in firsts}
     known = set(index.pages.values_list("number", flat=True))
     Page.objects.bulk_create(
         [Page(section=index, number=number) for number in sorted(wanted - known)]

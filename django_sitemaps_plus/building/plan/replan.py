@@ -6,17 +6,11 @@ A new plan is built beside the one that is served, and takes its place as a whol
 from __future__ import annotations
 
 import logging
-from datetime import datetime
 
 from django.db.models import CharField, F, TextField, UUIDField
 from django.utils import timezone
 
-from django_sitemaps_plus.building.flip import (
-    publish,
-    send_page_built,
-    take_new_changes,
-)
-from django_sitemaps_plus.building.guard import forget_peak, plan_reason
+from django_sitemaps_plus.building.flip import publish, send_page_built
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
 from django_sitemaps_plus.exceptions import StalePlanError
@@ -25,7 +19,6 @@ from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking.deploys import (
     fingerprint,
@@ -38,12 +31,8 @@ from .numbering import add_pages, raise_plan_version
 logger = logging.getLogger(__name__)
 
 
-def plan_section(name: str, site: Site) -> tuple[Section, datetime, bool]:
+def plan_section(name: str, site: Site) -> Section:
     """Return the row of a section; where it has no plan yet, make one and store it.
-
-    Returns:
-        The row, the time by the clock that claims are stamped with, and whether an
-        earlier build has left a next plan.
 
     Raises:
         SourceError: the source could not be read.
@@ -52,18 +41,18 @@ def plan_section(name: str, site: Site) -> tuple[Section, datetime, bool]:
     if not found or not _has_plan(found[0]):
         _make_plan(name, site)
         found = Section.objects.with_plan(site=site.name, name=name)
-    section = found[0]
+    section: Section = found[0]
     if section.missing_since is not None:
         Section.objects.filter(pk=section.pk).update(missing_since=None)
         Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
-    return section, section.now, section.has_next
+    return section
 
 
 def _has_plan(section: Section) -> bool:
     if section.missing_since is None:
         return section.next_number > 1
     # It had left the registry for a while, and its pages may have been pruned.
-    return section.pages.filter(state=State.ACTIVE).exists()
+    return section.pages.active().exists()
 
 
 @retried
@@ -74,7 +63,7 @@ def _make_plan(name: str, site: Site) -> None:
         # Locks the row, so that two builders make one plan. One that has left the
         # registry and was pruned may come back; its numbers are not used again.
         raise_plan_version(section)
-        if not section.pages.filter(state=State.ACTIVE).exists():
+        if not section.pages.active().exists():
             add_pages(section, ranges, announce=False)
 
 
@@ -82,35 +71,24 @@ def renew_plan(section: Section, site: Site) -> bool:
     """Take note of a deploy, and begin a new plan where the stored one fits no more.
 
     Returns:
-        Whether it is replaced; other changes are located in the next plan.
-
-    Raises:
-        SourceError: the source failed.
+        Whether it is replaced.
     """
-    with reading(section.name, site) as source:
-        current = fingerprint(source, site)
-        was_deployed = current != section.fingerprint
-        if has_other_keys(section.fingerprint, current):
-            _replace_plan(section, site, current)
-            return True
-        if was_deployed:
-            note_deploy(section, current)
-            section.fingerprint = current
-        asks = may_break(section, was_deployed=was_deployed)
-    if not asks or not is_broken(section):
+    current = fingerprint(registry.get(section.name), site)
+    was_deployed = current != section.fingerprint
+    has_others = has_other_keys(section.fingerprint, current)
+    if was_deployed and not has_others:
+        note_deploy(section, current)
+    section.fingerprint = current
+    if not has_others and not is_broken(section, was_deployed=was_deployed):
         return False
-    if not has_next_plan(section):  # else one that is being built
-        _replace_plan(section, site)
+    if has_others or not Page.objects.first_next(section=section.pk):
+        logger.warning("The plan of %s is broken: it gets a new one", section)
+        noted = current if has_others else ""
+        begin_replan(section, site, is_broken=True, fingerprint=noted)
     return True
 
 
-def _replace_plan(section: Section, site: Site, current: str = "") -> None:
-    logger.warning("The plan of %s is broken: it gets a new one", section)
-    begin_replan(section, site, is_broken=True, fingerprint=current)
-    section.fingerprint = current or section.fingerprint
-
-
-def is_broken(section: Section) -> bool:
+def is_broken(section: Section, *, was_deployed: bool) -> bool:
     """Return whether the stored plan does not fit its source any more.
 
     An upgrade may change how a collation sorts; a deploy may change the key's type.
@@ -118,65 +96,22 @@ def is_broken(section: Section) -> bool:
     space = reader_of(registry.get(section.name)).key_space()
     if space is None:
         return False
+    # Every database sorts all other types alike.
+    has_collation = isinstance(space.field, CharField | TextField | UUIDField)
+    if not was_deployed and not has_collation:
+        return False
     try:
-        active = section.pages.filter(state=State.ACTIVE)
-        ranges = [KeyRange(*bounds) for bounds in active.values_list("low", "high")]
+        active = section.pages.active().values_list("low", "high")
+        ranges = [KeyRange(*bounds) for bounds in active]
         bounds = [found.low for found in in_plan_order(ranges)[1:]]
         return not space.ascends([bound for bound in bounds if bound is not None])
     except (ValueError, StalePlanError):
         return True
 
 
-def may_break(section: Section, *, was_deployed: bool) -> bool:
-    """Return whether it is worth to ask :func:`is_broken`."""
-    space = reader_of(registry.get(section.name)).key_space()
-    if space is None:
-        return False
-    # Every database sorts all other types alike.
-    return was_deployed or isinstance(space.field, CharField | TextField | UUIDField)
-
-
-def is_unsettled(section: Section) -> bool:
-    """Return whether a section is held, or a plan or pages wait for a decision."""
-    return bool(Section.objects.unsettled(section=section.pk))
-
-
-def settle_plan(
-    section: Section, site: Site, *, is_stale: bool, allow_shrink: bool
-) -> tuple[bool, str]:
-    """Put the next plan in force, or begin one where the present one is stale.
-
-    Args:
-        section: its row, fresh from the database.
-        site: the site.
-        is_stale: whether pages could not be read by the plan that is served.
-        allow_shrink: let the guard pass a plan that lists far less.
-
-    Returns:
-        Whether pages are dirty again, and why the guard holds the plan, or "".
-
-    Raises:
-        SourceError: the source failed.
-    """
-    if has_next_plan(section):
-        if allow_shrink:
-            forget_peak(section)
-        elif reason := plan_reason(section, next_plan(section)):
-            return False, reason
-        take_new_changes(section, site)
-        return finish_replan(section, site), ""
-    return is_stale and begin_replan(section, site, is_broken=True) > 0, ""
-
-
 def active_plan(section: Section) -> list[Page]:
     """Return the pages that are served, in the order of their ranges."""
-    active = section.pages.filter(state=State.ACTIVE).with_section()
-    return in_plan_order(active)
-
-
-def has_next_plan(section: Section) -> bool:
-    """Return whether a new plan is being built."""
-    return bool(Page.objects.first_next(section=section.pk))
+    return in_plan_order(section.pages.active().with_section())
 
 
 def next_plan(section: Section) -> list[Page]:
@@ -184,10 +119,10 @@ def next_plan(section: Section) -> list[Page]:
 
     Pages whose ranges stay the same serve in both.
     """
+    if not Page.objects.first_next(section=section.pk):
+        return []
     pages = section.pages.planned().with_section()
     ordered = sorted(pages, key=lambda page: page.state == State.NEXT)
-    if not ordered or ordered[-1].state != State.NEXT:
-        return []
     return in_plan_order(chain(ordered))
 
 
@@ -195,16 +130,13 @@ def next_plan(section: Section) -> list[Page]:
 def begin_replan(
     section: Section, site: Site, *, is_broken: bool = False, fingerprint: str = ""
 ) -> int:
-    """Make a new plan; its pages are built beside those that are served.
+    """Make a new plan, whose pages are built beside those that are served.
 
-    Args:
-        section: its row.
-        site: the site.
-        is_broken: whether the present plan does not fit the source any more. Pages
-            whose ranges stay are then rendered anew too: between the same bounds there
-            are other rows.
-        fingerprint: of the source, where a deploy is noted together with the plan that
-            it needs. If it were noted before, a kill in between would hide the need.
+    Where the present plan does not fit the source any more, it is broken: pages whose
+    ranges stay are rendered anew too, since other rows are between the same bounds.
+
+    A deploy that needs another plan is noted together with it, by its fingerprint: a
+    kill in between would hide the need.
 
     Returns:
         How many pages of it are new.
@@ -213,21 +145,20 @@ def begin_replan(
     with atomic():
         raise_plan_version(section)
         if fingerprint:
-            rows = Section.objects.filter(pk=section.pk, fingerprint=fingerprint)
-            if rows.exists():
+            if Section.objects.filter(pk=section.pk, fingerprint=fingerprint).exists():
                 return 0  # another builder was faster, and builds its plan
             note_deploy(section, fingerprint)
         section.pages.filter(state=State.NEXT).delete()
-        active = section.pages.filter(state=State.ACTIVE)
+        active = section.pages.active()
         bounds = active.values_list("pk", "low", "high")
         same = {KeyRange(low, high): pk for pk, low, high in bounds}
-        new = [key_range for key_range in ranges if key_range not in same]
         if is_broken:
             kept = [same[key_range] for key_range in ranges if key_range in same]
             section.pages.filter(pk__in=kept).update(wanted=F("wanted") + 1)
             # The others go as they are: one may own any rows by now, and its pieces
             # would lie across both plans.
             active.exclude(pk__in=kept).update(built=F("wanted"))
+        new = [key_range for key_range in ranges if key_range not in same]
         add_pages(section, new, state=State.NEXT, announce=False)
     return len(new)
 

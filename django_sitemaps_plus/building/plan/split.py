@@ -19,7 +19,7 @@ from django_sitemaps_plus.building.flip import (
     read_announce,
     take_changes_meanwhile,
 )
-from django_sitemaps_plus.building.guard import hold, why_held
+from django_sitemaps_plus.building.guard import hold, must_wait
 from django_sitemaps_plus.building.store import BuiltPage, Result, build_page
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges, split_step
@@ -38,11 +38,8 @@ from .numbering import add_pages, raise_plan_version
 def split(page: Page, site: Site) -> list[Result]:
     """Cut a claimed page that has grown too full, and publish its pieces.
 
-    The first piece keeps the number.
-
-    Returns:
-        The pages of the pieces; none where the claim was lost, or where the guard
-            holds the page.
+    The first piece keeps the number. None are returned where the claim was lost, or
+    where the guard holds the page.
 
     Raises:
         SourceError: the source failed, or one row alone is too large.
@@ -80,7 +77,7 @@ def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
 @retried
 def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
     built = _build_pieces(page, ranges, site)
-    if _must_wait(page, built):
+    if _is_held(page, built):
         return []
     take_changes_meanwhile(page, site)
     now = timezone.now()
@@ -110,16 +107,13 @@ def _build_pieces(page: Page, ranges: list[KeyRange], site: Site) -> list[BuiltP
         return [build_page(piece, site) for piece in pieces]
 
 
-def _must_wait(page: Page, pieces: list[BuiltPage]) -> bool:
-    """Return whether the guard holds the page, which then stays as it is.
-
-    Each piece has fewer entries than the page had; what counts is their sum.
-    """
+def _is_held(page: Page, pieces: list[BuiltPage]) -> bool:
+    """Hold a page whose pieces together list too little; return whether they do."""
     whole = BuiltPage(
         entries=sum([piece.entries for piece in pieces]),
         skipped=sum([piece.skipped for piece in pieces]),
     )
-    if not why_held(page, whole):
+    if not must_wait(page, whole):
         return False
     with atomic():
         lock([page.section_id])

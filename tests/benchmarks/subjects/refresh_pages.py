@@ -71,7 +71,7 @@ class _Variant:
 
         def put_back() -> None:
             product.save()
-            build(sums=False)
+            build(waits=False)
 
         return self._timed(before, heard, put_back)
 

@@ -53,16 +53,18 @@ def test_no_more_than_half_goes(shop, crawl, tenths):
     assert sum(map(len, crawl().values())) == Product.objects.count() < ROWS / 2
 
 
-@pytest.mark.parametrize("sums", [True, False])
-def test_what_was_allowed_is_what_the_next_losses_are_measured_by(shop, settings, sums):
+@pytest.mark.parametrize("waits", [True, False])
+def test_what_was_allowed_is_what_the_next_losses_are_measured_by(
+    shop, settings, waits
+):
     """Not by nothing, as if the section were new."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "SHRINK_GUARD": 0.2}
     thin_out(3)
     assert build().problems
-    build(allow_shrink=True, sums=sums)
+    build(allow_shrink=True, waits=waits)
     assert Section.objects.get(name="products").peak == Product.objects.count()
     thin_out(3)
-    assert build(sums=sums).problems
+    assert build(waits=waits).problems
 
 
 def test_what_is_replaced_is_not_lost(shop):
@@ -139,11 +141,11 @@ def test_a_section_that_grew_is_measured_by_what_it_has(shop):
     """Not by what it had when the day began."""
     made = make_products(ROWS, first=1_000)
     notify_changed(Product.objects.filter(pk__in=[row.pk for row in made]))
-    assert build(sums=False).problems == []
+    assert build(waits=False).problems == []
     assert Section.objects.get(name="products").peak == 2 * ROWS
     for _ in range(2):
         thin_out(4)
-        problems = build(sums=False).problems
+        problems = build(waits=False).problems
     assert problems
 
 

@@ -51,7 +51,9 @@ def test_a_held_section_gets_well_by_itself_when_its_rows_are_back(lost):
     Product.objects.bulk_create(lost)
     Page.objects.update(checked_at=Now() - 2 * LOOK_AGAIN)
     (section,) = build(**BEAT).sections
-    assert (section.hold_reason, section.entries) == ("", 200)
+    assert section.hold_reason == ""
+    pages = Page.objects.filter(section__name="products", state="active")
+    assert sum(pages.values_list("entries", flat=True)) == 200
     assert not Page.objects.dirty().exists()
 
 

@@ -17,7 +17,7 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 
-from django_sitemaps_plus.building import build as refreshing
+from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
 from tests.reliability.test_kill_sweep import Template, is_harmless
 
@@ -187,7 +187,7 @@ class Sweep:
 
     def built(self, *, merges: bool) -> dict[str, bytes]:
         """Build, and return all documents; pages are flipped before they merge."""
-        none = mock.patch.object(refreshing, "merge_small", return_value=False)
+        none = mock.patch.object(settle, "merge_small", return_value=False)
         with nullcontext() if merges else none:
             build(**ALLOW)
         return crawl(Client())

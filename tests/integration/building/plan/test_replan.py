@@ -242,20 +242,20 @@ class TestBroken:
 
     def test_bounds_that_ascend_are_not_broken(self, section):
         """The plan stays."""
-        assert not is_broken(section)
+        assert not is_broken(section, was_deployed=False)
         build()
         assert numbers(section) == [1, 2, 3, 4, 5]
 
     def test_bounds_that_do_not_ascend_get_a_new_plan(self, section, caplog, crawl):
         """The refresh says so, and every row is listed once again."""
         swap(section)
-        assert is_broken(section)
+        assert is_broken(section, was_deployed=False)
         build(allow_shrink=True)
         assert "is broken: it gets a new one" in caplog.text
         assert everything(crawl()) == [
             f"https://example.com/labels/code-{n:02}/" for n in range(20)
         ]
-        assert not is_broken(Section.objects.get(pk=section.pk))
+        assert not is_broken(Section.objects.get(pk=section.pk), was_deployed=False)
 
     def test_pages_whose_bounds_stay_are_rendered_anew(self, section, crawl):
         """Between the same two bounds there are other rows in another order."""
@@ -309,4 +309,4 @@ class TestBrokenUUIDs:
         build(allow_shrink=True)
         assert numbers(section)[0] > 1
         assert everything(crawl()) == urls
-        assert not is_broken(Section.objects.get(pk=section.pk))
+        assert not is_broken(Section.objects.get(pk=section.pk), was_deployed=False)

@@ -1,0 +1,65 @@
+"""What waits until the dirty pages of a section are built: merges, plans, the guard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.tracking.deploys import is_of_other_code
+
+from .flip import take_new_changes
+from .guard import forget_peak, judge, plan_reason
+from .plan.merge import merge_small
+from .plan.replan import begin_replan, finish_replan, next_plan
+
+if TYPE_CHECKING:
+    from .build import Build
+
+
+def settle(build: Build, section: Section) -> bool:
+    """Decide what waits for all pages of a section, where something does.
+
+    Returns:
+        Whether pages are dirty again.
+
+    Raises:
+        SourceError: the source failed.
+    """
+    small = build.small.get(section.name, ())
+    is_stale = section.name in build.stale
+    if not (small or is_stale or Section.objects.unsettled(section=section.pk)):
+        return False
+    section.refresh_from_db()
+    if is_of_other_code(section, build.site, build.fingerprints):
+        return False  # the process that builds its last page decides
+    is_dirty = False
+    if small and not Page.objects.first_next(section=section.pk):
+        is_dirty = merge_small(section, build.site, small)
+    if not build.waits and _is_left_to_others(section):
+        return is_dirty
+    return _decide(build, section) or is_dirty
+
+
+def _is_left_to_others(section: Section) -> bool:
+    """Return whether another process will build the last page of a section."""
+    is_being_built = Page.objects.is_being_built([section.pk])
+    return is_being_built or section.pages.claimable().exists()
+
+
+def _decide(build: Build, section: Section) -> bool:
+    """Put the next plan in force, or replace a stale one; then judge what is held."""
+    plan, reason, is_dirty = next_plan(section), "", False
+    if build.allow_shrink:
+        forget_peak(section)
+    elif plan:
+        reason = plan_reason(section, plan)
+    if plan and not reason:
+        take_new_changes(section, build.site)
+        is_dirty = finish_replan(section, build.site)
+    elif section.name in build.stale and not plan:
+        is_dirty = begin_replan(section, build.site, is_broken=True) > 0
+    build.stale.discard(section.name)
+    if section.hold_reason or reason or Page.objects.first_held(section=section.pk):
+        judge(section, allow_shrink=build.allow_shrink, of_plan=reason)
+        is_dirty |= not section.hold_reason
+    return is_dirty
