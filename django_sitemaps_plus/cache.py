@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from django.conf import settings
 from django.core.cache import caches
-from django.core.signals import setting_changed
-from django.dispatch import receiver
 
 from django_sitemaps_plus.conf import get_settings
 
@@ -53,10 +51,7 @@ def forget(key: str) -> None:
 
 
 def first_to(key: str, seconds: int) -> bool:
-    """Return whether no other caller has asked for this key in the last seconds.
-
-    True where the cache cannot tell, or answers nonsense: then every caller works.
-    """
+    """Return whether no other caller asked for this key lately, as far as is known."""
     return _ask("add", key, b"", seconds) is not False
 
 
@@ -66,11 +61,7 @@ def extend(key: str, seconds: int) -> None:
 
 
 def _ask(verb: str, key: str, *args: Any) -> Any:
-    """Return what the cache answers; None if it failed, now or a moment ago.
-
-    A cache that does not answer costs its client's time limit each time it is asked,
-    and a request asks it several times.
-    """
+    """Return what the cache answers; None if it failed, now or a moment ago."""
     alias = get_settings().cache
     if time.monotonic() < _paused_until.get(alias, 0.0):
         return None
@@ -85,9 +76,3 @@ def _ask(verb: str, key: str, *args: Any) -> Any:
             extra={"action": "cache_failed"},
         )
         return None
-
-
-@receiver(setting_changed)
-def _end_pause(*, setting: str, **kwargs: object) -> None:
-    if setting == "CACHES":
-        _paused_until.clear()

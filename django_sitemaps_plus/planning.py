@@ -24,9 +24,6 @@ def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
     """Make a plan from the rows as they are, by default as many a page as fit.
 
     Without rows its one range awaits the first.
-
-    Raises:
-        SourceError: the source could not be read.
     """
     with reading(section, site) as source:
         reader = reader_of(source)

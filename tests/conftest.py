@@ -11,6 +11,7 @@ import pytest
 from django.core.cache import cache
 from hypothesis import HealthCheck, settings
 
+from django_sitemaps_plus import cache as cached
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.testing import temporary_registry
 
@@ -56,7 +57,8 @@ def media_root(settings, tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def empty_cache() -> Iterator[None]:
-    """Begin and end each test without live plans."""
+    """Begin and end each test without live plans, or a cache that failed."""
+    cached._paused_until.clear()
     cache.clear()
     yield
     cache.clear()

@@ -50,10 +50,9 @@ def diff(old: Sequence[bytes], new: Sequence[bytes]) -> Diff:
 
 
 def diff_many(old: Documents, new: Documents) -> Diff:
-    """Compare urlsets as :func:`diff` does, with few of them in memory.
+    """Compare urlsets as :func:`diff` does, with one of each side in memory at a time.
 
-    Both sides are read in step and equal lines are dropped, so memory holds one
-    document of each side and what differs.
+    Both sides are read in step, and equal lines are dropped.
     """
     sides = _Side(iter(old())), _Side(iter(new()))
     while any(side.has_more for side in sides):
@@ -94,10 +93,7 @@ def _lines_of(locs: set[bytes], document: bytes) -> Iterable[bytes]:
 
 
 def _between_equal_ends(old: bytes, new: bytes) -> tuple[bytes, bytes]:
-    """Return both without the whole lines with which both begin and end.
-
-    So an edit costs a comparison of memory; only what lies between is taken apart.
-    """
+    """Return both without the whole lines with which both begin and end."""
     start = old.rfind(b"\n", 0, _common(old, new)) + 1
     old, new = old[start:], new[start:]
     tail = _common(old, new, from_end=True)

@@ -21,14 +21,13 @@ __all__ = ["CHANGEFREQS", "Alternate", "Entry", "Image", "News", "Video"]
 #: The seven words of the protocol, from most to least often.
 CHANGEFREQS = ("always", "hourly", "daily", "weekly", "monthly", "yearly", "never")
 
-_CHANGEFREQS = frozenset(CHANGEFREQS)
 _NUMBER = re.compile(r"[0-9]+(\.[0-9]+)?")
 _T = TypeVar("_T")
 
 
 def check_changefreq(value: object) -> str:
     """Return one of the seven words as it is."""
-    if not isinstance(value, str) or value not in _CHANGEFREQS:
+    if not isinstance(value, str) or value not in CHANGEFREQS:
         raise ValueError(f"changefreq {value!r} is not one of {', '.join(CHANGEFREQS)}")
     # A member of an enumeration is the word, and may print as its own name.
     return str.__str__(value)

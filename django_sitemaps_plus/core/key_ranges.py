@@ -47,17 +47,12 @@ R = TypeVar("R", bound=HasRange)
 def key_ranges(
     cuts: Iterable[str], low: str | None = None, high: str | None = None
 ) -> list[KeyRange]:
-    """Return the ranges between ascending cuts, from ``low`` to ``high``.
-
-    No cut gives the one range that owns every key between them.
-    """
+    """Return the ranges between ascending cuts, from ``low`` to ``high``."""
     return [KeyRange(*bounds) for bounds in pairwise([low, *cuts, high])]
 
 
 def in_plan_order(pages: Iterable[R]) -> list[R]:
     """Return pages so that each begins where the one before ends.
-
-    No comparison of keys is needed, whatever their order is.
 
     Raises:
         ValueError: the pages do not part the whole key space.
@@ -85,10 +80,7 @@ def chain(pages: Iterable[R]) -> list[R]:
 
 
 def locate_integers(lows: Sequence[str | None], keys: Iterable[int]) -> list[int]:
-    """Return for each key the number of the range that owns it.
-
-    The first of the lower bounds, which are in plan order, is None.
-    """
+    """Return for each key the number of its range, of those with these lower bounds."""
     bounds = [int(low) for low in lows[1:] if low is not None]
     return [bisect_right(bounds, key) for key in keys]
 

@@ -25,14 +25,13 @@ _SAFE = "/?:@!$&'()*+,;=~%"
 def encode_url(url: str) -> str:
     """Return an absolute http(s) URL as RFC 3986 text with an IDNA host.
 
-    Existing percent-encoding stays. Other characters that a URL cannot contain are
-    percent-encoded as UTF-8.
+    Existing percent-encoding stays; what else a URL cannot contain is percent-encoded
+    as UTF-8.
 
     Raises:
         TypeError: not a string.
-        ValueError: relative, of another scheme, without a host, with credentials,
-            not expressible in UTF-8, with a port above 65,535, or longer than 2,047
-            characters.
+        ValueError: relative, of another scheme, with credentials, with a host or port
+            that cannot be, not expressible in UTF-8, or above 2,047 characters.
     """
     if not isinstance(url, str):
         raise TypeError(f"{url!r} is not a URL; give a string")
@@ -90,18 +89,14 @@ def encode_location(url: str) -> str:
 
 
 def absolute_url(location: str, origin: str | None) -> str:
-    """Return the URL of a path of ours, or of an absolute URL on our own origin.
+    """Return the URL of a path with one slash first, or of an absolute URL.
 
-    Args:
-        location: a path that begins with one slash, or an absolute URL.
-        origin: scheme and host, as ``https://shop.example``, already encoded; with None
-            only absolute URLs are allowed, of any origin.
+    With an origin, as ``https://shop.example``, a URL must be on it (sitemaps.org,
+    "Sitemap file location"); without one, paths are not allowed.
 
     Raises:
-        TypeError: not a string.
-        ValueError: a relative path, another host (a sitemap may only list URLs of
-            its own origin, sitemaps.org "Sitemap file location"), or what
-            :func:`encode_location` refuses.
+        TypeError, ValueError: as :func:`encode_url`, or another origin, or under 12
+            characters.
     """
     if not isinstance(location, str):
         raise TypeError(f"{location!r} is not a location; give a path or a URL")

@@ -68,29 +68,14 @@ def sitemap_url(url: str) -> str:
 class Group:
     """What some crawlers may fetch; the longest pattern that matches decides.
 
-    Attributes:
-        agents: their names, as of :func:`agent`.
-        allow: paths, as of :func:`path_pattern`.
-        disallow: the same.
-        crawl_delay: seconds between two requests, at most a day; None to say nothing.
-
-    Raises:
-        TypeError, ValueError: a value that its line cannot hold, or no agent.
+    Names are as :func:`agent` returns them, paths as :func:`path_pattern`, and the
+    delay as :func:`delay_text`.
     """
 
     agents: Sequence[str] = ("*",)
     allow: Sequence[str] = ()
     disallow: Sequence[str] = ()
-    crawl_delay: float | None = None
-
-    def __post_init__(self) -> None:
-        if not self.agents:
-            raise ValueError("a group of rules names no crawler")
-        if self.crawl_delay is not None:
-            delay_text(self.crawl_delay)
-        for name, clean in _CLEAN.items():
-            cleaned = tuple(map(clean, getattr(self, name)))
-            object.__setattr__(self, name, cleaned)
+    crawl_delay: str | None = None
 
     def lines(self) -> list[str]:
         """Return its lines."""
@@ -99,7 +84,7 @@ class Group:
             *[f"Disallow: {path}".rstrip() for path in self.disallow],
         ]
         if self.crawl_delay is not None:
-            rules.append(f"Crawl-delay: {delay_text(self.crawl_delay)}")
+            rules.append(f"Crawl-delay: {self.crawl_delay}")
         # Without a rule a reader may take those of the next group for this one's.
         agents = [f"User-agent: {name}" for name in self.agents]
         return [*agents, *(rules or ["Disallow:"])]
@@ -107,9 +92,6 @@ class Group:
     def allows(self, path: str) -> bool:
         """Return whether the crawlers may fetch a path (RFC 9309, 2.2.2)."""
         return _longest(self.allow, path) >= _longest(self.disallow, path)
-
-
-_CLEAN = {"agents": agent, "allow": path_pattern, "disallow": path_pattern}
 
 
 def delay_text(seconds: float) -> str:
@@ -134,11 +116,7 @@ def _matches(pattern: str, path: str) -> bool:
 def render_robots(
     groups: Iterable[Group], extra: Sequence[str] = (), sitemaps: Iterable[str] = ()
 ) -> bytes:
-    """Render a robots.txt of one record a line, in UTF-8, whatever is in them.
-
-    Raises:
-        TypeError, ValueError: as :func:`extra_line` and :func:`sitemap_url`.
-    """
+    """Render a robots.txt of one record a line, in UTF-8."""
     lines = [line for group in groups for line in [*group.lines(), ""]]
     lines += [extra_line(text) for text in extra]
     if extra:

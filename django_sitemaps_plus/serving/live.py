@@ -42,8 +42,7 @@ def live_index(number: int, site: Site, row: Page | None) -> Document | None:
     With a row it is kept until a page is published.
 
     Raises:
-        SourceError: a section without a plan could not be read.
-        DatabaseError: the page rows could not be read.
+        SourceError, DatabaseError: rows of a source, or ours, could not be read.
     """
     render = partial(_render_index, number, site, has_rows=row is not None)
     if row is None:
@@ -61,7 +60,6 @@ def live_page(
     Without a row it is a page of the live plan.
 
     Raises:
-        NotRegistered: there is no such section.
         SourceError: the source could not be read.
         BuildError: only a build can split the page.
     """
@@ -77,9 +75,6 @@ def live_plan(section: str, site: Site) -> Plan | None:
 
     None for a section without entries. One of more than LIVE_MAX_ROWS rows has no
     ranges: it is absent until it is built.
-
-    Raises:
-        SourceError: the source could not be read.
     """
     make, seconds = partial(_make_plan, section, site), get_settings().plan_seconds
     return SingleFlight(_plan_key(section, site), Plan, seconds, make).value()

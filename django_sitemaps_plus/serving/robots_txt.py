@@ -91,19 +91,12 @@ def _last_urls(site: Site | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What the setting ROBOTS says, as far as it can be used.
+    """What the setting ROBOTS says, as far as it can be used."""
 
-    Attributes:
-        groups: what crawlers may fetch; one at least.
-        extra: other lines.
-        sitemaps: URLs of sitemaps on other hosts.
-        faults: what cannot be used, and why.
-    """
-
-    groups: tuple[Group, ...]
-    extra: tuple[str, ...]
-    sitemaps: tuple[str, ...]
-    faults: tuple[str, ...]
+    groups: tuple[Group, ...]  # one at least
+    extra: tuple[str, ...]  # other lines
+    sitemaps: tuple[str, ...]  # URLs on other hosts
+    faults: tuple[str, ...]  # what cannot be used, and why
 
 
 @cache
@@ -141,7 +134,7 @@ class _Reader:
             self.faults.append(f"{place}: it names no crawler that could follow it")
         if not agents or not isinstance(rule, Mapping):
             return None
-        delays = self.each(place, values, "CRAWL_DELAY", _delay)
+        delays = self.each(place, values, "CRAWL_DELAY", delay_text)
         return Group(
             agents=agents,
             allow=self.each(place, values, "ALLOW", path_pattern),
@@ -182,8 +175,3 @@ class _Reader:
 def _listed(value: Any) -> Iterable[Any]:
     """Return the values of a list, or the only one."""
     return value if isinstance(value, list | tuple) else [value]
-
-
-def _delay(seconds: Any) -> float:
-    delay_text(seconds)
-    return float(seconds)

@@ -20,8 +20,7 @@ T = TypeVar("T")
 #: Seconds for which a request waits for others, in all; then it does the work too.
 MAX_WAIT = 2.0
 
-#: Seconds without a heartbeat of the process at work after which a second process may
-#: do the work too.
+#: Seconds without a heartbeat after which a second process may do the work too.
 BUSY_SECONDS = 1
 
 _POLL = 0.02
@@ -37,15 +36,11 @@ _end_of_wait: ContextVar[float | None] = ContextVar("end_of_wait", default=None)
 
 @contextmanager
 def patience() -> Iterator[float]:
-    """Give the time, by the monotonic clock, until which a request waits for others.
+    """Give the monotonic time until which a request waits for others.
 
-    Within another one it is that one's, however many values a request needs.
+    It is one for all values that a request needs.
     """
-    end = _end_of_wait.get()
-    if end is not None:
-        yield end
-        return
-    end = time.monotonic() + MAX_WAIT
+    end = _end_of_wait.get() or time.monotonic() + MAX_WAIT
     token = _end_of_wait.set(end)
     try:
         yield end
@@ -55,27 +50,16 @@ def patience() -> Iterator[float]:
 
 @dataclass(frozen=True, slots=True)
 class SingleFlight(Generic[T]):
-    """A value that is kept in Django's cache, and computed where it is not there.
+    """A value that is kept in Django's cache, and computed where it is not there."""
 
-    Attributes:
-        key: its name in the cache.
-        kind: its type; what the cache holds of another type counts as nothing.
-        seconds: how long it is kept; 0 for a value that is neither kept nor waited for.
-        compute: computes it; heartbeats show that it is at work.
-        is_kept: whether a value is kept; None never is.
-    """
-
-    key: str
-    kind: type[T]
-    seconds: int
-    compute: Callable[[], T | None]
-    is_kept: Callable[[T], bool] = lambda value: True
+    key: str  # its name in the cache
+    kind: type[T]  # what the cache holds of another type counts as nothing
+    seconds: int  # how long it is kept; 0: it is neither kept nor waited for
+    compute: Callable[[], T | None]  # heartbeats show that it is at work
+    is_kept: Callable[[T], bool] = lambda value: True  # None never is
 
     def value(self) -> T | None:
-        """Return the value that is kept, or that this or a concurrent call computes.
-
-        A caller that has waited long enough computes it too, so none is turned away.
-        """
+        """Return the value that is kept, or that this or a concurrent call computes."""
         if not self.seconds:
             return self.compute()
         found = recall(self.key, self.kind)

@@ -16,11 +16,7 @@ class RobotsConverter:
     regex = r"robots\.txt"
 
     def to_python(self, value: str) -> str:
-        """Return the name.
-
-        Raises:
-            ValueError: robots.txt is none of our business.
-        """
+        """Return the name, or raise ValueError."""
         if get_settings().robots is None:
             raise ValueError("ROBOTS is not set")
         return value
@@ -34,11 +30,7 @@ class KeyFileConverter:
     regex = r"[A-Za-z0-9_-]{1,128}\.txt"
 
     def to_python(self, value: str) -> str:
-        """Return the name.
-
-        Raises:
-            ValueError: no engine looks for it.
-        """
+        """Return the name, or raise ValueError."""
         if value not in key_files():
             raise ValueError("no engine looks for such a file")
         return value

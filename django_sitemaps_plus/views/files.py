@@ -37,24 +37,20 @@ def key_file(request: HttpRequest, name: str) -> HttpResponse:
 def key_files() -> dict[str, str]:
     """Return the files that the configured engines look for, by name.
 
-    Without an origin there are none. It is asked
-    for any URL that could be such a file, so it must not fail in place of another view.
+    It never fails: any URL of a text file asks, and may be another view's.
     """
     files: dict[str, str] = {}
     try:
-        engines = get_engines()
-        site = get_site() if engines else None
-        for engine in engines.values():
-            files.update(engine.files(site) if site else {})
-    except ConfigurationError as error:
-        _log_unknown(str(error))
+        if engines := get_engines():
+            site = get_site()
+            for engine in engines.values():
+                files.update(engine.files(site))
     except Exception as error:  # noqa: BLE001 - an engine may be the user's code
-        _log_unknown(without_text(error))
+        is_ours = isinstance(error, ConfigurationError)
+        why = str(error) if is_ours else without_text(error)
+        action = {"action": "engines_failed"}
+        logger.error("Key files are not known: %s", why, extra=action)
     return files
-
-
-def _log_unknown(why: str) -> None:
-    logger.error("Key files are not known: %s", why, extra={"action": "engines_failed"})
 
 
 def _respond(request: HttpRequest, content: bytes) -> HttpResponse:

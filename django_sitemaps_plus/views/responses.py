@@ -30,11 +30,10 @@ _MAX_HEADER = 4_096
 
 
 def read_only(view: V) -> V:
-    """Let a view answer GET and HEAD, and all else with a 405; nothing is changed.
+    """Let a view answer GET and HEAD, and all else with a 405.
 
-    No ATOMIC_REQUESTS wraps it, whichever database has them: rendering for a while must
-    hold no transaction open, and a database that is down must keep nobody from what
-    lies in another, or in none.
+    No ATOMIC_REQUESTS wraps it: rendering must hold no transaction open, and another
+    database that is down must keep nobody from an answer.
     """
     view = csrf_exempt(require_safe(view))
     for alias in connections:
@@ -55,7 +54,7 @@ class Content:
 
     @classmethod
     def of_page(cls, row: Page) -> Content:
-        """Return what a page serves; its object may be lost, as ``read`` then says."""
+        """Return what a page serves; ``read`` raises StoreError if it is lost."""
         return cls(
             row.plain_hash,
             row.gzip_hash,
@@ -124,10 +123,9 @@ def unavailable() -> HttpResponse:
 
 
 class _FinalResponse(HttpResponse):
-    """A response whose coding is settled.
+    """A response that GZipMiddleware leaves alone, as if it had a Content-Encoding.
 
-    GZipMiddleware would compress a gzip file a second time, and send gzip to a client
-    that said ``gzip;q=0``. It leaves alone what has a Content-Encoding.
+    It would compress a gzip file again, and send gzip to who said ``gzip;q=0``.
     """
 
     def has_header(self, header: str) -> bool:

@@ -47,12 +47,6 @@ def index(
     While pages are being published, the list is rendered from their rows, once until
     the next of them is, so it never lags behind them. Where that fails, the list that
     was published last is better than none.
-
-    Args:
-        request: any GET or HEAD; only its conditions and the codings that it accepts
-            change the answer.
-        number: 2 and on for the lists after the first.
-        as_file: answer with the gzip file, not with a gzip-encoded document.
     """
     site = get_site(request)
     row = _row(site.name, INDEX, number)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
+from collections.abc import Iterable
 
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.xml import escape
@@ -14,23 +13,14 @@ _HEAD = (
 )
 _TAIL = b"</sitemapindex>\n"
 
-# Lines that go through hash and compressor together.
-_CHUNK_LINES = 500
-
 
 def page_lines(
     sample: str, number: int, pages: Iterable[tuple[object, int, str]]
 ) -> list[str]:
     """Return lines of pages whose URLs differ in their number alone.
 
-    Args:
-        sample: the absolute URL of one of them.
-        number: its number; the last place where the URL has it is the one to change.
-        pages: of each its section, whatever that is, number, and lastmod as W3C text
-            or "".
-
-    Raises:
-        ValueError: the sample is not an absolute http(s) URL.
+    The sample is the absolute URL of the page with the number, which is replaced where
+    it stands last. Of each page a section, number, and W3C text or "" are given.
     """
     before, _, after = escape(encode_url(sample)).rpartition(str(number))
     before, dated = f"<sitemap><loc>{before}", f"{after}</loc><lastmod>"
@@ -44,10 +34,6 @@ def page_lines(
     ]
 
 
-def render_index(lines: Iterable[str]) -> Iterator[bytes]:
-    """Yield the bytes of an index, from its lines."""
-    yield _HEAD
-    remaining = iter(lines)
-    while chunk := list(islice(remaining, _CHUNK_LINES)):
-        yield "".join(chunk).encode()
-    yield _TAIL
+def render_index(lines: Iterable[str]) -> list[bytes]:
+    """Return the bytes of an index, in pieces, from its lines."""
+    return [_HEAD, "".join(lines).encode(), _TAIL]

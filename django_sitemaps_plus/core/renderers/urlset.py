@@ -23,14 +23,9 @@ def url_line(
     priority: str | None = None,
     extensions: str = "",
 ) -> str:
-    """Return one ``<url>`` and its line end.
+    """Return one ``<url>`` and its line end, from texts that are checked.
 
-    Args:
-        loc: an encoded URL, not yet escaped for XML.
-        lastmod: W3C text.
-        changefreq: one of the seven words.
-        priority: its decimal text.
-        extensions: elements of other namespaces, as XML.
+    The URL is encoded, but not yet escaped; extensions are XML of other namespaces.
     """
     line = f"<url><loc>{escape(loc)}</loc>"
     if lastmod is not None:
@@ -56,12 +51,10 @@ def entry_line(entry: Entry) -> str:
 def render_urlset(
     chunks: Iterable[str], extensions: Collection[str] = ()
 ) -> Iterator[bytes]:
-    """Yield the bytes of a urlset.
+    """Yield the bytes of a urlset, from chunks of whole lines of :func:`url_line`.
 
-    Args:
-        chunks: text of one or more whole lines each, as :func:`url_line` gives them.
-        extensions: kinds of extension that may occur (``image``, ``video``, ``news``,
-            ``xhtml``); their namespaces are declared once, on the root.
+    The namespaces of extensions that may occur (``image``, ``video``, ``news``,
+    ``xhtml``) are declared once, on the root.
     """
     declared = [kind for kind in NAMESPACES if kind in extensions]
     yield _HEAD.format(

@@ -44,47 +44,39 @@ def index(pages: list[tuple[str, str, str | None]]) -> bytes:
     return b"".join(render_index([line for _, line, _ in pages]))
 
 
-class TestUrlsets:
-    @pytest.mark.parametrize("batch", range(9))
-    def test_whatever_entries_take_makes_a_valid_document(self, batch):
-        """Well-formed, valid, a line an entry, always the same, and nothing lost."""
-        seen: Counter[str] = Counter()
-        for seed in seeds():
-            entries, content = made(seed, hostile.entry, urlset)
-            root = parse(seed, content)
-            check_lines(seed, content, b"<url>", len(entries))
-            check_schema(seed, root, "all-urlset.xsd")
-            for found, entry in zip(root, entries, strict=True):
-                assert dict(facts_read(found)) == dict(facts_given(entry)), seed
-                seen.update(name for name, fact in facts_given(entry) if fact)
-            assert made(seed, hostile.entry, urlset)[1] == content, seed
-        # The generator is not so hostile that hardly anything passes.
-        assert len(seen) == len(dict(facts_given(Entry("https://shop.example"))))
-        assert min(seen.values()) > BATCH / 10, seen
+@pytest.mark.parametrize("batch", range(9))
+def test_whatever_entries_take_makes_a_valid_urlset(batch):
+    """Well-formed, valid, a line an entry, always the same, and nothing lost."""
+    seen: Counter[str] = Counter()
+    for seed in seeds():
+        entries, content = made(seed, hostile.entry, urlset)
+        root = check(seed, content, b"<url>", len(entries), "all-urlset.xsd")
+        for found, entry in zip(root, entries, strict=True):
+            assert dict(facts_read(found)) == dict(facts_given(entry)), seed
+            seen.update(name for name, fact in facts_given(entry) if fact)
+        assert made(seed, hostile.entry, urlset)[1] == content, seed
+    # The generator is not so hostile that hardly anything passes.
+    assert len(seen) == len(dict(facts_given(Entry("https://shop.example"))))
+    assert min(seen.values()) > BATCH / 10, seen
 
 
-class TestIndexes:
-    def test_whatever_items_take_makes_a_valid_document(self):
-        """As urlsets."""
-        for seed in seeds():
-            items, content = made(seed, hostile.index_page, index)
-            root = parse(seed, content)
-            check_lines(seed, content, b"<sitemap>", len(items))
-            check_schema(seed, root, "siteindex.xsd")
-            locs = [item.findtext(f"{SITEMAP}loc") for item in root]
-            assert locs == [loc for loc, _, _ in items], seed
-            assert made(seed, hostile.index_page, index)[1] == content, seed
+def test_whatever_pages_take_makes_a_valid_index():
+    for seed in seeds():
+        items, content = made(seed, hostile.index_page, index)
+        root = check(seed, content, b"<sitemap>", len(items), "siteindex.xsd")
+        locs = [item.findtext(f"{SITEMAP}loc") for item in root]
+        assert locs == [loc for loc, _, _ in items], seed
+        assert made(seed, hostile.index_page, index)[1] == content, seed
 
 
-class TestSchemas:
-    @pytest.mark.parametrize("name", ["all-urlset.xsd", "siteindex.xsd"])
-    def test_they_refuse_what_is_invalid(self, name):
-        """Without them, the tests above only parse."""
-        schema = read_schema(name)
-        if schema is None:
-            pytest.skip(f"nothing was validated: there is no ../shared/xsd/{name}")
-        empty = urlset([]) if name == "all-urlset.xsd" else index([])
-        assert not schema.validate(etree.fromstring(empty))
+@pytest.mark.parametrize("name", ["all-urlset.xsd", "siteindex.xsd"])
+def test_schemas_refuse_what_is_invalid(name):
+    """Without them, the tests above only parse."""
+    schema = read_schema(name)
+    if schema is None:
+        pytest.skip(f"nothing was validated: there is no ../shared/xsd/{name}")
+    empty = urlset([]) if name == "all-urlset.xsd" else index([])
+    assert not schema.validate(etree.fromstring(empty))
 
 
 def seeds() -> Iterator[str]:
@@ -106,26 +98,20 @@ def made(
         raise
 
 
-def parse(seed: str, content: bytes) -> Any:
+def check(seed: str, content: bytes, start: bytes, count: int, name: str) -> Any:
     """Return the root; two parsers that share no code must take the document."""
     try:
         expat.ParserCreate().Parse(content, True)
-        return etree.fromstring(content)
+        root = etree.fromstring(content)
     except (expat.ExpatError, etree.XMLSyntaxError) as error:
         raise AssertionError(f"seed={seed}: {error}") from error
-
-
-def check_lines(seed: str, content: bytes, start: bytes, count: int) -> None:
     lines = content.split(b"\n")
     assert len(lines) == count + 4, seed
     assert all([line.startswith(start) for line in lines[2:-2]]), seed
     assert b"\r" not in content, seed
-
-
-def check_schema(seed: str, root: Any, name: str) -> None:
-    schema = read_schema(name)
-    if schema is not None:
+    if schema := read_schema(name):
         assert schema.validate(root), f"seed={seed}: {schema.error_log}"
+    return root
 
 
 @cache

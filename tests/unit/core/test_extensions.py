@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from datetime import UTC, date, datetime
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -12,7 +12,6 @@ import pytest
 from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
 
 URL = "https://shop.example/v"
-NAIVE = datetime(2026, 11, 20)  # noqa: DTZ001 - to be refused
 
 
 def video(**values: Any) -> Video:
@@ -27,16 +26,12 @@ def news(**values: Any) -> News:
     return News(**{**needed, "publication_date": date(2026, 11, 20), **values})
 
 
-class TestImage:
-    def test_its_url_is_encoded(self):
-        """It may be on any host."""
-        assert Image("https://CDN.example/\u00fc").loc == "https://cdn.example/%C3%BC"
-
-    @pytest.mark.parametrize("loc", ["/a.jpg", "data:image/png;base64,", ""])
-    def test_a_relative_or_foreign_url_is_refused(self, loc):
-        """Only absolute http(s)."""
-        with pytest.raises(ValueError, match="is not an absolute"):
-            Image(loc)
+@pytest.mark.parametrize("loc", ["/a.jpg", "data:image/png;base64,", ""])
+def test_the_url_of_an_image_is_absolute_and_encoded(loc):
+    """It may be on any host."""
+    assert Image("https://CDN.example/\u00fc").loc == "https://cdn.example/%C3%BC"
+    with pytest.raises(ValueError, match="is not an absolute"):
+        Image(loc)
 
 
 class TestAlternate:
@@ -45,8 +40,8 @@ class TestAlternate:
         ["de", "DE", "pt-BR", "zh-hans", "zh-Hant-TW", "es-419", "gsw", "x-default"],
     )
     def test_a_language_code_is_taken(self, code):
-        """Language, perhaps script and region, or the default."""
-        assert Alternate(code, URL).hreflang == code
+        alternate = Alternate(code, f"{URL}/\u00fc")
+        assert (alternate.hreflang, alternate.href) == (code, f"{URL}/%C3%BC")
 
     @pytest.mark.parametrize(
         "code",
@@ -60,10 +55,6 @@ class TestAlternate:
         with pytest.raises(ValueError, match="is not a language code"):
             Alternate(code, URL)
 
-    def test_its_url_is_encoded(self):
-        """As any other."""
-        assert Alternate("de", f"{URL}/\u00fc").href == f"{URL}/%C3%BC"
-
 
 class TestNews:
     @pytest.mark.parametrize("language", ["", "EN", "en-us", "zh-hans", "e", "en\n"])
@@ -74,37 +65,27 @@ class TestNews:
 
     @pytest.mark.parametrize("field", ["name", "title"])
     def test_name_and_title_are_needed(self, field):
-        """Both are text, and not empty."""
         with pytest.raises(ValueError, match=f"news {field} .*0 characters"):
             news(**{field: ""})
         with pytest.raises(TypeError, match=f"news {field} None"):
             news(**{field: None})
 
-    @pytest.mark.parametrize("value", [date(2026, 1, 1), datetime.now(UTC)])
-    def test_its_date_is_a_date_or_a_moment(self, value):
-        """Of its first publication."""
-        assert news(publication_date=value).publication_date == value
+    def test_its_date_is_needed(self):
+        with pytest.raises(TypeError, match="is not a date"):
+            news(publication_date="2026-11-20")
 
 
 class TestVideoUrls:
     def test_content_or_player_is_needed(self):
-        """One of the two, or both."""
         assert video(content_loc=None, player_loc=URL).player_loc == URL
-        assert video(player_loc=URL).content_loc == URL
         with pytest.raises(ValueError, match="needs a content_loc or a player_loc"):
             video(content_loc=None)
 
     @pytest.mark.parametrize("field", ["thumbnail_loc", "content_loc", "player_loc"])
     def test_each_url_is_encoded_and_checked(self, field):
-        """As any other."""
         assert getattr(video(**{field: f"{URL}/\u00fc"}), field) == f"{URL}/%C3%BC"
         with pytest.raises(ValueError, match="is not an absolute"):
             video(**{field: "/relative"})
-
-    def test_a_thumbnail_is_needed(self):
-        """The schema asks for it first of all."""
-        with pytest.raises(TypeError, match="is not a URL"):
-            video(thumbnail_loc=None)
 
 
 class TestVideoTexts:
@@ -116,100 +97,59 @@ class TestVideoTexts:
         assert getattr(video(**{field: "\u00fc" * most}), field) == "\u00fc" * most
         with pytest.raises(ValueError, match=f"video {field} .*{most + 1:,} char"):
             video(**{field: "\u00fc" * (most + 1)})
-
-    @pytest.mark.parametrize("field", ["title", "description", "uploader"])
-    def test_a_text_is_text(self, field):
-        """Nothing is turned into text unasked."""
         with pytest.raises(TypeError, match=f"video {field} 5"):
             video(**{field: 5})
 
     def test_32_tags_are_the_most(self):
-        """Kept in order, as a tuple."""
         tags = [f"tag {n}" for n in range(32)]
         assert video(tags=tags).tags == tuple(tags)
         with pytest.raises(ValueError, match="33 video tags"):
             video(tags=[*tags, "one more"])
 
 
-class TestVideoNumbers:
+class TestVideoValues:
     @pytest.mark.parametrize(
         ("field", "value"),
         [
-            ("duration", 28_800),
-            ("rating", 0),
-            ("rating", Decimal("4.25")),
-            ("view_count", 0),
+            *(("duration", 28_800), ("rating", 0), ("rating", Decimal("4.25"))),
+            *(("view_count", 0), ("live", False), ("family_friendly", None)),
+            *(("allowed_countries", "DE"), ("denied_platforms", "mobile tv")),
         ],
     )
-    def test_a_number_in_range_is_taken(self, field, value):
-        """Both ends included."""
+    def test_what_the_schema_allows_is_taken(self, field, value):
+        """Both ends of a range included."""
         assert getattr(video(**{field: value}), field) == value
 
     @pytest.mark.parametrize(
         ("field", "value"),
         [
-            ("duration", 0),
-            ("duration", 28_801),
-            ("rating", -0.1),
-            ("rating", 5.1),
-            ("rating", math.nan),
+            *(("duration", 0), ("duration", 28_801), ("view_count", -1)),
+            *(("rating", -0.1), ("rating", 5.1), ("rating", math.nan)),
             ("rating", Decimal("sNaN")),
-            ("view_count", -1),
         ],
     )
     def test_a_number_out_of_range_is_refused(self, field, value):
-        """What is no number at all among them."""
         with pytest.raises(ValueError, match=f"video {field} "):
             video(**{field: value})
 
     @pytest.mark.parametrize(
         ("field", "value"),
         [
-            ("duration", "60"),
-            ("duration", 1.5),
-            ("duration", True),
-            ("rating", True),
-            ("view_count", 1.5),
+            *(("duration", "60"), ("duration", 1.5), ("duration", True)),
+            *(("rating", True), ("view_count", 1.5)),
+            *(("family_friendly", "yes"), ("requires_subscription", 1), ("live", "")),
         ],
     )
     def test_a_value_of_another_kind_is_refused(self, field, value):
-        """Seconds and views are whole; the schema asks for integers."""
+        """Seconds and views are whole; neither a word nor a number is a flag."""
         with pytest.raises(TypeError, match=f"video {field} "):
             video(**{field: value})
 
-
-class TestVideoFlags:
-    @pytest.mark.parametrize(
-        "field", ["family_friendly", "requires_subscription", "live"]
-    )
-    def test_a_flag_is_true_false_or_none(self, field):
-        """Neither a word nor a number: the document would be invalid."""
-        for value in (True, False, None):
-            assert getattr(video(**{field: value}), field) is value
-        for other in ("yes", 1, 0, ""):
-            with pytest.raises(TypeError, match=f"video {field} "):
-                video(**{field: other})
-
-
-class TestVideoPlaces:
     @pytest.mark.parametrize(
         ("field", "value"),
         [
-            ("allowed_countries", "DE"),
-            ("denied_platforms", "mobile tv"),
-        ],
-    )
-    def test_a_list_in_the_right_form_is_taken(self, field, value):
-        """Codes with one space between them."""
-        assert getattr(video(**{field: value}), field) == value
-
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
-            ("allowed_countries", "de"),
-            ("denied_countries", "DE, AT"),
-            ("allowed_platforms", "watch"),
-            ("allowed_platforms", "web,tv"),
+            *(("allowed_countries", "de"), ("denied_countries", "DE, AT")),
+            *(("allowed_platforms", "watch"), ("allowed_platforms", "web,tv")),
             ("denied_platforms", "web\n"),
         ],
     )
@@ -222,6 +162,5 @@ class TestVideoPlaces:
         ("what", "value"), [("countries", "DE"), ("platforms", "web")]
     )
     def test_a_video_has_either_allowed_or_denied(self, what, value):
-        """Both at once would contradict each other."""
         with pytest.raises(ValueError, match=f"allowed or denied {what}"):
             video(**{f"allowed_{what}": value, f"denied_{what}": value})

@@ -45,7 +45,6 @@ class TestEncodeUrl:
         ],
     )
     def test_a_url_that_is_in_order_stays_as_it_is(self, url):
-        """Not one character is changed."""
         assert encode_url(url) == url
 
     @pytest.mark.parametrize(
@@ -53,22 +52,12 @@ class TestEncodeUrl:
         [
             ("/caf\u00e9/", "/caf%C3%A9/"),
             ("/a b", "/a%20b"),
-            ("/\u202ertl", "/%E2%80%AErtl"),
             ('/"<>\\^`{|}', "/%22%3C%3E%5C%5E%60%7B%7C%7D"),
             ("/[x]", "/%5Bx%5D"),
             ("/a\r\nb\x00", "/a%0D%0Ab%00"),
             ("?q=\u00fc&r=[1]", "?q=%C3%BC&r=%5B1%5D"),
             ("/#\u00fc", "/#%C3%BC"),
             ("/#a#b", "/#a%23b"),
-        ],
-    )
-    def test_what_a_url_cannot_hold_is_percent_encoded_utf_8(self, path, encoded):
-        """In path, query and fragment alike."""
-        assert encode_url(ORIGIN + path) == ORIGIN + encoded
-
-    @pytest.mark.parametrize(
-        ("path", "encoded"),
-        [
             ("/100%", "/100%25"),
             ("/%zz%4", "/%25zz%254"),
             ("/%25", "/%25"),
@@ -76,8 +65,8 @@ class TestEncodeUrl:
             ("/%\uff14\uff11", "/%25%EF%BC%94%EF%BC%91"),
         ],
     )
-    def test_only_a_percent_sign_without_two_digits_is_encoded(self, path, encoded):
-        """An escape that is there already stays, in its own case."""
+    def test_what_a_url_cannot_hold_is_percent_encoded_utf_8(self, path, encoded):
+        """In path, query and fragment; an escape that is there already stays."""
         assert encode_url(ORIGIN + path) == ORIGIN + encoded
 
     @pytest.mark.parametrize(
@@ -96,36 +85,21 @@ class TestEncodeUrl:
     @pytest.mark.parametrize(
         "url",
         [
-            "",
-            "/path",
-            "//shop.example/",
-            "shop.example",
-            " https://shop.example/",
-            "ftp://shop.example/",
-            "javascript:alert(1)//https://x",
+            *("", "/path", "//shop.example/", "shop.example", " https://shop.example/"),
+            *("ftp://shop.example/", "javascript:alert(1)//https://x"),
             "http\u017f://shop.example/",
         ],
     )
     def test_what_is_not_absolute_http_is_refused(self, url):
-        """Another scheme, or none."""
         with pytest.raises(ValueError, match="is not an absolute http or https URL"):
             encode_url(url)
 
     @pytest.mark.parametrize(
         "authority",
         [
-            "",
-            ":80",
-            "user@shop.example",
-            "shop.example:",
-            "shop.example:123456",
-            "shop.example:\u0661",
-            "shop example",
-            "shop.example\\",
-            "[2001:db8::1",
-            "a\uff0fb.example",
-            "\u00fc" * 70 + ".example",
-            "\ud800.example",
+            *("", ":80", "user@shop.example", "shop.example:", "shop.example:123456"),
+            *("shop.example:\u0661", "shop example", "shop.example\\", "[2001:db8::1"),
+            *("a\uff0fb.example", "\u00fc" * 70 + ".example", "\ud800.example"),
         ],
     )
     def test_what_is_no_host_is_refused(self, authority):
@@ -135,43 +109,37 @@ class TestEncodeUrl:
 
     @pytest.mark.parametrize("host", ["shop.example", "SHOP.example", "[::1]"])
     def test_a_port_above_65_535_is_refused(self, host):
-        """There is none, so nobody could fetch it."""
         for port in (0, 9_999, 10_000, 65_535):
             assert encode_url(f"http://{host}:{port}/").endswith(f":{port}/")
         with pytest.raises(ValueError, match="port above 65,535"):
             encode_url(f"http://{host}:65536/")
 
-    @pytest.mark.parametrize("path", ["/\ud800", "/a?\udfff", "/#\udc80", "/\udcffx"])
+    @pytest.mark.parametrize("path", ["/\ud800", "/a?\udfff", "/#\udc80"])
     def test_a_lone_surrogate_is_refused(self, path):
-        """No UTF-8 can express half a character."""
+        """No UTF-8 can express half a character, nor may the message hold one."""
         with pytest.raises(ValueError, match="cannot be written in UTF-8") as caught:
             encode_url(ORIGIN + path)
         str(caught.value).encode()
 
-    @pytest.mark.parametrize("value", [None, 5, b"https://shop.example/", ["x"]])
-    def test_what_is_no_text_is_a_type_error(self, value):
-        """Bytes are none either."""
-        with pytest.raises(TypeError, match="is not a URL"):
-            encode_url(value)
+    def test_what_is_no_text_is_a_type_error(self):
+        for value in (None, b"https://shop.example/"):
+            with pytest.raises(TypeError, match="is not a URL"):
+                encode_url(value)
+            with pytest.raises(TypeError, match="is not a location"):
+                absolute_url(value, ORIGIN)
 
-    def test_2_047_characters_are_the_most(self):
-        """The protocol says less than 2,048."""
-        longest = ORIGIN + "/" + "a" * (MAX_URL_LENGTH - len(ORIGIN) - 1)
-        assert encode_url(longest) == longest
+    @pytest.mark.parametrize(("character", "length"), [("a", 1), ("\u00e9", 6)])
+    def test_2_047_characters_are_the_most(self, character, length):
+        """The protocol says less than 2,048; they are counted after encoding."""
+        room, rest = divmod(MAX_URL_LENGTH - len(ORIGIN) - 1, length)
+        longest = f"{ORIGIN}/{'a' * rest}{character * room}"
+        assert len(encode_url(longest)) == MAX_URL_LENGTH
         with pytest.raises(ValueError, match=r"2,048 characters: at most 2,047"):
             encode_url(longest + "a")
 
-    def test_length_is_counted_after_encoding(self):
-        """An encoded character counts as three for each of its bytes."""
-        room = MAX_URL_LENGTH - len(ORIGIN) - 1
-        fits = "\u00e9" * (room // 6)
-        assert len(encode_url(f"{ORIGIN}/{fits}")) <= MAX_URL_LENGTH
-        with pytest.raises(ValueError, match="at most 2,047"):
-            encode_url(f"{ORIGIN}/{fits}\u00e9")
-
     @given(HOSTILE)
     def test_any_path_becomes_a_url_of_the_same_bytes_or_is_refused(self, text):
-        """The result is a URL by its grammar, and says what the text said."""
+        """The result is a URL by its grammar, and encoding it again changes nothing."""
         text = text.replace("#", "")
         if not is_utf_8(text):
             with pytest.raises(ValueError, match="UTF-8"):
@@ -181,14 +149,6 @@ class TestEncodeUrl:
         assert URL.fullmatch(encoded)
         path = encoded.removeprefix(f"{ORIGIN}/")
         assert unquote_to_bytes(path) == unquote_to_bytes(text)
-
-    @given(HOSTILE)
-    def test_encoding_twice_changes_nothing(self, text):
-        """Whatever it returns is in order already."""
-        try:
-            encoded = encode_url(f"{ORIGIN}/{text}")
-        except ValueError:
-            return
         assert encode_url(encoded) == encoded
 
     @given(st.text(max_size=20) | HOSTILE)
@@ -203,34 +163,29 @@ class TestEncodeUrl:
 
 
 class TestAbsoluteUrl:
-    def test_a_path_is_put_behind_the_origin(self):
-        """And encoded."""
-        assert absolute_url("/caf\u00e9/", ORIGIN) == f"{ORIGIN}/caf%C3%A9/"
-
     @pytest.mark.parametrize(
-        "url", [ORIGIN, f"{ORIGIN}/", f"{ORIGIN}/a", f"{ORIGIN}?a", f"{ORIGIN}#a"]
+        ("location", "url"),
+        [
+            ("/caf\u00e9/", f"{ORIGIN}/caf%C3%A9/"),
+            *((ORIGIN, ORIGIN), (f"{ORIGIN}?a", f"{ORIGIN}?a")),
+            (f"{ORIGIN}#a", f"{ORIGIN}#a"),
+            ("HTTPS://SHOP.example/a", f"{ORIGIN}/a"),
+        ],
     )
-    def test_a_url_of_ours_is_taken(self, url):
-        """However it goes on after the host."""
-        assert absolute_url(url, ORIGIN) == url
-
-    def test_the_host_is_compared_in_its_final_form(self):
-        """Upper case and IDNA make no difference."""
-        assert absolute_url("HTTPS://SHOP.example/a", ORIGIN) == f"{ORIGIN}/a"
-        origin = "https://xn--bcher-kva.example"
-        assert absolute_url("https://b\u00fccher.example/", origin) == f"{origin}/"
+    def test_a_path_or_a_url_of_ours_is_taken(self, location, url):
+        """Hosts are compared in their final form."""
+        assert absolute_url(location, ORIGIN) == url
 
     @pytest.mark.parametrize(
         "url",
         [
-            "https://other.example/",
-            "http://shop.example/",
-            "https://shop.example:8443/",
-            "https://shop.example.evil.example/",
+            *("https://other.example/", "http://shop.example/"),
+            *("https://shop.example:8443/", "https://shop.example.evil.example/"),
         ],
     )
     def test_a_url_of_another_origin_is_refused(self, url):
         """A sitemap may list URLs of its own scheme, host and port."""
+        assert absolute_url(url, None) == url
         with pytest.raises(ValueError, match=f"is not on {ORIGIN}"):
             absolute_url(url, ORIGIN)
 
@@ -240,22 +195,9 @@ class TestAbsoluteUrl:
         with pytest.raises(ValueError, match="is not an absolute http or https URL"):
             absolute_url(location, ORIGIN)
 
-    @pytest.mark.parametrize("location", [None, 5, b"/a"])
-    def test_what_is_no_text_is_a_type_error(self, location):
-        """A row without a path, for one."""
-        with pytest.raises(TypeError, match="is not a location"):
-            absolute_url(location, ORIGIN)
-
-    def test_without_an_origin_any_absolute_url_is_taken(self):
-        """But no path."""
-        assert absolute_url("https://any.example/a", None) == "https://any.example/a"
-        with pytest.raises(ValueError, match="is not an absolute"):
-            absolute_url("/a", None)
-
     def test_12_characters_are_the_least(self):
         """The protocol's schema says so of locations, and of nothing else."""
         assert absolute_url("/b", "http://a.xy") == "http://a.xy/b"
-        assert absolute_url("http://a.xyz", None) == "http://a.xyz"
         for location, origin in (("/", "http://a.b"), ("http://a.xy", None)):
             with pytest.raises(ValueError, match="has at least 12"):
                 absolute_url(location, origin)

@@ -32,28 +32,24 @@ def read(xml: str) -> tuple[str, dict[str, str]]:
     return "".join(texts), attributes
 
 
-class TestDropIllegal:
-    def test_exactly_the_forbidden_characters_go(self):
-        """Every one of Unicode's 1,114,112 code points is tried."""
-        everything = "".join(map(chr, range(sys.maxunicode + 1)))
-        legal = [chr(n) for n in range(sys.maxunicode + 1) if is_legal(n)]
-        assert drop_illegal(everything) == "".join(legal)
+def test_exactly_the_forbidden_characters_go():
+    """Every one of Unicode's 1,114,112 code points is tried."""
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    legal = [chr(n) for n in range(sys.maxunicode + 1) if is_legal(n)]
+    assert drop_illegal(everything) == "".join(legal)
 
 
-class TestEscape:
-    def test_the_five_special_characters_are_references(self):
-        """The protocol asks for all five, in text and attributes alike."""
-        assert escape('<a href="x">&\'') == "&lt;a href=&quot;x&quot;&gt;&amp;&apos;"
+def test_the_five_special_characters_are_references():
+    """In text and attributes alike; what looks like a reference is text."""
+    assert escape('<a href="x">&\'') == "&lt;a href=&quot;x&quot;&gt;&amp;&apos;"
+    assert escape("&#0; &amp;") == "&amp;#0; &amp;amp;"
 
-    def test_a_reference_is_escaped_once_more(self):
-        """What looks like a reference is text."""
-        assert escape("&#0; &amp;") == "&amp;#0; &amp;amp;"
 
-    @given(ANY_TEXT)
-    def test_a_parser_reads_the_text_back(self, text):
-        """Nothing is lost but what XML forbids and what it does to line ends."""
-        element = f'<a b="{escape(text)}">{escape(text)}</a>'
-        legal = drop_illegal(text).replace("\r\n", "\n").replace("\r", "\n")
-        found, attributes = read(element)
-        assert found == legal
-        assert attributes["b"] == legal.replace("\n", " ").replace("\t", " ")
+@given(ANY_TEXT)
+def test_a_parser_reads_the_text_back(text):
+    """Nothing is lost but what XML forbids and what it does to line ends."""
+    element = f'<a b="{escape(text)}">{escape(text)}</a>'
+    legal = drop_illegal(text).replace("\r\n", "\n").replace("\r", "\n")
+    found, attributes = read(element)
+    assert found == legal
+    assert attributes["b"] == legal.replace("\n", " ").replace("\t", " ")

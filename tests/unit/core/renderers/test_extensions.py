@@ -19,36 +19,26 @@ def video(**values: object) -> str:
     return extension_elements(videos=[made])
 
 
-class TestExtensionElements:
-    def test_they_come_in_one_order(self):
-        """Images, videos, news, language versions; each kind in the order given."""
-        news = News(
-            name="P", language="en", publication_date=date(2026, 1, 1), title="T"
-        )
-        text = extension_elements(
-            [Image(f"{URL}1"), Image(f"{URL}2")], (), news, [Alternate("de", URL)]
-        )
-        words = ("v1", "v2", "<news:news>", "<xhtml:link")
-        places = [text.index(word) for word in words]
-        assert places == sorted(places)
+def test_they_come_in_one_order():
+    """Images, videos, news, language versions; each kind in the order given."""
+    news = News(name="P", language="en", publication_date=date(2026, 1, 1), title="T")
+    text = extension_elements(
+        [Image(f"{URL}1"), Image(f"{URL}2")], (), news, [Alternate("de", URL)]
+    )
+    words = ("v1", "v2", "<news:news>", "<xhtml:link")
+    places = [text.index(word) for word in words]
+    assert places == sorted(places)
 
-    def test_attributes_are_escaped(self):
-        """A quotation mark cannot end them."""
-        assert extension_elements(alternates=[Alternate("de", f"{URL}?a'b&c")]) == (
-            '<xhtml:link rel="alternate" hreflang="de" '
-            'href="https://shop.example/v?a&apos;b&amp;c"/>'
-        )
+
+def test_attributes_are_escaped():
+    """A quotation mark cannot end them."""
+    assert extension_elements(alternates=[Alternate("de", f"{URL}?a'b&c")]) == (
+        '<xhtml:link rel="alternate" hreflang="de" '
+        'href="https://shop.example/v?a&apos;b&amp;c"/>'
+    )
 
 
 class TestVideo:
-    def test_only_what_is_given_is_written(self):
-        """Nothing stands for what nobody knows."""
-        assert video() == (
-            f"<video:video><video:thumbnail_loc>{URL}</video:thumbnail_loc>"
-            "<video:title>T</video:title><video:description>D</video:description>"
-            f"<video:content_loc>{URL}</video:content_loc></video:video>"
-        )
-
     @pytest.mark.parametrize(
         ("values", "xml"),
         [
