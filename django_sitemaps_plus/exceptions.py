@@ -72,8 +72,8 @@ class EngineError(SitemapsPlusError):
     """An engine was not notified. The text is for people and contains no secrets."""
 
     def __str__(self) -> str:
-        """Return the text without characters that a database or terminal refuses."""
-        text = super().__str__().replace("\0", "")
+        """Return 2,000 characters that no database or terminal refuses."""
+        text = super().__str__().replace("\0", "")[:2_000]
         return text.encode(errors="replace").decode()
 
 

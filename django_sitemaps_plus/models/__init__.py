@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from .base import Row, RowQuerySet
 from .changes import Change
-from .deliveries import Delivery, EngineHost
+from .deliveries import Delivery
+from .engine_hosts import EngineHost
 from .page_queries import PageQuerySet
 from .pages import Page
 from .publications import Publication, has_subscribers

@@ -9,16 +9,13 @@ from django_sitemaps_plus.exceptions import RetryLater
 
 from .http.answers import MAX_RETRY_AFTER
 
-#: The longest pause between two requests to an engine that fails. With pauses that
-#: double up to it, 48 hours of failures are fewer than 60 requests.
+#: The longest pause after a failure: 48 hours of failures are fewer than 60 requests.
 LONGEST_PAUSE = timedelta(hours=1)
 
-#: Single targets in a row, none of them rejected before, that an engine may reject
-#: before it is parked.
+#: Single targets in a row that are rejected for the first time, until it is parked.
 MAX_REJECTIONS = 20
 
-#: Single targets, without a success in between, whose failures do not count against an
-#: engine that was well.
+#: Single targets that are blamed for failures, without a success in between.
 MAX_BLAMED = 3
 
 
@@ -33,10 +30,8 @@ def pause(failures: int, error: RetryLater, first_seconds: float) -> timedelta:
 
 
 def batch_after_failure(batch: int, sent: int, error: RetryLater) -> int:
-    """Return the most targets of the next request; 0 for as many as the engine takes.
-
-    An engine that asks for patience is only busy.
-    """
+    """Return the most targets of the next request; 0 for all that the engine takes."""
+    # An engine that asks for patience is only busy.
     return batch if error.after else sent // 2 or batch
 
 

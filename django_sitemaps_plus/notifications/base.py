@@ -38,8 +38,9 @@ class Engine(ABC):
     """A service that is notified of changes.
 
     ``BACKEND`` in ``SITEMAPS_PLUS["ENGINES"]`` names a subclass, which is made once in
-    each process, with ``OPTIONS`` as keyword arguments. It makes one request; when, how
-    often and for which targets is decided elsewhere.
+    each process, with ``OPTIONS`` as keyword arguments; it raises a ConfigurationError
+    where these are missing or cannot work. It makes one request; when, how often and
+    for which targets is decided elsewhere.
 
     Attributes:
         name: its key in ENGINES, under which its deliveries are stored.
@@ -69,19 +70,11 @@ class Engine(ABC):
         """
 
     def feeds(self, site: Site, indexes: Collection[str]) -> Collection[str]:
-        """Return the targets of an engine that takes feeds.
-
-        Args:
-            site: the site.
-            indexes: the URLs of all indexes of the site.
-        """
+        """Return the targets of an engine that takes feeds: all indexes of the site."""
         return indexes
 
     def read_back(self, site: Site, target: str) -> dict[str, Any] | None:
-        """Return what the engine reports about a target that was submitted to it.
-
-        Returns:
-            Values that JSON can hold, for people to read; None for no report.
+        """Return what the engine reports about a target, as values for JSON, or None.
 
         Raises:
             RetryLater, EngineRefused, BatchRejected: as :meth:`send`.
@@ -91,8 +84,8 @@ class Engine(ABC):
     def files(self, site: Site) -> dict[str, str]:
         """Return the names and contents of text files that the engine looks for.
 
-        They are served at the root of the site. Only names of 1 to 128 of
-        ``A-Z a-z 0-9 _ -`` before ``.txt`` are served.
+        They are served at the root of the site, if they are named by 1 to 128 of
+        ``A-Z a-z 0-9 _ -`` before ``.txt``.
         """
         return {}
 

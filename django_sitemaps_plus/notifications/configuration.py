@@ -33,7 +33,7 @@ _KEYS = {"BACKEND", "OPTIONS"}
 _TOKEN = re.compile("[!-~]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class BrokenEngine:
     """An engine that cannot be made; its deliveries wait until it can."""
 
@@ -62,15 +62,14 @@ def get_engine(name: str) -> Engine:
     Raises:
         ConfigurationError: it cannot be made, or ENGINES does not name it.
     """
-    for engine in _configured():
-        if engine.name == name:
-            if isinstance(engine, BrokenEngine):
-                raise ConfigurationError(engine.fault)
-            return engine
-    known = ", ".join([engine.name for engine in _configured()])
-    raise ConfigurationError(
-        f"There is no engine {name!r}. ENGINES has: {known or 'none'}."
-    )
+    engines = {engine.name: engine for engine in _configured()}
+    engine = engines.get(name)
+    if engine is None:
+        known = ", ".join(map(str, engines)) or "none"
+        raise ConfigurationError(f"There is no engine {name!r}. ENGINES has: {known}.")
+    if isinstance(engine, BrokenEngine):
+        raise ConfigurationError(engine.fault)
+    return engine
 
 
 def engines_to_notify() -> Sequence[ConfiguredEngine]:
@@ -87,13 +86,12 @@ def engines_to_notify() -> Sequence[ConfiguredEngine]:
 
 @cache
 def _configured() -> Sequence[ConfiguredEngine]:
-    engines: list[ConfiguredEngine] = []
     configured: Any = get_settings().engines
     if not isinstance(configured, Mapping):
-        configured = {}
         fault = f"{SETTING}['ENGINES'] is not a dict."
-        engines.append(BrokenEngine(name="", fault=fault))
-    engines += [_made(name, given) for name, given in configured.items()]
+        engines: list[ConfiguredEngine] = [BrokenEngine("", fault)]
+    else:
+        engines = [_made(name, given) for name, given in configured.items()]
     for engine in engines:
         if isinstance(engine, BrokenEngine):
             logger.error("%s", engine.fault, extra={"action": "engine_broken"})
@@ -112,30 +110,23 @@ def _made(name: Any, configured: Any) -> ConfiguredEngine:
     Neither this nor what it calls raises: their frames hold options, which may be
     secrets, and a debug page would show them.
     """
+    where = f"{SETTING}['ENGINES'][{name!r}]"
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
-        return _broken(
-            name, f": a name must be a string of 1 to {MAX_NAME} characters."
-        )
+        fault = f"{where}: a name must be a string of 1 to {MAX_NAME} characters."
+        return BrokenEngine(name, fault)
     if not isinstance(configured, Mapping) or not configured.keys() <= _KEYS:
-        return _broken(name, " must be a dict with BACKEND and, optionally, OPTIONS.")
+        fault = f"{where} must be a dict with BACKEND and, optionally, OPTIONS."
+        return BrokenEngine(name, fault)
     backend = str(configured.get("BACKEND", ""))
-    found = _imported(backend)
-    if isinstance(found, str):
-        return _broken(name, f": {found}.")
-    engine = _instance(found, configured.get("OPTIONS", {}))
+    kind = _imported(backend)
+    if isinstance(kind, str):
+        return BrokenEngine(name, f"{where}: {kind}.")
+    engine = _instance(kind, configured.get("OPTIONS", {}))
     if isinstance(engine, str):
-        return _broken(name, f": {backend!r} {engine}", found)
+        fault = f"{where}: {backend!r} {engine}"
+        return BrokenEngine(name, fault, kind.takes, kind.follows_content)
     engine.name = name
     return engine
-
-
-def _broken(name: str, fault: str, kind: type[Engine] | None = None) -> BrokenEngine:
-    return BrokenEngine(
-        name=name,
-        fault=f"{SETTING}['ENGINES'][{name!r}]{fault}",
-        takes=kind.takes if kind else None,
-        follows_content=kind.follows_content if kind else False,
-    )
 
 
 def _imported(backend: str) -> type[Engine] | str:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db.models import Q
 from django.utils import timezone
@@ -41,7 +39,7 @@ def notify_engines(
         wait: seconds to wait for what is due soon.
 
     Returns:
-        What was done: nothing unless :func:`notifies_engines`.
+        What was done; nothing unless :func:`notifies_engines`.
 
     Raises:
         ConfigurationError: an engine is broken, or there is no such engine.
@@ -50,10 +48,12 @@ def notify_engines(
     report = DeliveryReport()
     if not notifies_engines():
         return report
-    site, names, now = get_site(), list(names), timezone.now()
+    site, names = get_site(), list(names)
     engines = chosen_engines(names)
-    until = None if seconds is None else now + timedelta(seconds=seconds)
-    end = None if seconds is None else time.monotonic() + seconds
+    until = end = None
+    if seconds is not None:
+        until = timezone.now() + timedelta(seconds=seconds)
+        end = time.monotonic() + seconds
     report.failures += relay_saves(site, end)
     want_feeds(site, engines=engines)
     patience = timezone.now() + timedelta(seconds=wait)
@@ -106,11 +106,7 @@ def dispatch(
     """Submit what is due; one process at a time does so for an engine and a host.
 
     No request begins after ``until``. The report gets what was done, and when there is
-    more to do.
-
-    Raises:
-        DatabaseError: our rows cannot be read or written. What was accepted is noted,
-            except for one request, which is made again.
+    more to do. If our database fails, one accepted request is made again.
     """
     times = []
     for engine in engines:
@@ -124,10 +120,8 @@ def dispatch(
 
 
 def _waiting_hosts(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]:
-    """Yield each host for which something waits, and when the first of it is due.
-
-    A seek in the index each, since millions may wait.
-    """
+    """Yield each host for which something waits, and when the first of it is due."""
+    # A seek in the index each, since millions may wait.
     rows = Delivery.objects.of(site.name, engine.name).waiting()
     firsts = rows.order_by("host", "not_before").values_list("host", "not_before")
     found = firsts.first()
@@ -149,18 +143,15 @@ def _next_at(site: Site, engine: Engine, host: str) -> datetime | None:
     return None if free_at is None else max(first, free_at)
 
 
-def retry(names: Iterable[str] = ()) -> tuple[int, int]:
-    """End parking and pauses, and submit again what failed or was rejected.
-
-    Returns:
-        How many engine hosts were parked, and how many targets rejected.
-    """
+def retry(names: Iterable[str] = ()) -> None:
+    """End parking and pauses, and submit again what failed or was rejected."""
     site = get_site().name
     hosts = EngineHost.objects.filter(site=site)
     rows = Delivery.objects.filter(site=site)
     if names := list(names):
         hosts, rows = hosts.filter(engine__in=names), rows.filter(engine__in=names)
-    return hosts.retry(), rows.retry()
+    hosts.retry()
+    rows.retry()
 
 
 def read_back(
@@ -178,8 +169,7 @@ def read_back(
             if until is not None and timezone.now() >= until:
                 return
             if rows.filter(pk=row.pk).update(feedback_at=timezone.now()):
-                feedback = _ask(engine, site, row)
-                Delivery.objects.filter(pk=row.pk).update(feedback=feedback)
+                _ask(engine, site, row)
 
 
 def _may_ask(site: Site, engine: Engine) -> bool:
@@ -191,27 +181,19 @@ def _may_ask(site: Site, engine: Engine) -> bool:
     return not hosts.filter(is_closed).exists()
 
 
-def _check_storable(feedback: Any) -> None:
-    """Raise a ValueError or TypeError for what some database cannot hold as JSON."""
-    text = json.dumps(feedback, allow_nan=False, ensure_ascii=False)
-    if "\\u0000" in text:
-        raise ValueError("it contains the character NUL")
-    text.encode()  # no lone surrogates
-
-
-def _ask(engine: Engine, site: Site, row: Delivery) -> dict[str, Any] | None:
-    """Return what an engine reports; if it fails, what it last reported, and why."""
+def _ask(engine: Engine, site: Site, row: Delivery) -> None:
+    """Keep what an engine reports; if it fails, what it last reported, and why."""
+    rows = Delivery.objects.filter(pk=row.pk)
     try:
-        feedback = engine.read_back(site, row.target)
-        _check_storable(feedback)
-        return feedback
+        rows.update(feedback=engine.read_back(site, row.target))
+        return
     except EngineError as error:
-        reason = str(error)[:2_000]
-    except Exception as error:  # an engine may be the user's code
+        reason = str(error)
+    except Exception as error:  # an engine may be the user's code, and report anything
         if ends_work(error):
             raise
         why = without_text(error)
         logger.error("%r could not be asked about %s: %s", engine, row.target, why)
         reason = f"it raised {type(error).__name__}"
     before = row.feedback if isinstance(row.feedback, dict) else {}
-    return {**before, "error": reason}
+    rows.update(feedback={**before, "error": reason})

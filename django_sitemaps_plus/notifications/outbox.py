@@ -27,19 +27,15 @@ def want_urls(
     urls: Iterable[str],
     at: datetime | None = None,
     engines: Iterable[ConfiguredEngine] | None = None,
-) -> int:
-    """Queue URLs for every engine that takes URLs; return how many there were.
+) -> None:
+    """Queue URLs, each once, for every engine that takes URLs, or for some of these.
 
-    The URLs are absolute, as in ``loc``, each once. The change was committed ``at`` a
-    time; None for now.
+    The change was committed ``at`` a time; None for now.
     """
     engines = _takers(Takes.URLS, engines)
-    total = 0
     for batch in _batches(urls):
-        total += len(batch)
         for engine in engines:
             Delivery.objects.want(site.name, engine.name, batch, at)
-    return total
 
 
 def want_feeds(
@@ -52,21 +48,21 @@ def want_feeds(
     """Queue feeds for every engine that takes feeds and does not know them yet.
 
     A feed that went and is there again counts as new: the set of feeds has changed.
-
     Engines that follow content get all feeds if it ``has_changed``.
     """
     for engine in _takers(Takes.FEEDS, engines):
         feeds = present_feeds(site, engine)
-        if feeds is not None:
-            rows = Delivery.objects.of(site.name, engine.name).feeds()
-            known = set(rows.values_list("target_hash", flat=True))
-            present = {hash_target(feed): feed for feed in feeds}
-            for gone in _batches(known - present.keys()):
-                rows.forget(gone)
-            if not (has_changed and engine.follows_content):
-                feeds = [feed for key, feed in present.items() if key not in known]
-            for batch in _batches(feeds):
-                Delivery.objects.want(site.name, engine.name, batch, at, is_feed=True)
+        if feeds is None:
+            continue
+        rows = Delivery.objects.of(site.name, engine.name).feeds()
+        known = set(rows.values_list("target_hash", flat=True))
+        present = {hash_target(feed): feed for feed in feeds}
+        for gone in _batches(known - present.keys()):
+            rows.forget(gone)
+        if not (has_changed and engine.follows_content):
+            feeds = [feed for key, feed in present.items() if key not in known]
+        for batch in _batches(feeds):
+            Delivery.objects.want(site.name, engine.name, batch, at, is_feed=True)
 
 
 def present_feeds(site: Site, engine: ConfiguredEngine) -> Collection[str] | None:
@@ -86,7 +82,7 @@ def present_feeds(site: Site, engine: ConfiguredEngine) -> Collection[str] | Non
         if ends_work(error):
             raise
         logger.error("%r could not name its feeds: %s", engine, without_text(error))
-    return None
+        return None
 
 
 def _takers(

@@ -46,7 +46,7 @@ class DeliveryReport:
 
 @dataclass(slots=True)
 class Submitter:
-    """Makes requests to one engine for one host, which its process has claimed."""
+    """Makes requests to one engine for one host, which this process has claimed."""
 
     site: Site
     engine: Engine
@@ -89,16 +89,18 @@ class Submitter:
 
     def _send(self, targets: Sequence[str]) -> EngineError | None:
         """Make a request; return why it was not accepted."""
-        batch = Batch(site=self.site, host=self.host.host, targets=targets)
         try:
-            self.engine.send(batch)
+            self.engine.send(
+                Batch(site=self.site, host=self.host.host, targets=targets)
+            )
         except (RetryLater, EngineRefused, BatchRejected) as error:
             return error
         except Exception as error:  # an engine may be the user's code
             if ends_work(error):
                 raise
-            words, why = "%s failed: %s", without_text(error)
-            self._log(logging.ERROR, "engine_failed", words, why)
+            self._log(
+                logging.ERROR, "engine_failed", "%s failed: %s", without_text(error)
+            )
             return RetryLater(f"it raised {type(error).__name__}")
         return None
 
@@ -109,8 +111,7 @@ class Submitter:
         self.host.note(failures=0, rejections=0, error="", sent_at=now, batch=batch)
         self.report.sent += len(rows)
         self.blamed = 0
-        words = "%s accepted %s targets"
-        self._log(logging.INFO, "engine_notified", words, len(rows))
+        self._log(logging.INFO, "engine_notified", "%s accepted %s targets", len(rows))
 
     def _interval(self) -> timedelta:
         if self.engine.again_after is not None:
@@ -138,14 +139,18 @@ class Submitter:
     def _after_failures(self, number: int, error: RetryLater, what: str) -> datetime:
         """Return the end of the pause after failures in a row, and log it."""
         pause = backoff.pause(number, error, get_settings().notify_retry_seconds)
-        seconds = int(pause.total_seconds())
-        words = "%s failed and gets %s again in %s s: %s"
+        words, seconds = (
+            "%s failed and gets %s again in %s s: %s",
+            int(pause.total_seconds()),
+        )
         self._log(logging.WARNING, "engine_failed", words, what, seconds, error)
         return timezone.now() + pause
 
     def _narrow(self, rows: Sequence[Delivery], error: BatchRejected) -> bool:
         """Submit fewer at once, until what is wrong stands alone and is rejected."""
-        if bad := _named(rows, error):
+        bad = [row for row in rows if row.target in error.targets]
+        # An engine that names all of them, or other targets, is not believed.
+        if bad and len(bad) == len(error.targets) < len(rows):
             self._accept([row for row in rows if row not in bad])
             self._reject(bad, error)
             return True
@@ -176,18 +181,8 @@ class Submitter:
         self.host.park(error)
         self.report.failures.append(f"{self.host}: {error}")
         words = "%s is parked: %s. Fix this, then run: manage.py %s --retry"
-        command = "notify_search_engines"
-        self._log(logging.ERROR, "engine_parked", words, error, command)
+        self._log(logging.ERROR, "engine_parked", words, error, "notify_search_engines")
 
     def _log(self, level: int, action: str, words: str, *values: object) -> None:
         extra = {"action": action}
         logger.log(level, words, self.host, *values, extra=extra)
-
-
-def _named(rows: Sequence[Delivery], error: BatchRejected) -> list[Delivery]:
-    """Return the rows that an engine names as bad, which has accepted all others.
-
-    An engine that names all of them, or other targets, is not believed.
-    """
-    bad = [row for row in rows if row.target in error.targets]
-    return bad if len(bad) == len(error.targets) < len(rows) else []

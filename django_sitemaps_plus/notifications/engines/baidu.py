@@ -32,9 +32,6 @@ class Baidu(Engine):
         site: the site as it was added there, as ``www.shop.example``; None for the
             host of the URLs.
         endpoint: the URL of the interface.
-
-    Raises:
-        ConfigurationError: an option is missing or cannot work.
     """
 
     max_batch: ClassVar[int] = 2_000

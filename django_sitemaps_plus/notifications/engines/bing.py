@@ -30,9 +30,6 @@ class BingWebmaster(Engine):
         api_key: of the account, from its settings, "API access".
         site_url: the site as it was added there; None for the origin.
         endpoint: the URL of the method.
-
-    Raises:
-        ConfigurationError: an option is missing or cannot work.
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS

@@ -30,9 +30,6 @@ SCOPE = "https://www.googleapis.com/auth/webmasters"
 # A URL prefix, or a domain with all of its hosts.
 _PROPERTY = re.compile(r"https?://[^\s/]+/(?:\S*/)?|sc-domain:[^\s/]+")
 
-# Characters that are kept of each text of Google's: more than any date has.
-_MAX_TEXT = 64
-
 
 class SearchConsole(Engine):
     """Submits indexes to Google Search Console, each at most once a day.
@@ -43,10 +40,6 @@ class SearchConsole(Engine):
         site_url: the property, as ``https://shop.example/`` or
             ``sc-domain:shop.example``; None for the origin with a slash.
         endpoint: the API's URL, with its version.
-
-    Raises:
-        ConfigurationError: an option is missing or cannot work, or google-auth is
-            not installed.
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS
@@ -61,11 +54,9 @@ class SearchConsole(Engine):
     ) -> None:
         self._site_url = site_url
         if site_url is not None and not _PROPERTY.fullmatch(str(site_url)):
+            what = "a property, such as 'https://shop.example/' with the slash at its"
             raise bad_option(
-                self,
-                "site_url",
-                "a property, such as 'https://shop.example/' with the slash at its "
-                "end, or 'sc-domain:shop.example'",
+                self, "site_url", f"{what} end, or 'sc-domain:shop.example'"
             )
         self._endpoint = endpoint_option(self, "endpoint", endpoint).rstrip("/")
         self._credentials, reason = _read_key(service_account_key)
@@ -81,8 +72,7 @@ class SearchConsole(Engine):
     def read_back(self, site: Site, target: str) -> dict[str, Any] | None:
         """Return Google's own numbers, under its own names.
 
-        ``errors``, ``warnings``, ``isPending``, ``lastSubmitted``, ``lastDownloaded``,
-        and ``submitted``: the number of URLs found, by kind of content.
+        ``submitted`` is the number of URLs found, by kind of content.
         """
         answer = self._ask("GET", site, target)
         if answer.status == 404:
@@ -92,8 +82,7 @@ class SearchConsole(Engine):
 
     def _ask(self, method: str, site: Site, target: str) -> Answer:
         was_valid = self._credentials.valid
-        error = None if was_valid else _refresh(self._credentials)
-        if error is not None:
+        if not was_valid and (error := _refresh(self._credentials)):
             raise error
         authorization = Secret(f"Bearer {self._credentials.token}")
         url, headers = self._url(site, target), {"Authorization": authorization}
@@ -176,23 +165,15 @@ def _is_over_quota(answer: Answer) -> bool:
 
 
 def _report(said: Mapping[str, Any]) -> dict[str, Any]:
+    # Google writes its numbers as strings, and leaves out those that are 0.
     report: dict[str, Any] = {
-        name: _number(said.get(name)) for name in ("errors", "warnings")
+        "errors": int(said.get("errors", 0)),
+        "warnings": int(said.get("warnings", 0)),
+        "isPending": bool(said.get("isPending")),
+        "submitted": {
+            item["type"]: int(item.get("submitted", 0))
+            for item in said.get("contents", [])
+        },
     }
-    report["isPending"] = bool(said.get("isPending"))
-    for name in ("lastSubmitted", "lastDownloaded"):
-        if said.get(name):
-            report[name] = str(said[name])[:_MAX_TEXT]
-    contents = said.get("contents")
-    report["submitted"] = {
-        str(item.get("type"))[:_MAX_TEXT]: _number(item.get("submitted"))
-        for item in (contents if isinstance(contents, list) else ())
-        if isinstance(item, dict) and item.get("type")
-    }
-    return report
-
-
-def _number(value: object) -> int | None:
-    # Google writes its numbers as strings.
-    text = str(value)
-    return int(text) if text.isdecimal() and len(text) < 20 else None
+    times = ("lastSubmitted", "lastDownloaded")
+    return report | {name: said[name] for name in times if name in said}

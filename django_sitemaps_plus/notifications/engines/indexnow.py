@@ -29,9 +29,6 @@ class IndexNow(Engine):
         key: 8 to 128 of ``A-Z a-z 0-9 -``. The site serves it at ``/<key>.txt``, so it
             is public; still, no message shows it.
         endpoint: the URL of one engine, which notifies the others.
-
-    Raises:
-        ConfigurationError: an option is missing or cannot work.
     """
 
     max_batch: ClassVar[int] = 10_000

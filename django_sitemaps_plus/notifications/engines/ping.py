@@ -16,9 +16,6 @@ class Ping(Engine):
 
     Args:
         endpoint: the URL before ``?sitemap=``.
-
-    Raises:
-        ConfigurationError: it is missing, not an absolute https URL, or has a query.
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS

@@ -21,9 +21,6 @@ class WebSub(Engine):
     Args:
         hub: its URL.
         topics: the URLs of the feeds, exactly as their own ``self`` links have them.
-
-    Raises:
-        ConfigurationError: an option is missing or cannot work.
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS

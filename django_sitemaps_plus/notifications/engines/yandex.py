@@ -25,9 +25,6 @@ class YandexWebmaster(Engine):
         host_id: the site, as ``https:shop.example:443``.
         token: an OAuth token with access to Webmaster.
         endpoint: the API's URL, with its version.
-
-    Raises:
-        ConfigurationError: an option is missing or cannot work.
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS

@@ -106,7 +106,7 @@ class TestAnEngineThatRefuses:
         want(*urls(1, first=3))
         assert notify_engines().requests == 0
         assert [str(code) in text for text in messages("engine_parked")] == [True]
-        assert retry() == (1, 0)
+        retry()
         assert notify_engines().sent == 4
 
 
@@ -128,7 +128,7 @@ class TestABadUrl:
         """By who knows that it is right now."""
         want(f"https://example.com/{MARKER}/")
         notify_engines()
-        assert retry() == (0, 1)
+        retry()
         assert notify_engines().rejected == 1
 
     def test_an_engine_that_rejects_everything_is_parked(self, tell):

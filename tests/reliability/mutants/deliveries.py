@@ -11,7 +11,7 @@ _DELIVERING = f"{_NOTIFICATIONS}/test_delivering.py"
 _TWO = f"{_NOTIFICATIONS}/test_two_at_once.py"
 _QUEUE = f"{_NOTIFICATIONS}/test_queue.py"
 _ROWS = "models.deliveries:DeliveryQuerySet"
-_HOST = "models.deliveries:EngineHost"
+_HOST = "models.engine_hosts:EngineHost"
 _SUBMITTER = "notifications.submit:Submitter"
 _TELLING = "tests/integration/building/plan/test_signals_sent.py::TestUrlsChanged"
 
@@ -65,7 +65,7 @@ def lost_lease_not_noticed(renew, host):
 
 
 @mutant(
-    "models.deliveries:EngineHostQuerySet.claim",
+    "models.engine_hosts:EngineHostQuerySet.claim",
     f"{_TWO}::test_only_one_tells_an_engine_of_a_host",
 )
 def two_at_once(claim, hosts, site, engine, host):
