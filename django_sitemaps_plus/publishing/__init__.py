@@ -1,3 +1,1 @@
 """Publishing: stable file names for web servers."""
-
-from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from django.db import transaction
 from django.db.models import F
@@ -22,7 +22,7 @@ from django_sitemaps_plus.models import INDEX, Page, State, own_alias
 from django_sitemaps_plus.models.transactions import retried, update_pages
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 
-from .tree import File, PublicTree, public_tree
+from .tree import SUFFIXES, File, PublicTree, public_tree
 
 logger = logging.getLogger(__name__)
 
@@ -72,17 +72,11 @@ def show_when_committed(pages: Iterable[Page]) -> None:
 
 
 def show(pages: Collection[int]) -> None:
-    """Let the public names of pages show what their rows point to.
+    """Let the public names of pages, given by key, show what their rows point to.
 
     An index without a name, as in a new tree, gets it from :func:`repair`, after all
     pages have theirs. The name of a page without entries goes with the index that no
-    longer lists it.
-
-    Args:
-        pages: primary keys; their flips are committed.
-
-    Raises:
-        StoreError: the file system failed. The next build repairs the names.
+    longer lists it. Where the file system fails, the next build repairs the names.
     """
     tree = public_tree()
     if tree is None or not pages:
@@ -108,48 +102,46 @@ def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool
     """Repair public names where some may be wrong, and each LOOK_SECONDS.
 
     ``was_behind`` is what :func:`is_behind` said before the build changed a page.
-
-    Returns:
-        Whether objects are gone or damaged, so that their pages are dirty now.
+    Returns what :func:`repair` does.
     """
     tree = public_tree()
     if tree is None:
         return False
     next_look = _looked_at.get(tree.root, -LOOK_SECONDS) + LOOK_SECONDS
-    if was_behind or time.monotonic() >= next_look:
-        return bool(repair(site))
-    for index in indexes:
-        name = page_name(INDEX, index.number)
-        if index.object and not tree.shows(name, index.published_at):
-            # Flipped by a builder that was killed.
-            return bool(repair(site))
-    return False
+    is_due = was_behind or time.monotonic() >= next_look
+    # One that is not shown was flipped by a builder that was killed.
+    shown = [
+        tree.shows(page_name(INDEX, index.number), index.published_at)
+        for index in indexes
+        if index.object
+    ]
+    return (is_due or not all(shown)) and repair(site)
 
 
-def repair(site: Site) -> set[int]:
+def repair(site: Site) -> bool:
     """Let each public name of a site show what it should, and remove all others.
 
-    Returns:
-        The pages whose objects are gone or damaged; they are dirty now.
+    Returns whether objects are gone or damaged, so that their pages are dirty now.
     """
     tree = public_tree()
     if tree is None:
-        return set()
+        return False
     files = tree.files()  # before the rows, so that no name is newer than its row
-    pointers = _pointers(Page.objects.pointers_of_site(*_COLUMNS, site=site.name))
+    rows = Page.objects.pointers_of_site(*_COLUMNS, site=site.name)
+    pointers = {pk: Pointer(*columns) for pk, *columns in rows}
     wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, files, p)}
     others = {name.partition(".")[0] for name in files}
     others -= {pointer.name for pointer in pointers.values()}
-    lost = _mend(tree, wrong)
+    has_lost = _mend(tree, wrong)
     _hide_others(tree, site, others)
     _looked_at[tree.root] = time.monotonic()
-    return lost
+    return has_lost
 
 
 def _settle(
     tree: PublicTree, found: Pointers, *, hides: bool = False, checks: bool = False
 ) -> set[int]:
-    """Show pages, or hide them; return those whose object is gone or damaged.
+    """Show pages; return those whose object is gone or damaged.
 
     Another builder may flip a page and change its name at the same time, and either
     may be slow. So the rows are read again afterwards, until no pointer has moved: the
@@ -192,8 +184,8 @@ def _show(tree: PublicTree, pointer: Pointer, *, hides: bool, checks: bool) -> b
     return True
 
 
-def _mend(tree: PublicTree, wrong: Pointers) -> set[int]:
-    """Show pages anew, then the indexes; mark those that cannot be shown dirty."""
+def _mend(tree: PublicTree, wrong: Pointers) -> bool:
+    """Show pages anew, then the indexes; mark dirty, if any, what cannot be shown."""
     pages = [item for item in wrong.items() if item[1].section != INDEX]
     lost: set[int] = set()
     if pages:
@@ -203,11 +195,9 @@ def _mend(tree: PublicTree, wrong: Pointers) -> set[int]:
     # An index gets its first name here.
     indexes = {pk: p for pk, p in wrong.items() if p.section == INDEX}
     lost |= _settle(tree, indexes, checks=True)
-    if lost:
-        rows = Page.objects.filter(pk__in=lost)
-        sections = set(rows.values_list("section", flat=True))
-        update_pages(rows, sections, wanted=F("wanted") + 1)
-    return lost
+    rows = Page.objects.filter(pk__in=lost)
+    sections = set(rows.values_list("section", flat=True))
+    return bool(lost and update_pages(rows, sections, wanted=F("wanted") + 1))
 
 
 def _hide_empty(tree: PublicTree) -> None:
@@ -222,7 +212,7 @@ def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
         return
     pages = Page.objects.exclude(state=State.NEXT).filter(section__site=site.name)
     rows = pages.values_list("section__name", "number")
-    for name in names - {page_name(section, number) for section, number in rows}:
+    for name in names - {page_name(*row) for row in rows}:
         logger.warning("No page has the public name %s, so it is removed", name)
         tree.hide(name)
     if not is_behind(site):
@@ -233,16 +223,13 @@ def _is_right(tree: PublicTree, files: dict[str, File], pointer: Pointer) -> boo
     if pointer.published_at is None:
         return True  # it has no object
     second = int(pointer.published_at.timestamp())
-    if files.get(f"{pointer.name}.xml.gz") != File(second, pointer.gzip_size):
-        return False
-    plain = files.get(f"{pointer.name}.xml")
-    return plain == (File(second, pointer.plain_size) if tree.has_plain else None)
+    packed = File(second, pointer.gzip_size)
+    plain = File(second, pointer.plain_size) if tree.has_plain else None
+    found = [files.get(f"{pointer.name}{suffix}") for suffix in SUFFIXES]
+    return found == [packed, plain]
 
 
 @retried  # an error here would let the flip, which is committed, be tried again
 def _pointers_of(pages: Iterable[int]) -> Pointers:
-    return _pointers(Page.objects.pointers(*_COLUMNS, pages=list(pages)))
-
-
-def _pointers(rows: Iterable[Any]) -> Pointers:
+    rows = Page.objects.pointers(*_COLUMNS, pages=list(pages))
     return {pk: Pointer(*columns) for pk, *columns in rows}

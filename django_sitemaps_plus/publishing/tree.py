@@ -19,9 +19,9 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.storage.filesystem import (
-    admit_readers,
     file_mode,
     flush_directory,
+    make_directory,
     replacing,
     write_file,
 )
@@ -30,7 +30,7 @@ from django_sitemaps_plus.storage.objects import get_storage
 #: The directory of the tree, beside those of the sections.
 PUBLIC = "public"
 
-_SUFFIXES = (".xml.gz", ".xml")
+SUFFIXES = (".xml.gz", ".xml")
 
 _OURS = re.compile(r"sitemap(-[a-z0-9_-]+-\d+|s-\d+)?\.xml(\.gz)?")
 
@@ -72,9 +72,15 @@ class PublicTree:
         """
         moment = int(published_at.timestamp() * 1_000_000) * 1_000
         with _store_errors(name):
-            self._make_root()
+            make_directory(self.storage, self.root)
+            source = Path(self.storage.path(object_name))
             with replacing(self.root / f"{name}.xml.gz") as new:
-                self._link(object_name, new, read, moment)
+                try:
+                    os.utime(source, ns=(moment, moment))
+                    os.link(source, new)
+                except OSError:  # without links, or an object of another user
+                    new.unlink(missing_ok=True)
+                    self._write(new, read(), moment)
             plain = self.root / f"{name}.xml"
             if self.has_plain:
                 with replacing(plain) as new:
@@ -85,7 +91,7 @@ class PublicTree:
     def hide(self, name: str) -> None:
         """Remove the files of a name, if there are any."""
         with _store_errors(name):
-            for suffix in _SUFFIXES:
+            for suffix in SUFFIXES:
                 with suppress(FileNotFoundError):
                     (self.root / f"{name}{suffix}").unlink()
                     flush_directory(self.root)
@@ -109,23 +115,6 @@ class PublicTree:
                     status = entry.stat(follow_symlinks=False)
                     found[entry.name] = File(int(status.st_mtime), status.st_size)
         return found
-
-    def _make_root(self) -> None:
-        if not self.root.exists():
-            self.root.mkdir(exist_ok=True)
-            admit_readers(self.storage, self.root)
-            flush_directory(self.root.parent)
-
-    def _link(
-        self, object_name: str, target: Path, read: Callable[[], bytes], moment: int
-    ) -> None:
-        source = Path(self.storage.path(object_name))
-        try:
-            os.utime(source, ns=(moment, moment))
-            os.link(source, target)
-        except OSError:  # a file system without links, or an object of another user
-            target.unlink(missing_ok=True)
-            self._write(target, read(), moment)
 
     def _write(self, target: Path, data: bytes, moment: int) -> None:
         write_file(target, [data], file_mode(self.storage), moment)

@@ -61,19 +61,19 @@ class AtomicFileSystemStorage(FileSystemStorage):
 
     def _save(self, name: str, content: File[Any]) -> str:
         target = Path(self.path(name))
-        self._make_directory(target.parent)
+        make_directory(self, target.parent)
         with replacing(target) as temporary:
             write_file(temporary, content.chunks(), file_mode(self))
         return name.replace("\\", "/")
 
-    def _make_directory(self, directory: Path) -> None:
-        missing = [
-            path for path in (directory, *directory.parents) if not path.exists()
-        ]
-        directory.mkdir(parents=True, exist_ok=True)
-        for path in missing:
-            admit_readers(self, path)
-            flush_directory(path.parent)
+
+def make_directory(storage: FileSystemStorage, directory: Path) -> None:
+    """Make a directory of a storage, and those around it, unless it exists."""
+    missing = [path for path in (directory, *directory.parents) if not path.exists()]
+    directory.mkdir(parents=True, exist_ok=True)
+    for path in missing:
+        _admit_readers(storage, path)
+        flush_directory(path.parent)
 
 
 @contextmanager
@@ -111,7 +111,7 @@ def file_mode(storage: FileSystemStorage) -> int:
     return 0o644 if mode is None else int(mode)
 
 
-def admit_readers(storage: FileSystemStorage, directory: Path) -> None:
+def _admit_readers(storage: FileSystemStorage, directory: Path) -> None:
     """Let those who may read the files of a storage enter a new directory of it.
 
     Directories around the storage keep the mode that the umask gives.

@@ -92,10 +92,10 @@ def flush_error_not_named(deferred_flush):
         raise error.__cause__ or error from None
 
 
-@mutant("publishing.tree:PublicTree._make_root", _CRASHES, is_slow=True)
-def public_directory_not_flushed(make_root, tree):
+@mutant("publishing.tree:make_directory", _CRASHES, is_slow=True)
+def public_directory_not_flushed(make_directory, storage, directory):
     """A power cut may take the new public directory away."""
-    tree.root.mkdir(parents=True, exist_ok=True)
+    directory.mkdir(parents=True, exist_ok=True)
 
 
 @mutant(
