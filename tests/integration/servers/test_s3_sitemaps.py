@@ -32,11 +32,9 @@ PAGE = "/sitemap-products-1.xml"
 @pytest.fixture(
     params=[
         ("moto", {}),
-        ("moto", {"location": "of/the-shop", "file_overwrite": False}),
-        ("seaweedfs", {"location": "sitemaps"}),
-        ("seaweedfs", {"file_overwrite": False}),
+        ("seaweedfs", {"location": "of/the-shop", "file_overwrite": False}),
     ],
-    ids=lambda param: f"{param[0]}-{'-'.join(param[1])}",
+    ids=["moto", "seaweedfs-location"],
 )
 def storage(request: pytest.FixtureRequest, settings: Any) -> Iterator[Any]:
     """Give a storage in each server, with options in turn; sitemaps are in it."""

@@ -26,9 +26,7 @@ _ABORT = struct.pack("ii", 1, 0)
 class _Weather:
     """What happens to connections."""
 
-    latency: float = 0  # seconds that each piece of data is held back
     silent: bool = False  # nothing is passed on
-    limit: int | None = None  # bytes after which a connection breaks
     breaks: bool = False  # every connection breaks, new ones at once
     listens: bool = True
 
@@ -55,17 +53,9 @@ class ChaosProxy:
         """Pass everything on, that which a black hole withheld too."""
         self._become(_Weather())
 
-    def delay(self, seconds: float) -> None:
-        """Hold back each piece of data, in both directions."""
-        self._become(_Weather(latency=seconds))
-
     def black_hole(self) -> None:
         """Take connections and data, and never answer."""
         self._become(_Weather(silent=True))
-
-    def cut_after(self, n_bytes: int) -> None:
-        """Break each connection after so many bytes, both directions together."""
-        self._become(_Weather(limit=n_bytes))
 
     def reset(self) -> None:
         """Break all connections, those to come too."""
@@ -123,7 +113,6 @@ class ChaosProxy:
 
     def _relay(self, client: socket.socket, server: socket.socket, age: int) -> None:
         client.settimeout(5)
-        passed = 0
         with selectors.DefaultSelector() as selector:
             selector.register(client, selectors.EVENT_READ, server)
             selector.register(server, selectors.EVENT_READ, client)
@@ -133,21 +122,11 @@ class ChaosProxy:
                     time.sleep(TICK)  # what can be read stays so
                     continue
                 for key, _ in ready:
-                    n_bytes = self._pass_on(key.fileobj, key.data, passed)
-                    if not n_bytes:
+                    source: Any = key.fileobj
+                    data = source.recv(65_536)
+                    if not data:
                         return
-                    passed += n_bytes
-        raise ConnectionAbortedError
-
-    def _pass_on(self, source: Any, sink: socket.socket, passed: int) -> int:
-        """Return how many bytes were passed on; 0 at their end."""
-        data: bytes = source.recv(65_536)
-        weather = self._weather
-        time.sleep(weather.latency)
-        if weather.limit is None or passed + len(data) < weather.limit:
-            sink.sendall(data)
-            return len(data)
-        sink.sendall(data[: max(weather.limit - passed, 0)])
+                    key.data.sendall(data)
         raise ConnectionAbortedError
 
 

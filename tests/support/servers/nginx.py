@@ -39,7 +39,7 @@ _SERVER = """server {{
     root {public};
     # For directories that hold page.xml.gz alone: "on" would find nothing for a client
     # that does not accept gzip, "always" finds the file and gunzip inflates it.
-    gzip_static {gzip_static};
+    gzip_static always;
     gunzip on;
     gzip_vary on;
     location / {{ {fallback} }}
@@ -63,18 +63,11 @@ class Nginx:
         self._program = program
         self.port = port
         self.url = f"http://{HOST}:{port}"
-        self.freeze = program.freeze
-        self.thaw = program.thaw
         self.kill = program.kill
 
     def start(self) -> None:
         """Start it and return when it listens."""
         self._program.start(lambda: answers(self.port))
-
-    def restart(self) -> None:
-        """Kill it, if it runs, and start it again at the same address."""
-        self.kill()
-        self.start()
 
 
 @contextmanager
@@ -82,7 +75,6 @@ def start_nginx(
     public: Path,
     *,
     upstream: str | None = None,
-    gzip_static: str = "always",
     server: str = _SERVER,
 ) -> Iterator[Nginx]:
     """Run a server for the time of a ``with`` block.
@@ -91,8 +83,6 @@ def start_nginx(
         public: what it serves.
         upstream: the address, such as ``http://127.0.0.1:8000``, that is asked for
             what is not there; None for 404.
-        gzip_static: whether ``page.xml.gz`` is found for ``page.xml``: ``always``, or
-            ``on`` for clients that accept gzip, or ``off``.
         server: another block to configure it by, for :meth:`str.format`.
     """
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
@@ -108,7 +98,6 @@ def start_nginx(
             host=HOST,
             port=port,
             public=public,
-            gzip_static=gzip_static,
             fallback="error_page 404 = @upstream;" if upstream else "",
             upstream=upstream or "http://127.0.0.1:9",  # never asked
         )

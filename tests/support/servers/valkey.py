@@ -17,8 +17,7 @@ from .programs import HOST, Program, port_of, reserve_port
 class Valkey:
     """A server that keeps its port for as long as the object lives.
 
-    It keeps nothing on disk unless its options say so: what a kill leaves is what a
-    broker without persistence has.
+    It keeps nothing on disk: a kill leaves what a broker without persistence has.
     """
 
     def __init__(self, program: Program, port: int) -> None:
@@ -55,13 +54,8 @@ class Valkey:
 
 
 @contextmanager
-def start_valkey(port: int | None = None, *options: str) -> Iterator[Valkey]:
-    """Run a server for the time of a ``with`` block.
-
-    Args:
-        port: what it listens on; None for a free one.
-        options: of the server, such as ``"--appendonly", "yes"``.
-    """
+def start_valkey() -> Iterator[Valkey]:
+    """Run a server for the time of a ``with`` block."""
     program = find_valkey()
     if program is None:
         pytest.skip("there is no valkey-server and no redis-server")
@@ -69,9 +63,9 @@ def start_valkey(port: int | None = None, *options: str) -> Iterator[Valkey]:
         reserve_port() as reserved,
         tempfile.TemporaryDirectory(prefix="sitemaps-plus-valkey-") as directory,
     ):
-        port = port or port_of(reserved)
+        port = port_of(reserved)
         command = [program, "--port", str(port), "--bind", HOST, "--dir", directory]
-        command += ["--save", "", *options]
+        command += ["--save", ""]
         server = Valkey(Program(command, directory=Path(directory)), port)
         try:
             server.start()
