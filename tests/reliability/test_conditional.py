@@ -160,8 +160,6 @@ def test_the_client_has_the_bytes_of_the_server(sections, monkeypatch, figures):
         seed=random_seed,
         points=HISTORIES * STEPS,
         not_modified=not_modified,
-        kills=0,
-        lost=0,
         bad=len(bad),
     )
     assert bad[:5] == []

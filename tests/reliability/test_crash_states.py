@@ -205,7 +205,6 @@ def test_power_cut_at_any_step(
             break
     figures(
         f"crash states, {prepare.__name__}{', plain' * has_plain}",
-        seed="none",
         points=points,
         states=states,
         bad=len(bad),

@@ -72,7 +72,6 @@ class Shop:
             f"deliveries after {what}",
             points=len(self.seconds),
             kills=kills,
-            lost=0,
             seconds=[round(took, 1) for took in self.seconds],
             sweep=SWEEP_SECONDS,
         )

@@ -88,7 +88,6 @@ def test_forbidden_urls_connect_to_nobody(wire, listener, figures):
     bad = [url for url in urls if outcome(url)[0] != EngineRefused.__name__]
     figures(
         "egress, forbidden",
-        seed="none",
         points=len(urls),
         connections=len(wire.connected) + listener.connections,
         bad=len(bad),
@@ -174,7 +173,6 @@ def test_nobody_keeps_us_longer_than_promised(figures):
     slowest = max(seconds for _, seconds in results)
     figures(
         "egress, endless",
-        seed="none",
         points=len(results),
         slowest=f"{slowest:.2f}s",
         bad=sum(came != RetryLater.__name__ for came, _ in results),
@@ -218,11 +216,7 @@ def test_nobody_fills_our_memory(name: str, peak, taken, figures):
         except RetryLater:
             kept = 0
     figures(
-        f"egress, {name}",
-        seed="none",
-        kept=kept,
-        read=taken.bytes,
-        peak=f"{peak() / 1e6:.1f}MB",
+        f"egress, {name}", kept=kept, read=taken.bytes, peak=f"{peak() / 1e6:.1f}MB"
     )
     assert kept <= PROMISED_BODY
     assert 0 < taken.bytes <= PROMISED_READ

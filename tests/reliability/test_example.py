@@ -221,7 +221,6 @@ def test_a_reader_sees_no_bad_file_while_workers_and_the_broker_die(
     lost = set(site.table()) ^ reader.urls
     figures(
         "workers of the example",
-        seed="none",
         points=reader.files,
         kills=len(met),
         during_builds=sum(met),

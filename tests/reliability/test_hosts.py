@@ -267,8 +267,6 @@ def test_no_host_of_a_request_is_kept_or_sent(figures):
         "hostile hosts",
         seed=seed,
         points=len(requests),
-        kills=0,
-        lost=0,
         bad=len(bad),
         answers=dict(answers),
         due=len(due),

@@ -222,7 +222,6 @@ def test_killed_at_any_step(
     seconds = time.monotonic() - began
     figures(
         f"kill sweep, {prepare.__name__}",
-        seed="none",
         points=kills,
         kills=kills,
         lost=len(lost),

@@ -185,8 +185,6 @@ def test_the_client_has_the_bytes_of_the_server(
         seed=random_seed,
         points=asked,
         not_modified=not_modified,
-        kills=0,
-        lost=0,
         bad=len(bad),
     )
     assert bad[:5] == []

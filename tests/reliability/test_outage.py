@@ -69,7 +69,6 @@ def test_an_outage_of_two_days(number, engine, settings, monkeypatch, figures):
         "outage of 48 hours",
         seed=seed,
         points=URLS,
-        kills=0,
         requests=during,
         lost=len(set(urls) - set(engine.accepted())),
         longest=round(max(pauses)),
@@ -117,7 +116,6 @@ def test_an_outage_of_two_days_for_three_hosts(engine, settings, monkeypatch, fi
         "outage of 48 hours, three hosts",
         seed=seed,
         points=len(urls),
-        kills=0,
         requests=max(during.values()),
         lost=len(set(urls) - set(engine.accepted())),
     )

@@ -144,8 +144,6 @@ def test_raw_requests(site: Site, figures: Callable[..., None]) -> None:
         "raw requests",
         seed=seed,
         points=REQUESTS,
-        kills=0,
-        lost=0,
         bad=len(bad),
         answers=dict(answers),
         slowest=f"{slowest:.3f}s",

@@ -140,7 +140,6 @@ def test_edits_that_nobody_told(number, how, sections, settings, figures):
         f"reconciled by {how}",
         seed=seed,
         points=EDITS,
-        kills=0,
         told=told,
         missed=missed,
         spurious=spurious,

@@ -201,7 +201,6 @@ def _tell(
         seed=seed,
         points=len(rounds),
         kills=kills,
-        lost=0,
         bad=len(late),
         measured="from its return until all is published",
         seconds=[round(found.seconds, 1) for found in rounds],

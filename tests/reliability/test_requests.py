@@ -109,8 +109,6 @@ def test_random_requests(figures):
         "random requests",
         seed=seed,
         points=REQUESTS,
-        kills=0,
-        lost=0,
         bad=len(bad),
         answers=dict(answers),
         queries=watch.most,

@@ -65,13 +65,7 @@ def test_a_save_goes_on(fault: str, request: pytest.FixtureRequest, figures: Any
     kept = [(context, key) for context, key in tried if context != "test_case"]
     lost = set().union(*[slugs(context, key) for context, key in kept]) - committed
     figures(
-        f"saves, {fault}",
-        seed="none",
-        points=len(tried),
-        kills=0,
-        lost=len(lost),
-        bad=0,
-        slowest=f"{slowest:.3f}s",
+        f"saves, {fault}", points=len(tried), lost=len(lost), slowest=f"{slowest:.3f}s"
     )
     assert not lost
     assert slowest <= MAX_SAVE

@@ -92,9 +92,7 @@ def test_beats_and_refreshes_at_once(celery, sections, settings, figures):
     bad = [*taken_over(noted), *unanswered(noted)]
     figures(
         "schedulers",
-        seed="none",
         points=ASKED,
-        kills=0,
         lost=len(lost),
         bad=len(bad),
         beats=BEATS,

@@ -220,10 +220,8 @@ def told(figures) -> Any:
         slowest = max(one.slowest for one in found)
         figures(
             f"stampede, {what}",
-            seed="none",
             points=len(found) * PROCESSES * THREADS,
             kills=kills,
-            lost=0,
             bad=sum(answers.values()) - answers[200],
             renders=renders(found),
             slowest=f"{slowest:.2f}s",

@@ -143,7 +143,6 @@ def judged(
     """Print what was tried, and fail if any of it went wrong, or it was too little."""
     figures(
         f"storage faults, {what}, persistent={is_persistent}",
-        seed="none",
         points=sweep.points,
         failed=sweep.failed,
         bad=len(sweep.bad),
@@ -242,7 +241,7 @@ def test_the_kernel_refuses(call, sections, media_root, figures):
     new = crawl()
     for path, document in meanwhile.items():
         assert document in (old[path], new.get(path)), path
-    figures(f"storage faults, strace {call}", seed="none", points=1, bad=0)
+    figures(f"storage faults, strace {call}", points=1, bad=0)
 
 
 class HungrySource(PlainSource):

@@ -131,7 +131,6 @@ def judged(
     """Print what was read, and fail if any of it was wrong."""
     figures(
         f"torn reads, {who}",
-        seed="none",
         points=readings.reads,
         changes=readings.changes,
         missing=readings.missing,

@@ -137,6 +137,7 @@ def test_what_a_task_has_no_time_for_is_left_to_the_next(celery, published, sett
     with working(celery, SlowSource) as (worker,):
         tasks.refresh.delay()
         wait_until_done(30)
-        done = re.findall(r"tasks\.(\w+)\[\S+\] succeeded in (\d)", worker.printed())
-    assert done[0] == ("refresh", "1")
-    assert ("build_pages", "1") in done
+        printed = worker.printed()
+    # Of a refresh that built all of them the next would have nothing to do.
+    seconds = re.findall(r"tasks\.build_pages\[\S+\] succeeded in ([\d.]+)", printed)
+    assert max(map(float, seconds)) >= 1
