@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -44,12 +46,23 @@ def no_flush(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def figures(record_property: Callable[[str, object], None]) -> Callable[..., None]:
-    """Return what notes the figures of a test, whether it passes or not."""
-    none = {"seed": "none", "points": 1, "kills": 0, "lost": 0, "bad": 0}
+    """Return what notes the figures of a test, whether it passes or not.
 
-    def figures(test: str, **values: object) -> None:
-        words = " ".join(f"{k}={value}" for k, value in (none | values).items())
+    What is bad or lost may be counted already, or be listed: then there must be none.
+    """
+    none = {"seed": "none", "points": 1, "kills": 0, "lost": 0, "bad": 0}
+    began = time.monotonic()
+
+    def figures(test: str, **values: Any) -> None:
+        listed = {
+            k: values[k] for k in ("bad", "lost") if isinstance(values.get(k), list)
+        }
+        found = none | values | {name: len(it) for name, it in listed.items()}
+        found["took"] = f"{time.monotonic() - began:.1f}s"
+        words = " ".join([f"{name}={value}" for name, value in found.items()])
         record_property(_FIGURES, f"{test}: {words}")
+        for it in listed.values():
+            assert it[:5] == []
 
     return figures
 

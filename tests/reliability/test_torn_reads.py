@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from itertools import count, cycle
@@ -28,9 +26,8 @@ from django_sitemaps_plus.rendering import render_page
 from tests.support.servers.nginx import start_nginx
 from tests.support.testapp.models import Product
 
-from .tools.killing import in_child
-from .tools.processes import running, serving
-from .tools.public import unlike_pages
+from .tools.processes import in_child, running, serving
+from .tools.public import hash_of, public_files, unlike_pages
 from .tools.reading import (
     Fetch,
     FromServer,
@@ -39,14 +36,9 @@ from .tools.reading import (
     from_storage,
     read_by_many,
 )
-from .tools.shop import IS_SOAK, STEP, PlainSource, add_quietly, rename
+from .tools.shop import IS_SOAK, ON_SQLITE, publish, rename
 
-pytestmark = [
-    pytest.mark.django_db(transaction=True),
-    pytest.mark.skipif(
-        "connection.vendor != 'sqlite'", reason="what is torn are files, not rows"
-    ),
-]
+pytestmark = [pytest.mark.django_db(transaction=True), ON_SQLITE]
 
 ROWS = 40_000  # on ten pages
 
@@ -125,60 +117,57 @@ def published(versions: list[dict[str, Document]]) -> Readings:
     return Readings({name: {p[name] for p in plain} for name in plain[0]})
 
 
-def judged(
-    readings: Readings, figures: Callable[..., None], who: str, began: float
-) -> None:
-    """Print what was read, and fail if any of it was wrong."""
-    figures(
-        f"torn reads, {who}",
-        points=readings.reads,
-        changes=readings.changes,
-        missing=readings.missing,
-        bad=readings.bad,
-        seconds=round(time.monotonic() - began),
-    )
+def judged(readings: Readings, figures: Callable[..., None], who: str) -> None:
+    """Fail if any of what was read was wrong, or it was too little."""
+    note(readings, figures, who)
     assert (readings.bad, readings.missing) == (0, 0)
     assert readings.changes >= CHANGES
+
+
+def note(readings: Readings, figures: Callable[..., None], who: str) -> None:
+    """Note what readers have met."""
+    found = {"changes": readings.changes, "missing": readings.missing}
+    figures(f"torn reads, {who}", points=readings.reads, bad=readings.bad, **found)
 
 
 @pytest.mark.parametrize("suffix", [".gz", ""], ids=["gzip", "plain"])
 def test_public_files(versions, media_root, figures, settings, suffix):
     """Opened by their public names, while these get other files."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": not suffix}
-    readings, began = published(versions), time.monotonic()
+    readings = published(versions)
     fetches = [from_files(media_root / "sitemaps" / "public", suffix)] * 3
     with running(republish):
         read_by_many(readings, fetches, READS, CHANGES)
-    judged(readings, figures, f"open() of *.xml{suffix}", began)
+    judged(readings, figures, f"open() of *.xml{suffix}")
 
 
 def test_objects(versions, media_root, figures):
     """Read by the name that a row gave, while others take its place."""
-    readings, began = published(versions), time.monotonic()
+    readings = published(versions)
     with running(republish):
         read_by_many(readings, [from_storage] * 2, READS, CHANGES)
-    judged(readings, figures, "row, then object", began)
+    judged(readings, figures, "row, then object")
 
 
 def test_view(versions, figures):
     """Over HTTP."""
-    readings, began = published(versions), time.monotonic()
+    readings = published(versions)
     with serving() as address, running(republish):
         fetches: list[Fetch] = [FromServer(address) for _ in range(1 + 2 * IS_SOAK)]
         read_by_many(readings, fetches, READS, CHANGES)
-    judged(readings, figures, "view", began)
+    judged(readings, figures, "view")
 
 
 def test_nginx(versions, media_root, figures):
     """Over HTTP from the public tree alone."""
-    readings, began = published(versions), time.monotonic()
+    readings = published(versions)
     with (
         start_nginx(media_root / "sitemaps" / "public") as nginx,
         running(republish),
     ):
         fetches: list[Fetch] = [FromServer(nginx.url[7:]) for _ in range(3)]
         read_by_many(readings, fetches, READS, CHANGES)
-    judged(readings, figures, "nginx", began)
+    judged(readings, figures, "nginx")
 
 
 @pytest.mark.parametrize("server", ["moto", "seaweedfs"] if IS_SOAK else ["moto"])
@@ -187,11 +176,11 @@ def test_s3(versions, figures, settings, request, server):
     s3 = request.getfixturevalue(server)
     settings.STORAGES = {**settings.STORAGES, "sitemaps": s3.storage()}
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
-    readings, began = published(versions), time.monotonic()
+    readings = published(versions)
     with serving() as address, running(republish):
         fetches = [FromServer(address), from_storage]
         read_by_many(readings, fetches, SLOW_READS, CHANGES)
-    judged(readings, figures, server, began)
+    judged(readings, figures, server)
 
 
 def test_control(versions, tmp_path: Path, figures):
@@ -204,26 +193,17 @@ def test_control(versions, tmp_path: Path, figures):
             for name, document in found.items():
                 storage.save(f"{name}.gz", ContentFile(document.gzip))
 
-    began = time.monotonic()
     for name, document in versions[0].items():
         storage.save(f"{name}.gz", ContentFile(document.gzip))
     with running(rewrite):
         read_by_many(readings, [from_files(tmp_path)] * 3, READS, CHANGES)
-    figures(
-        "torn reads, control: Django's storage in place",
-        points=readings.reads,
-        missing=readings.missing,
-        bad=readings.bad,
-        seconds=round(time.monotonic() - began),
-    )
+    note(readings, figures, "control: Django's storage in place")
     assert readings.bad > 0
 
 
 def test_two_builders_name_in_the_other_order(sections, media_root):
     """Who read a pointer before another flipped does not have the last word."""
-    registry.register("products", PlainSource)
-    add_quietly(range(0, 1_000, STEP))
-    build()
+    publish(10)
     page = Page.objects.get(section__name="products", number=1)
     real, met = sync._show, []
 
@@ -236,9 +216,7 @@ def test_two_builders_name_in_the_other_order(sections, media_root):
 
     with mock.patch.object(sync, "_show", slow):
         sync.show([page.pk])
-    data = (
-        media_root / "sitemaps" / "public" / "sitemap-products-1.xml.gz"
-    ).read_bytes()
+    data = public_files(media_root)["sitemap-products-1.xml.gz"]
     page.refresh_from_db()
-    assert hashlib.sha256(data).hexdigest() == page.gzip_hash
+    assert hash_of(data) == page.gzip_hash
     assert unlike_pages(media_root) == []

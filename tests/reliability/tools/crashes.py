@@ -8,15 +8,14 @@ the names that were not flushed any beginning is there, or all but one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
-from .os_files import OsFile
+from .os_files import standing_before
 
 #: A step: what was done, and to what. A name's file is known by its number.
 Step = tuple[Any, ...]
@@ -40,20 +39,11 @@ class Recorder:
     _numbers: dict[str, int] = field(default_factory=dict)
     _total: int = 0
 
-    @contextmanager
-    def recording(self) -> Iterator[None]:
+    def recording(self) -> AbstractContextManager[None]:
         """Watch this process for the time of a ``with`` block."""
         names = ("open", "close", "write", "fsync", "replace", "link", "unlink")
-        names += ("mkdir", "rmdir", "fdopen")
-        with ExitStack() as stack:
-            for name in names:
-                real = getattr(os, name)
-                double = getattr(self, f"_{name}_")
-                call = self._calling(double, real)
-                stack.enter_context(mock.patch.object(os, name, call))
-            double = self._calling_method(self._write_bytes_)
-            stack.enter_context(mock.patch.object(Path, "write_bytes", double))
-            yield
+        names += ("mkdir", "rmdir")
+        return standing_before({name: getattr(self, f"_{name}_") for name in names})
 
     def note(self, *step: Any) -> None:
         """Write down something else that has happened."""
@@ -67,19 +57,6 @@ class Recorder:
                 self.note("old", name, self._numbers[name], data)
             else:
                 self.note("old directory", name)
-
-    def _calling(self, double: Any, real: Any) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            return double(real, *args, **kwargs)
-
-        return call
-
-    def _calling_method(self, double: Any) -> Callable[..., Any]:
-        def call(path: Path, data: bytes) -> int:
-            written: int = double(path, data)
-            return written
-
-        return call
 
     def _name(self, path: Any) -> str | None:
         try:
@@ -155,14 +132,6 @@ class Recorder:
         real(path, **kwargs)
         if (name := self._name(path)) is not None:
             self.note("rmdir", name)
-
-    def _fdopen_(self, real: Any, descriptor: int, *args: Any, **kwargs: Any) -> Any:
-        # What Python's own files write goes past os.write().
-        return OsFile(descriptor)
-
-    def _write_bytes_(self, path: Path, data: bytes) -> int:
-        with OsFile(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)) as file:
-            return file.write(data)
 
 
 def on_disk(root: Path) -> Disk:

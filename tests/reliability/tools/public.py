@@ -1,11 +1,11 @@
-"""The public tree, looked at as a web server looks at it, and beside the pages."""
+"""The files: objects, and the public tree as a web server looks at it."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 
 from django_sitemaps_plus.conf import get_settings
@@ -14,8 +14,8 @@ from django_sitemaps_plus.publishing.sync import _COLUMNS, Pointer, _looked_at
 from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.storage import read_object
 
-from .published import urls_in
-from .shop import ORIGIN
+from .published import urls_in, urls_of, wrong_documents
+from .shop import ORIGIN, lost_objects
 
 
 def public_files(media: Path) -> dict[str, bytes]:
@@ -91,6 +91,38 @@ def _expected() -> Iterator[tuple[str, tuple[bytes, int]]]:
         yield f"{pointer.name}.xml.gz", (data, second)
         if get_settings().public_plain:
             yield f"{pointer.name}.xml", (gzip.decompress(data), second)
+
+
+def wrong_files(media: Path) -> Iterator[str]:
+    """Yield the objects that are not whole, in words; of names that are taken."""
+    for path in media.rglob("*.xml.gz"):
+        try:
+            gzip.decompress(path.read_bytes())
+        except (EOFError, OSError) as error:
+            yield f"{path.name}: {error}"
+
+
+def wrong_set(
+    documents: Mapping[str, bytes], media: Path, earlier: Collection[str]
+) -> list[str]:
+    """Return what is wrong with what a crawler found, and on disk, in words.
+
+    Args:
+        documents: by path.
+        media: where the files are.
+        earlier: gzip hashes of what was published before.
+    """
+    listed = urls_of(documents)
+    found = [*wrong_documents(documents), *wrong_files(media), *lost_objects()]
+    found += wrong_public(media, earlier)
+    if len(set(listed)) < len(listed):
+        found.append("a URL is listed twice")
+    return found
+
+
+def is_harmless(difference: str) -> bool:
+    """Return whether it is the name of an empty page, which no index lists."""
+    return "should not be there" in difference
 
 
 def just_looked() -> None:

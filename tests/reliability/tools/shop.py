@@ -6,16 +6,25 @@ import os
 import random
 from typing import Any
 
+import pytest
+from django.db import connection
 from django.db.models.functions import Now
 
 from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.models import Change, Page, State
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import read_object
 from tests.support.testapp.models import Product
 
 IS_SOAK = bool(os.environ.get("SOAK"))
+
+#: Marks tests of files, for which it does not matter what holds the rows.
+ON_SQLITE = pytest.mark.skipif(
+    connection.vendor != "sqlite", reason="it works on the file of SQLite"
+)
 
 #: Of histories that chance decides: one that is always the same, and a new one.
 SEEDS = [1, 0] if IS_SOAK else [1]
@@ -52,6 +61,18 @@ def add_quietly(keys: Any, prefix: str = "p") -> None:
     Product.objects.bulk_create(
         [Product(pk=key, name=slug, slug=slug) for key, slug in slugs.items()]
     )
+
+
+def stock(count: int, source: type[ModelSource] = PlainSource) -> None:
+    """Have so many products in a section that is not built."""
+    add_quietly(range(0, count * STEP, STEP))
+    registry.register("products", source)
+
+
+def publish(count: int, source: type[ModelSource] = PlainSource) -> None:
+    """Have so many products in a section that is built."""
+    stock(count, source)
+    build()
 
 
 def rename(keys: Any, prefix: str) -> None:
