@@ -10,7 +10,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 from unittest import mock
 
@@ -26,8 +26,8 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
 
 from .tools.checkpoints import CHECKPOINTS, checkpoint, provoke, reset
-from .tools.killing import fork
-from .tools.published import published_urls
+from .tools.processes import end, fork
+from .tools.published import unpublished
 from .tools.shop import (
     ALLOW,
     IS_SOAK,
@@ -36,8 +36,6 @@ from .tools.shop import (
     age_claims,
     hashes,
     rename,
-    table,
-    unfinished,
 )
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -85,36 +83,24 @@ class Builder:
         """End it, whatever it does."""
         self.results.close()
         if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
+            end(self.pid)
 
 
 def stopped_at(name: str) -> Builder:
     """Start a builder, and return once it has stopped."""
     reader, writer = os.pipe()
-    pid = fork()
-    if not pid:
-        _build_and_exit(name, writer)
+
+    def work() -> None:
+        stop = partial(os.kill, os.getpid(), signal.SIGSTOP)
+        with told(writer), checkpoint(name, stop):
+            build(**ALLOW)
+
+    pid = fork(work, _HANG)
     os.close(writer)
     builder = Builder(pid, reader)
     status = os.waitpid(pid, os.WUNTRACED)[1]
     assert os.WIFSTOPPED(status), f"no build gets to {name!r}"
     return builder
-
-
-def _build_and_exit(name: str, writer: int) -> None:
-    status = 1
-    try:
-        signal.alarm(_HANG)
-        with told(writer), checkpoint(name, _stop):
-            build(**ALLOW)
-        status = 0
-    finally:
-        os._exit(status)
-
-
-def _stop() -> None:
-    os.kill(os.getpid(), signal.SIGSTOP)
 
 
 @contextmanager
@@ -141,13 +127,22 @@ def told(writer: int) -> Iterator[None]:
 
 
 @contextmanager
-def ended(*builders: Builder) -> Iterator[None]:
+def ended(builder: Builder) -> Iterator[None]:
     """Leave no builder behind."""
     try:
         yield
     finally:
-        for builder in builders:
-            builder.end()
+        builder.end()
+
+
+@contextmanager
+def stopped_and_late(name: str, number: int) -> Iterator[Builder]:
+    """Have a builder that was stopped until its claims passed, and newer rows."""
+    builder = stopped_at(name)
+    with ended(builder):
+        age_claims()
+        rename([0, STEP, 18 * STEP, 30 * STEP], f"newer-{number}")
+        yield builder
 
 
 def other_has_published(name: str, number: int) -> tuple[int, bool]:
@@ -156,10 +151,7 @@ def other_has_published(name: str, number: int) -> tuple[int, bool]:
     Returns:
         Flips of A that were refused, and whether what is published is B's.
     """
-    a = stopped_at(name)
-    with ended(a):
-        age_claims()
-        rename([0, STEP, 18 * STEP, 30 * STEP], f"newer-{number}")
+    with stopped_and_late(name, number) as a:
         build(**ALLOW)
         before = hashes()
         a.wake()
@@ -173,10 +165,7 @@ def other_is_at_work(name: str, number: int) -> tuple[int, bool]:
     Returns:
         Flips of A that were refused, and whether A changed nothing.
     """
-    a = stopped_at(name)
-    with ended(a):
-        age_claims()
-        rename([0, STEP, 18 * STEP, 30 * STEP], f"newer-{number}")
+    with stopped_and_late(name, number) as a:
         Page.objects.update(attempts=0)  # so that B takes them all at once, too
         before = hashes()
         b = stopped_at(_SHARED[name])
@@ -194,20 +183,16 @@ def other_is_at_work(name: str, number: int) -> tuple[int, bool]:
 def test_a_stopped_builder_publishes_nothing(name, sections, figures):
     """What B has published stays, and the flip of A is refused."""
     sections.register("products", PlainSource)
-    bad = lost = 0
+    bad, lost = [], []
     for number in range(ROUNDS):
         reset()
         provoke(name, number)
         is_shared = number % 2 and name in _SHARED
         play = other_is_at_work if is_shared else other_has_published
         refused, is_same = play(name, number)
-        bad += not refused or not is_same
-        lost += published_urls() != table() or unfinished() != []
-    figures(
-        f"fencing at {name!r}", seed="none", points=ROUNDS, kills=0, lost=lost, bad=bad
-    )
-    assert bad == 0
-    assert lost == 0
+        bad += [] if refused and is_same else [f"round {number}"]
+        lost += unpublished()
+    figures(f"fencing at {name!r}", points=ROUNDS, lost=lost, bad=bad)
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """T10: when what was lost is back, work goes on by itself, and soon.
 
-Broker and cache are one server here, so that both are lost together.
+Broker and cache are one server here, so that both are lost together. What is changed
+meanwhile is to be published, and the engine to be told of it.
 """
 
 from __future__ import annotations
@@ -9,12 +10,17 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import pytest
 
-from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import EngineHost, Page
+from tests.support.builds import build_and_relay
+from tests.support.servers.engine import (
+    EngineProgram,
+    count_accepted,
+    start_engine_program,
+)
 from tests.support.servers.fixtures import celery_on
 from tests.support.servers.programs import wait_until
 from tests.support.servers.running import SWEEP_SECONDS, sweeping, working
@@ -25,17 +31,20 @@ from tests.support.testapp.models import Product
 from .tools.published import published_urls
 from .tools.shop import (
     IS_SOAK,
-    STEP,
+    ORIGIN,
     PlainSource,
-    add_quietly,
+    SlowSource,
+    publish,
     rename,
     some_seed,
+    stock,
     table,
 )
+from .tools.under_fire import is_drained, tell_soon
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-#: Seconds after the return until what was changed meanwhile is published.
+#: Seconds after the return until what was changed meanwhile is published and told.
 PROMISED_SECONDS = 5.0
 
 #: Seconds after which it hangs: ten times lease and sweep, which busy machines and
@@ -44,24 +53,18 @@ MAX_SECONDS = 30.0
 
 KILLS = 6
 FLAPS = 5
+ROUNDS = 10 if IS_SOAK else 1
 
 #: Seconds that it is down, or frozen.
 DOWN_SECONDS = (0.05, 4.0) if IS_SOAK else (0.05, 0.5)
 FROZEN_SECONDS = 12.0 if IS_SOAK else 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class Round:
-    """One return of what was lost.
+class Round(NamedTuple):
+    """One return of what was lost."""
 
-    Attributes:
-        seconds: from it until all that was changed meanwhile was published.
-        was_restarted: whether a worker was started again meanwhile, which takes longer
-            than work.
-    """
-
-    seconds: float
-    was_restarted: bool = False
+    seconds: float  # from it until all that was changed meanwhile was done
+    was_restarted: bool = False  # whether a worker was, which takes longer than work
 
     @property
     def limit(self) -> float:
@@ -71,7 +74,7 @@ class Round:
 
 
 class Shop:
-    """Products that are renamed, until that is published.
+    """Products that are renamed, until that is published and the engine was told.
 
     Attributes:
         restarts: how often the worker ended and was started again, as a supervisor
@@ -79,8 +82,9 @@ class Shop:
             AttributeError where it holds messages then).
     """
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, engine: EngineProgram) -> None:
         self.worker = worker
+        self.engine = engine
         self.number = self.restarts = 0
 
     def change(self) -> None:
@@ -89,30 +93,34 @@ class Shop:
         rename([0], f"change-{self.number}")
 
     def wait(self) -> Round:
-        """Wait until the last change is published."""
+        """Wait until the last change is published and told."""
         began, restarts = time.monotonic(), self.restarts
-        wait_until(self._is_published, "the change is published", MAX_SECONDS)
+        wait_until(self._is_done, "the change is published and told", MAX_SECONDS)
         return Round(time.monotonic() - began, self.restarts > restarts)
 
-    def _is_published(self) -> bool:
+    def _is_done(self) -> bool:
         if not self.worker.is_running():
             self.restarts += 1
             self.worker.start()
-        return published_urls() == table()
+        if published_urls() != table() or not is_drained():
+            return False
+        url = f"{ORIGIN}/products/change-{self.number}-0/"
+        return url in count_accepted(self.engine.journal())
 
 
 @pytest.fixture
-def shop(sections, valkey, settings) -> Iterator[Shop]:
-    """Have a worker and a beat at work for a section."""
-    add_quietly(range(0, 30 * STEP, STEP))
-    sections.register("products", PlainSource)
-    build()
+def shop(sections, valkey: Valkey, settings, tmp_path) -> Iterator[Shop]:
+    """Have a worker and a beat at work for a section and an engine."""
+    stock(30)
+    build_and_relay()
     with ExitStack() as stack:
+        engine = stack.enter_context(start_engine_program(tmp_path))
+        tell_soon(settings, engine.url)
         broker = Broker(valkey.url)
         stack.enter_context(celery_on(broker, valkey.url_of(1), settings))
         (worker,) = stack.enter_context(working(broker, PlainSource))
-        stack.enter_context(sweeping(broker))
-        shop = Shop(worker)
+        stack.enter_context(sweeping(broker, "refresh", "notify"))
+        shop = Shop(worker, engine)
         shop.change()
         shop.wait()
         yield shop
@@ -121,7 +129,7 @@ def shop(sections, valkey, settings) -> Iterator[Shop]:
 
 
 def test_a_broker_that_is_killed(shop: Shop, valkey: Valkey, figures):
-    """It comes back empty, and what was changed meanwhile is published."""
+    """It comes back empty, and what was changed meanwhile is published and told."""
     chance = random.Random(seed := some_seed(0))
     rounds = []
     for _ in range(KILLS):
@@ -130,7 +138,7 @@ def test_a_broker_that_is_killed(shop: Shop, valkey: Valkey, figures):
         time.sleep(chance.uniform(*DOWN_SECONDS))
         valkey.start()
         rounds.append(shop.wait())
-    _tell(figures, "broker killed", rounds, seed=seed, kills=KILLS)
+    judge(figures, "broker killed", rounds, seed=seed, kills=KILLS)
 
 
 def test_a_broker_that_flaps(shop: Shop, valkey: Valkey, figures):
@@ -139,7 +147,7 @@ def test_a_broker_that_flaps(shop: Shop, valkey: Valkey, figures):
         valkey.kill()
         shop.change()
         valkey.start()
-    _tell(figures, "broker flaps", [shop.wait()], kills=FLAPS)
+    judge(figures, "broker flaps", [shop.wait()], kills=FLAPS)
 
 
 def test_a_broker_that_is_frozen(shop: Shop, valkey: Valkey, figures):
@@ -149,23 +157,37 @@ def test_a_broker_that_is_frozen(shop: Shop, valkey: Valkey, figures):
     shop.change()
     time.sleep(FROZEN_SECONDS / 2)
     valkey.thaw()
-    _tell(figures, "broker frozen", [shop.wait()], kills=0)
+    judge(figures, "broker frozen", [shop.wait()])
 
 
-class SlowSource(PlainSource):
-    """Each page takes a while, so that a builder can be killed at work."""
+def test_an_engine_that_was_away(shop: Shop, figures):
+    """What it was not told meanwhile is told at its return."""
+    rounds = []
+    for _ in range(ROUNDS):
+        shop.engine.program.kill()
+        shop.change()
+        wait_until(EngineHost.objects.filter(failures__gt=0).exists, "it is missed")
+        shop.engine.start()
+        rounds.append(shop.wait())
+    judge(figures, "engine away", rounds, kills=ROUNDS)
 
-    def location(self, item: Product) -> str:
-        """Return its URL."""
-        time.sleep(0.01)
-        return f"/products/{item.slug}/"
+
+def test_a_worker_that_is_killed_while_it_tells(shop: Shop, figures):
+    """Another tells it after the lease, whether or not it had arrived."""
+    rounds = []
+    for _ in range(ROUNDS):
+        shop.engine.program.freeze()
+        shop.change()
+        wait_until(EngineHost.objects.exclude(token="").exists, "it is being told")
+        shop.worker.kill()
+        shop.engine.program.thaw()
+        rounds.append(shop.wait())
+    judge(figures, "worker killed while it tells", rounds, kills=ROUNDS)
 
 
 def test_all_workers_are_killed(celery, sections, figures):
     """At work on pages, which others build after the lease."""
-    add_quietly(range(0, 200 * STEP, STEP))
-    sections.register("products", PlainSource)
-    build()
+    publish(200)
     rounds, kills, claimed = [], 0, 0
     with working(celery, SlowSource, 2) as workers, sweeping(celery):
         for number in range(10 if IS_SOAK else 2):
@@ -182,29 +204,20 @@ def test_all_workers_are_killed(celery, sections, figures):
                 lambda: published_urls() == table(), "all is published", MAX_SECONDS
             )
             rounds.append(Round(time.monotonic() - began))
-    _tell(figures, "workers killed", rounds, kills=kills)
+    judge(figures, "all workers killed", rounds, kills=kills)
     assert claimed
 
 
-def _tell(
-    figures: Callable[..., None],
-    what: str,
-    rounds: list[Round],
-    *,
-    kills: int,
-    seed: object = "none",
+def judge(
+    figures: Callable[..., None], what: str, rounds: list[Round], **others: Any
 ) -> None:
-    """Print what was measured, and fail where it took too long."""
-    late = [found for found in rounds if found.seconds > found.limit]
+    """Fail where it took too long."""
     figures(
         f"recovery, {what}",
-        seed=seed,
         points=len(rounds),
-        kills=kills,
-        bad=len(late),
-        measured="from its return until all is published",
-        seconds=[round(found.seconds, 1) for found in rounds],
+        bad=[found for found in rounds if found.seconds > found.limit],
+        seconds_from_its_return=[round(found.seconds, 1) for found in rounds],
         sweep=SWEEP_SECONDS,
         restarts=sum(found.was_restarted for found in rounds),
+        **others,
     )
-    assert late == []

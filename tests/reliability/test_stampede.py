@@ -26,7 +26,7 @@ from tests.support.servers.valkey import Valkey
 from tests.support.testapp.models import Product
 
 from .tools.degraded import redis_cache, use_cache
-from .tools.killing import fork
+from .tools.processes import fork
 from .tools.shop import IS_SOAK, STEP, PlainSource, add_quietly
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -126,7 +126,8 @@ def crowd(notes: Path, *paths: str) -> Crowd:
     for name in ("renders", "answers"):
         (notes / name).unlink(missing_ok=True)
     together = multiprocessing.get_context("fork").Barrier(PROCESSES)
-    children = [_child(notes, together, paths or (PATH,)) for _ in range(PROCESSES)]
+    work = partial(_threads, notes, together, paths or (PATH,))
+    children = [fork(work, HANG) for _ in range(PROCESSES)]
     for pid in children:
         os.waitpid(pid, 0)
     found = Crowd(Counter(line.split()[0] for line in lines(notes / "renders")))
@@ -163,25 +164,18 @@ def emptied(server: Valkey) -> Iterator[None]:
         yield
 
 
-def _child(notes: Path, together: Any, paths: Sequence[str]) -> int:
-    pid = fork()
-    if pid:
-        return pid
-    try:
-        signal.alarm(HANG)
-        # One thread of each waits for the other processes: of 32, one might die while
-        # it holds the lock that they share.
-        barrier = threading.Barrier(THREADS, action=lambda: together.wait(HANG))
-        threads = [
-            threading.Thread(target=_ask, args=(notes, barrier, paths[n % len(paths)]))
-            for n in range(THREADS)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        os._exit(0)
+def _threads(notes: Path, together: Any, paths: Sequence[str]) -> None:
+    # One thread of each process waits for the others: of 32, one might die while it
+    # holds the lock that they share.
+    barrier = threading.Barrier(THREADS, action=lambda: together.wait(HANG))
+    threads = [
+        threading.Thread(target=_ask, args=(notes, barrier, paths[n % len(paths)]))
+        for n in range(THREADS)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def _ask(notes: Path, together: threading.Barrier, path: str) -> None:

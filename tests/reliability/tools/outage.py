@@ -10,16 +10,14 @@ from pathlib import Path
 from django.db import Error, close_old_connections, transaction
 
 from django_sitemaps_plus.exceptions import BuildError
-from tests.reliability.test_kill_sweep import wrong_documents
-from tests.reliability.test_recovery import SlowSource
 from tests.support.builds import build_and_relay
 from tests.support.servers.postgresql import PostgreSQL
 from tests.support.servers.workers import Worker
 from tests.support.testapp.models import Product
 
 from .how_to import Answer, WebClient
-from .published import crawl, urls_in
-from .shop import STEP, rename
+from .published import crawl, urls_of, wrong_documents
+from .shop import STEP, SlowSource, rename
 
 KEYS = range(0, 90 * STEP, STEP)
 
@@ -114,56 +112,47 @@ class Crawler:
             documents = crawl(self)
         except AssertionError as error:
             return [str(error)]
-        listed = [url for page in documents.values() for url in urls_in(page)]
+        listed = urls_of(documents)
         keys = sorted([int(url.strip("/").rpartition("-")[2]) for url in listed])
         found = [] if keys == list(KEYS) else [f"{len(keys)} URLs, not {len(KEYS)}"]
         return [*found, *wrong_documents(documents)]
 
 
-class Loop:
-    """A process that refreshes again and again, as a daemon of a project may.
+class Builders:
+    """A Celery worker and a process that builds again and again, as a daemon may.
 
-    It keeps its connection, and nobody but the refresh itself looks after it.
+    The process keeps its connection, and nobody but the build itself looks after it.
+    Nobody starts them again.
     """
 
-    def __init__(self, notes: Path) -> None:
-        self._notes = notes
-        notes.touch()
-
-    def run(self) -> None:
-        """Note of each refresh how it ended."""
-        with self._notes.open("a", buffering=1) as notes:
-            while True:
-                notes.write(f"{self._outcome()}\n")
-                time.sleep(PAUSE_SECONDS)
-
-    def done(self) -> int:
-        """Return how many succeeded."""
-        return self._notes.read_text().count("done")
-
-    def failed(self) -> int:
-        """Return how many did not."""
-        return self._notes.read_text().count("failed")
-
-    def _outcome(self) -> str:
-        try:
-            report = build_and_relay(**NO_AUDIT)
-        except BuildError:
-            return "failed"
-        return "failed" if any(found.errors for found in report.sections) else "done"
-
-
-class Builders:
-    """A Celery worker and a loop, side by side; nobody starts them again."""
-
-    def __init__(self, worker: Worker, loop: Loop) -> None:
+    def __init__(self, worker: Worker, notes: Path) -> None:
         self._worker = worker
-        self._loop = loop
+        self._notes = notes
 
     def done(self) -> tuple[int, ...]:
-        """Return how many refreshes of each have succeeded."""
-        return self._worker.printed().count(" succeeded in "), self._loop.done()
+        """Return how many builds of each have succeeded."""
+        return self._worker.printed().count(" succeeded in "), self._count("done")
 
     def failed(self) -> tuple[int, ...]:
-        """Return how many refreshes of each have failed."""
-        return self._worker.printed().count(" raised unexpected"), self._loop.failed()
+        """Return how many builds of each have failed."""
+        failures = self._worker.printed().count(" raised unexpected")
+        return failures, self._count("failed")
+
+    def _count(self, outcome: str) -> int:
+        return self._notes.read_text().count(outcome)
+
+
+def build_for_ever(notes: Path) -> None:
+    """Note of each build how it ended."""
+    with notes.open("a", buffering=1) as file:
+        while True:
+            file.write(f"{_outcome()}\n")
+            time.sleep(PAUSE_SECONDS)
+
+
+def _outcome() -> str:
+    try:
+        report = build_and_relay(**NO_AUDIT)
+    except BuildError:
+        return "failed"
+    return "failed" if any(found.errors for found in report.sections) else "done"

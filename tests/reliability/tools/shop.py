@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import time
 from typing import Any
 
 import pytest
@@ -46,6 +47,15 @@ class PlainSource(ModelSource):
     model = Product
     location = Route("product-detail", slug="slug")
     limit = LIMIT
+
+
+class SlowSource(PlainSource):
+    """Each page takes a while, so that a builder can be killed at work."""
+
+    def location(self, item: Product) -> str:
+        """Return its URL."""
+        time.sleep(0.01)
+        return f"/products/{item.slug}/"
 
 
 def add(keys: Any, prefix: str = "p") -> None:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import random
-import signal
 import time
-import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle
-from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -23,7 +20,7 @@ from django_sitemaps_plus.notifications.http import client as http
 from tests.integration.notifications.tellers import KEY
 from tests.support.testapp.models import Product
 
-from .killing import fork
+from .processes import end, fork
 from .shop import ORIGIN, STEP, PlainSource, add, rename
 
 #: Changes in one transaction.
@@ -118,24 +115,6 @@ def _slugs(key: int) -> list[str]:
     return found[_kind(key)]
 
 
-def work(step: Callable[[], object], log: Path) -> int:
-    """Do something in a process of its own; return its id.
-
-    What it raises is in the log, and ends it.
-    """
-    pid = fork()
-    if not pid:
-        try:
-            step()
-            os._exit(0)
-        except BaseException:  # noqa: BLE001 - it must never return
-            with log.open("a") as file:
-                traceback.print_exc(file=file)
-        finally:
-            os._exit(1)
-    return pid
-
-
 def relay() -> None:
     """Build and tell what there is, again and again."""
     http.MAX_SECONDS = ENGINE_SECONDS
@@ -150,12 +129,10 @@ class Relays:
     """Processes that build and tell, and are killed at any time.
 
     Attributes:
-        log: what they raised.
         kills: how many were killed.
         ended: how many had ended by themselves before.
     """
 
-    log: Path
     count: int = 3
     kills: int = 0
     ended: int = 0
@@ -164,15 +141,12 @@ class Relays:
     def start(self) -> None:
         """Start those that do not run."""
         while len(self._pids) < self.count:
-            self._pids.append(work(relay, self.log))
+            self._pids.append(fork(relay))
 
     def kill(self, number: int) -> None:
         """Kill one of them."""
-        pid = self._pids.pop(number)
-        os.kill(pid, signal.SIGKILL)
-        _, status = os.waitpid(pid, 0)
         self.kills += 1
-        self.ended += not os.WIFSIGNALED(status)
+        self.ended += not os.WIFSIGNALED(end(self._pids.pop(number)))
 
     def stop(self) -> None:
         """Kill all."""

@@ -53,11 +53,16 @@ def _path(source: type[Source]) -> str:
 
 
 @contextmanager
-def sweeping(broker: Broker) -> Iterator[None]:
-    """Run a beat that asks for a refresh again and again."""
-    task = "django_sitemaps_plus.tasks.refresh"
-    options = {"expires": 5}
-    schedule = {"sweep": {"task": task, "schedule": SWEEP_SECONDS, "options": options}}
+def sweeping(broker: Broker, *tasks: str) -> Iterator[None]:
+    """Run a beat that asks for tasks again and again; for a refresh unless told."""
+    schedule = {
+        name: {
+            "task": f"django_sitemaps_plus.tasks.{name}",
+            "schedule": SWEEP_SECONDS,
+            "options": {"expires": 5},
+        }
+        for name in tasks or ["refresh"]
+    }
     with start_beat(broker, schedule):
         yield
 
