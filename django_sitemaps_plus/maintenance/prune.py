@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
+from typing import Any
 
-from django.db import transaction
 from django.db.models import F, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
@@ -26,11 +26,10 @@ from django_sitemaps_plus.models import (
     Section,
     State,
     has_subscribers,
-    own_alias,
 )
 from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.models.transactions import atomic, lock
-from django_sitemaps_plus.publishing.sync import page_name
+from django_sitemaps_plus.publishing.sync import repair
 from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import delete_object
@@ -46,8 +45,8 @@ logger = logging.getLogger(__name__)
 #: How long an object may wait for its flip, and how far clocks may differ.
 MARGIN = timedelta(hours=1)
 
-#: Failures in a row after which the objects of a section are left to the next prune.
-MAX_REFUSALS = 10
+#: Failures after which the other objects of a section are left to the next prune.
+MAX_FAILURES = 10
 
 #: Rows that are deleted in one statement.
 BATCH_ROWS = 500
@@ -57,14 +56,11 @@ BATCH_ROWS = 500
 class PruneReport:
     """What a prune has removed, or would remove if it were no dry run."""
 
-    claims: int = 0  # of builders that died
     pages: int = 0  # merged, replaced by a new plan, or of removed sections
-    changes: int = 0  # of sections that are no longer registered
     sections: list[str] = field(default_factory=list)  # that this prune has removed
     objects: int = 0  # files that no row names
     waiting: int = 0  # such files that are not old enough yet
     deliveries: int = 0  # URLs that were submitted, or whose engine was removed
-    temporary: int = 0  # unfinished files of builders that were killed
 
 
 def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
@@ -86,7 +82,6 @@ def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
         with work.going_on():
             work.remove_objects(section)
     work.remove_pages()
-    work.remove_sections()
     work.remove_changes()
     work.remove_deliveries()
     logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
@@ -117,24 +112,19 @@ class _Prune:
     def void_claims(self) -> None:
         """End the claims of builders that died."""
         expired = Page.objects.filter(claimed_at__lt=Now() - get_settings().lease)
-        expired = expired.exclude(token="")
-        self.report.claims = expired.count()
         if not self.is_dry_run:
-            self.report.claims = expired.update(token="", claimed_at=None)
+            expired.exclude(token="").update(token="", claimed_at=None)
 
     def remove_objects(self, section: Section) -> None:
         """Remove the objects of a section that no row names, once they are old."""
         stored = list_objects(section.name)
         unreferenced, replaced = _unreferenced(section.name, stored, self.before)
         self.report.waiting += len(replaced)
-        refusals = 0
+        most = len(self.failures) + MAX_FAILURES
         for name in unreferenced - replaced:
-            refusals += 1
-            with self.going_on():
-                self._remove_object(name)
-                refusals = 0
-            if refusals == MAX_REFUSALS:
-                break
+            if len(self.failures) < most:
+                with self.going_on():
+                    self._remove_object(name)
         if not self.is_dry_run:
             self._tidy(section, [*stored])
 
@@ -153,70 +143,49 @@ class _Prune:
         known = set(section.pages.values_list("number", flat=True))
         for number in numbers:
             with self.going_on():
-                self.report.temporary += tidy_page(
-                    section.name, number, self.before, is_known=number in known
-                )
+                tidy_page(section.name, number, self.before, is_known=number in known)
         tree = public_tree()
         if section.name == INDEX and tree is not None:
-            self.report.temporary += remove_unfinished(tree.root, self.before)
+            remove_unfinished(tree.root, self.before)
 
     def remove_pages(self) -> None:
         """Remove pages that were merged or replaced, and served for long enough."""
-        pages = Page.objects.filter(section__site=self.site.name, state=State.RETIRED)
-        self._remove(pages.filter(retired_at__lt=self.before))
-
-    def remove_sections(self) -> None:
-        """Remove the pages of sections that are no longer registered.
-
-        The rows of the sections stay: their pages answer 410, and a section that comes
-        back gives its pages new numbers.
-        """
+        sections = list(Section.objects.filter(site=self.site.name))  # not joined
+        retired = Page.objects.filter(section__in=sections, state=State.RETIRED)
+        self.report.pages += self._delete(retired.filter(retired_at__lt=self.before))
         for section in self._gone_sections().filter(pages__isnull=False).distinct():
-            with atomic():
-                # A process that still knows it may just have built it.
-                lock([section.pk])
-                if not self._gone_sections().filter(pk=section.pk).exists():
-                    continue
-                self._remove(section.pages.all())
-                if not self.is_dry_run:
-                    _forget_past(section)
-            self.report.sections.append(section.name)
+            self._remove_section(section)
+        if self.report.pages and not self.is_dry_run:
+            with self.going_on():
+                repair(self.site)  # it removes their public names
+
+    def _remove_section(self, section: Section) -> None:
+        """Remove the pages of a section that is no longer registered.
+
+        Its row stays: its pages answer 410, and if it comes back they get new numbers.
+        """
+        with atomic():
+            # A process that still knows it may just have built it.
+            lock([section.pk])
+            if not self._gone_sections().filter(pk=section.pk).exists():
+                return
+            self.report.pages += self._delete(section.pages.all())
+            if not self.is_dry_run:
+                Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
+                _forget_past(section)
+        self.report.sections.append(section.name)
 
     def _gone_sections(self) -> QuerySet[Section]:
         since = timezone.now() - max(self.grace, MISSING_GRACE)
         gone = Section.objects.filter(site=self.site.name, missing_since__lt=since)
         return gone.exclude(name=INDEX).exclude(name__in=list(registry))
 
-    def _remove(self, pages: QuerySet[Page]) -> None:
-        found = list(pages.values_list("pk", "section__name", "number"))
-        self.report.pages += len(found)
-        if self.is_dry_run or not found:
-            return
-        keys = [pk for pk, _, _ in found]
-        for start in range(0, len(keys), BATCH_ROWS):
-            Page.objects.filter(pk__in=keys[start : start + BATCH_ROWS]).delete()
-        Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
-        names = [page_name(section, number) for _, section, number in found]
-        transaction.on_commit(lambda: self._hide(names), using=own_alias())
-
-    def _hide(self, names: list[str]) -> None:
-        tree = public_tree()
-        if tree is None:
-            return
-        for name in names:
-            with self.going_on():
-                tree.hide(name)
-
     def remove_changes(self) -> None:
         """Remove changes that nothing will read; a deploy may be under way."""
         old = Change.objects.filter(at__lt=Now() - max(self.grace, MISSING_GRACE))
-        unread = old.exclude(section__in=list(registry))
-        self.report.changes = unread.count()
-        if self.is_dry_run:
-            return
-        unread.delete()
+        self._delete(old.exclude(section__in=list(registry)))
         if not has_subscribers():  # any more, since engines were switched off
-            Publication.objects.filter(at__lt=Now() - self.grace).delete()
+            self._delete(Publication.objects.filter(at__lt=Now() - self.grace))
 
     def remove_deliveries(self) -> None:
         """Remove what was submitted, and engines that the settings no longer name."""
@@ -226,13 +195,23 @@ class _Prune:
         sent = rows.filter(engine__in=names, state=Delivery.State.SENT, is_feed=False)
         # Two queries, since no index serves one for both.
         for past in (gone, sent.filter(not_before__lt=self.before)):
-            self.report.deliveries += past.count()
-            if not self.is_dry_run:
-                _delete_in_batches(past)
-        if not self.is_dry_run:
-            hosts = EngineHost.objects.filter(site=self.site.name)
-            hosts = hosts.exclude(engine__in=names)
-            hosts.filter(not_before__lt=self.before).delete()
+            self.report.deliveries += self._delete(past)
+        hosts = EngineHost.objects.filter(
+            site=self.site.name, not_before__lt=self.before
+        )
+        self._delete(hosts.exclude(engine__in=names))
+
+    def _delete(self, rows: QuerySet[Any]) -> int:
+        """Delete rows in the order of their keys, so that none is read twice."""
+        if self.is_dry_run:
+            return rows.count()
+        deleted, batch = 0, [0]
+        ordered = rows.order_by("pk").values_list("pk", flat=True)
+        while batch := list(ordered.filter(pk__gt=batch[-1])[:BATCH_ROWS]):
+            # One statement, which leaves alone what has changed meanwhile.
+            some = rows.filter(pk__in=batch)
+            deleted += some._raw_delete(some.db)
+        return deleted
 
 
 def _unreferenced(
@@ -285,13 +264,3 @@ def _forget_past(section: Section) -> None:
         peak_since=None,
         hold_reason="",
     )
-
-
-def _delete_in_batches(rows: QuerySet[Delivery]) -> None:
-    """Delete rows in the order of their keys, so that none is read twice."""
-    batch = [0]
-    ordered = rows.order_by("pk").values_list("pk", flat=True)
-    while batch := list(ordered.filter(pk__gt=batch[-1])[:BATCH_ROWS]):
-        # One statement, which leaves alone what has changed meanwhile.
-        some = rows.filter(pk__in=batch)
-        some._raw_delete(some.db)

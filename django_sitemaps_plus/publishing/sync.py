@@ -213,7 +213,7 @@ def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
     pages = Page.objects.exclude(state=State.NEXT).filter(section__site=site.name)
     rows = pages.values_list("section__name", "number")
     for name in names - {page_name(*row) for row in rows}:
-        logger.warning("No page has the public name %s, so it is removed", name)
+        logger.info("No page has the public name %s, so it is removed", name)
         tree.hide(name)
     if not is_behind(site):
         _hide_empty(tree)

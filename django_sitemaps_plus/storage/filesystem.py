@@ -135,29 +135,22 @@ def flush_directory(path: Path) -> None:
         waiting.add(path)
 
 
-def remove_unfinished(directory: Path, before: datetime) -> int:
-    """Remove temporary files that nobody has changed since a moment; count them.
+def remove_unfinished(directory: Path, before: datetime) -> None:
+    """Remove temporary files that nobody has changed since a moment.
 
     Raises:
-        StoreError: at least one could not be removed.
+        StoreError: one could not be removed.
     """
-    removed, failure = 0, None
     for path in directory.glob(f"{TEMPORARY}*"):
         try:
             found = path.stat()
             # A link has the time of its object; its own is the time of change.
             if max(found.st_mtime, found.st_ctime) < before.timestamp():
                 path.unlink()
-                removed += 1
         except FileNotFoundError:
             continue  # removed by its writer, or by another prune
         except OSError as error:
-            failure = error
-    if failure is not None:
-        raise StoreError(
-            f"unfinished files in {directory} could not be removed: {failure}"
-        ) from failure
-    return removed
+            raise StoreError(f"{path} could not be removed: {error}") from error
 
 
 def _sync_directory(path: Path) -> None:

@@ -142,23 +142,15 @@ def is_stored_before(name: str, moment: datetime) -> bool:
     return True
 
 
-def tidy_page(section: str, number: int, before: datetime, *, is_known: bool) -> int:
-    """Remove old unfinished files of a page; return how many there were.
-
-    The empty directory of a page that is not known goes as well.
-
-    Raises:
-        StoreError: at least one could not be removed.
-    """
+def tidy_page(section: str, number: int, before: datetime, *, is_known: bool) -> None:
+    """Remove old unfinished files of a page, and its directory if it has no row."""
     storage = get_storage()
-    if not isinstance(storage, FileSystemStorage):
-        return 0
-    directory = Path(storage.path(directory_name(section, number)))
-    removed = remove_unfinished(directory, before)
-    if not is_known:
-        with suppress(OSError):
-            directory.rmdir()
-    return removed
+    if isinstance(storage, FileSystemStorage):
+        directory = Path(storage.path(directory_name(section, number)))
+        remove_unfinished(directory, before)
+        if not is_known:
+            with suppress(OSError):  # unless there are objects in it
+                directory.rmdir()
 
 
 def _list(directory: str) -> tuple[list[str], list[str]]:

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from django.core.files.storage import InMemoryStorage
@@ -18,10 +19,11 @@ from django_sitemaps_plus.maintenance import prune
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.publishing.tree import PublicTree
 from django_sitemaps_plus.storage import get_storage
-from django_sitemaps_plus.storage.filesystem import TEMPORARY, remove_unfinished
+from django_sitemaps_plus.storage.filesystem import TEMPORARY
 from django_sitemaps_plus.storage.objects import list_objects
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
+from tests.support.published import page_row, path_of
 from tests.support.shop import limited, make_products
 
 from .time import DAYS, pass_time, run
@@ -50,7 +52,7 @@ class RefusingStorage(InMemoryStorage):
     def listdir(self, path: str) -> Any:
         """List a directory, unless it is shut."""
         if path in self.shut:
-            raise RuntimeError("AccessDenied: shut")
+            raise RuntimeError("https://us:hush@s3.example/bucket is shut")
         return super().listdir(path)
 
     def get_modified_time(self, name: str) -> Any:
@@ -95,7 +97,7 @@ def test_an_object_that_cannot_be_deleted(storage):
 
 def test_a_storage_that_refuses_all(storage, monkeypatch):
     """It is not asked for thousands, each of which may take its time."""
-    monkeypatch.setattr(prune, "MAX_REFUSALS", 2)
+    monkeypatch.setattr(prune, "MAX_FAILURES", 2)
     storage.held = {name for name in old() if name.startswith("a/")}
     said = re.escape("AccessDenied: legal hold (and 1 more failures)")
     with pytest.raises(CommandError, match=said):
@@ -109,20 +111,27 @@ def test_a_public_name_that_stays(products, monkeypatch):
     def hide(self: PublicTree, name: str) -> None:
         raise StoreError(f"{name} stays")
 
-    Page.objects.filter(section__name="products", number=3).update(
-        state=State.RETIRED, retired_at=timezone.now() - DAYS
-    )
+    retire_third_page()
     monkeypatch.setattr(PublicTree, "hide", hide)
     with pytest.raises(StoreError, match=r"^sitemap-products-3 stays$"):
         run()
     assert not Page.objects.filter(number=3).exists()
 
 
+def retire_third_page() -> None:
+    """Let a page of each section have been retired long ago."""
+    Page.objects.filter(number=3).update(
+        state=State.RETIRED, retired_at=timezone.now() - DAYS
+    )
+
+
 def test_a_section_that_cannot_be_listed(storage):
-    """Those after it are pruned."""
+    """Those after it are pruned; what is said holds no password of an address."""
     storage.shut = {"a"}
-    with pytest.raises(StoreError, match=r"^a/ could not be listed: .* shut$"):
+    with pytest.raises(StoreError, match=r"^a/ could not be listed: .* shut") as caught:
         run()
+    assert "https://***@s3.example" in str(caught.value)
+    assert "hush" not in str(caught.value)
     storage.shut = set()
     assert {name.partition("/")[0] for name in old()} == {"a"}
     assert run().objects == 3
@@ -136,25 +145,10 @@ def test_a_storage_without_lists_or_times(storage, monkeypatch, verb):
         raise NotImplementedError(f"subclasses must provide a {verb}() method")
 
     monkeypatch.setattr(RefusingStorage, verb, lacks)
-    Page.objects.filter(number=3).update(
-        state=State.RETIRED, retired_at=timezone.now() - DAYS
-    )
+    retire_third_page()
     with pytest.raises(CommandError, match=rf"provide a {verb}\(\) method"):
         call_command("prune_sitemaps")
     assert not Page.objects.filter(number=3).exists()
-
-
-def test_what_is_said_holds_no_secrets(storage, monkeypatch):
-    """Such as the password of an address."""
-
-    def listdir(self: Any, path: str) -> Any:
-        raise RuntimeError("no host at https://us:hush@s3.example/bucket")
-
-    monkeypatch.setattr(RefusingStorage, "listdir", listdir)
-    with pytest.raises(StoreError) as caught:
-        run()
-    assert "https://***@s3.example" in str(caught.value)
-    assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("verb", ["delete", "get_modified_time"])
@@ -163,7 +157,7 @@ def test_an_object_that_another_prune_has_deleted(storage, monkeypatch, verb):
     real = getattr(RefusingStorage, verb)
 
     def after_another(self: Any, name: str) -> Any:
-        RefusingStorage.__mro__[1].delete(self, name)
+        InMemoryStorage.delete(self, name)
         return real(self, name)
 
     monkeypatch.setattr(RefusingStorage, verb, after_another)
@@ -172,19 +166,18 @@ def test_an_object_that_another_prune_has_deleted(storage, monkeypatch, verb):
 
 
 @pytest.mark.parametrize("error", [PermissionError(13, "no"), FileNotFoundError(2, "")])
-def test_an_unfinished_file_keeps_back_no_other(tmp_path, monkeypatch, error):
-    """Of the same directory, whether it stays or has just gone."""
-    for number in range(3):
-        (tmp_path / f"{TEMPORARY}{number}").touch()
-    first, *_ = tmp_path.glob(f"{TEMPORARY}*")
-    real = Path.unlink
-
-    def unlink(self: Path, **options: Any) -> None:
-        if self == first:
-            raise error
-        real(self, **options)
-
-    monkeypatch.setattr(Path, "unlink", unlink)
-    with pytest.raises(StoreError) if error.errno == 13 else nullcontext():
-        remove_unfinished(tmp_path, timezone.now() + DAYS)
-    assert list(tmp_path.iterdir()) == [first]
+def test_an_unfinished_file_that_stays_or_has_just_gone(products, monkeypatch, error):
+    """All else goes on; the message names a file that stays."""
+    directory = path_of(page_row("products", 1)).parent
+    (directory / f"{TEMPORARY}1").touch()
+    monkeypatch.setattr(Path, "unlink", Mock(side_effect=error))
+    later = timezone.now() + DAYS
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    retire_third_page()
+    with (
+        pytest.raises(StoreError, match=f"/{TEMPORARY}1 could not be removed")
+        if (error.errno == 13)
+        else nullcontext()
+    ):
+        run()
+    assert not Page.objects.filter(number=3).exists()

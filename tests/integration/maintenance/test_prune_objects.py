@@ -199,7 +199,8 @@ class TestBuilders:
 
         def sleep() -> None:
             end_leases()
-            assert run().claims == 3
+            run()
+            assert not Page.objects.exclude(token="").exists()
 
         self.after_stored(monkeypatch, sleep)
         before = pointed()
@@ -215,7 +216,7 @@ class TestBuilders:
     def test_a_living_claim_is_not_voided(self, products):
         """Only those whose lease is over."""
         Page.objects.filter(number=1).update(token="t", claimed_at=Now())
-        assert run().claims == 0
+        run()
         assert page_row("products", 1).token == "t"
 
 
