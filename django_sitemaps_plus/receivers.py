@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from django.db.models import Model
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
 from .tracking.recording import record, record_relations
-from .tracking.watching import (
-    Watched,
-    WatchedRelation,
-    watched_models,
-    watched_relations,
-)
+from .tracking.watching import watched_models, watched_relations
 
 _UID = "sitemaps_plus"
 
@@ -30,12 +24,12 @@ def connect() -> None:
     """
     disconnect()
     for model, watchers in watched_models().items():
-        _connect(post_save, model, partial(_saved, watchers))
-        deletes = [watched for watched in watchers if watched.watches_deletions]
-        if deletes:
-            _connect(post_delete, model, partial(_deleted, deletes))
+        _connect(post_save, model, partial(record, watchers))
+        deleted = [replace(it, kind=it.deletion) for it in watchers if it.deletion]
+        if deleted:
+            _connect(post_delete, model, partial(record, deleted))
     for through, relations in watched_relations().items():
-        _connect(m2m_changed, through, partial(_related, relations))
+        _connect(m2m_changed, through, partial(record_relations, relations))
 
 
 def disconnect() -> None:
@@ -45,38 +39,6 @@ def disconnect() -> None:
         signal.disconnect(sender=sender, dispatch_uid=_UID)
 
 
-def _connect(signal: Any, sender: type[Model], receiver: Any) -> None:
+def _connect(signal: Any, sender: Any, receiver: Any) -> None:
     signal.connect(receiver, sender=sender, weak=False, dispatch_uid=_UID)
     _connected.append((signal, sender))
-
-
-def _saved(
-    watchers: Sequence[Watched],
-    instance: Model,
-    using: str,
-    update_fields: Any = None,
-    **kwargs: Any,
-) -> None:
-    # Fixtures (`raw`) are recorded as well: their rows are listed like any other.
-    record(watchers, instance, using, update_fields=update_fields)
-
-
-def _deleted(
-    watchers: Sequence[Watched], instance: Model, using: str, **kwargs: Any
-) -> None:
-    record(watchers, instance, using, deleted=True)
-
-
-def _related(
-    relations: Sequence[WatchedRelation],
-    instance: Model,
-    using: str,
-    action: str,
-    model: type[Model],
-    pk_set: set[Any] | None = None,
-    **kwargs: Any,
-) -> None:
-    # Once it is cleared, its others are not found any more.
-    if action.startswith("post_") or action == "pre_clear":
-        added = action == "post_add"
-        record_relations(relations, instance, using, model, added, pk_set)

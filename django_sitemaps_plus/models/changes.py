@@ -16,7 +16,7 @@ class Change(Row):
 
         KEY = "key", "key"  # low is the key of a row
         RANGE = "range", "range"  # the keys from low to high, both included
-        RELATED = "related", "related"  # high is a path to a row, low is its pk
+        RELATED = "related", "related"  # low leads to rows, by the way that high names
         AUDIT = "audit", "audit"  # of rows that are unknown: look at all pages
 
     section = models.CharField(max_length=64)

@@ -122,25 +122,25 @@ def _named(space: KeySpace, changes: Iterable[Change]) -> _Named:
                 related.setdefault(change.high, set()).add(change.low)
             case _:
                 is_all = True
-    rows = (_keys_by_path(space, path, pks) for path, pks in related.items())
+    rows = (_keys_by_way(space, way, values) for way, values in related.items())
     found = list(islice(chain.from_iterable(rows), MAX_RELATED + 1))
     if len(found) > MAX_RELATED:
         return _Named(keys, ranges, True)
     return _Named(keys + found, ranges, is_all)
 
 
-def _keys_by_path(space: KeySpace, path: str, pks: Collection[str]) -> Iterator[Any]:
-    """Yield the keys of the rows of related objects, up to one too many."""
-    label, colon, to_rows = path.rpartition(":")
-    if colon:
-        model, known = apps.get_model(label), "pk__in"
-        # A path may end at a parent of the row, whose key has another name.
-        end = replace(space, model=path_model(model, to_rows))
-        key = f"{to_rows}__{end.attribute}"
-    else:
-        model, known, key = space.model, f"{path}__pk__in", space.attribute
+def _keys_by_way(space: KeySpace, way: str, values: Collection[str]) -> Iterator[Any]:
+    """Yield the keys of the rows to which saved objects lead, up to one too many."""
+    label, to_rows, to_saved = way.split(":")
+    model = apps.get_model(label)
+    # A path may end at a parent of the row, whose key has another name.
+    end = path_model(model, to_rows) if to_rows else model
+    attribute = replace(space, model=end).attribute
+    key = f"{to_rows}__{attribute}" if to_rows else attribute
     # All in one call, which is about the same row of a relation to many.
-    rows = model._base_manager.filter(**{known: pks, f"{key}__isnull": False})
+    rows = model._base_manager.filter(
+        **{f"{to_saved}__in": values, f"{key}__isnull": False}
+    )
     # Some databases send all rows at once, so the query itself must end. In no order:
     # the rows would all have to be sorted first.
     keys = rows.using(space.alias).values_list(key, flat=True).order_by().distinct()

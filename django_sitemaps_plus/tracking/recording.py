@@ -25,8 +25,8 @@ from django_sitemaps_plus.sources.querysets import (
 )
 
 from .databases import savepoint
-from .relations import concrete, path_to_parent
-from .watching import Watched, WatchedRelation
+from .relations import concrete
+from .watching import Row, Watched
 
 logger = logging.getLogger(__name__)
 
@@ -39,8 +39,6 @@ RANGE_KEYS = 500
 #: Changes of one statement; databases limit its values, the strictest to 999.
 ROWS_PER_INSERT = 200
 
-Row = tuple[str, str, str, str]  # section, kind, low, high
-
 #: Sections that have a plan, as far as this process knows; a plan never goes.
 _planned: set[str] = set()
 
@@ -49,42 +47,48 @@ def record(
     watchers: Sequence[Watched],
     instance: Model,
     using: str,
-    *,
     update_fields: Iterable[str] | None = None,
-    deleted: bool = False,
+    **kwargs: Any,
 ) -> None:
-    """Record that an object was saved or deleted, on its database; never raise."""
+    """Receive ``post_save`` and ``post_delete``: record a change; never raise.
+
+    Fixtures (`raw`) are recorded as well: their rows are listed like any other.
+    """
     with _harmless(instance):
         if update_fields is not None:  # which may be names of columns, too
             found = [instance._meta.get_field(name).name for name in update_fields]
             names = frozenset(found)
             watchers = [it for it in watchers if it.depends_on(names)]
-        insert(using, [_row(watched, instance, deleted) for watched in watchers])
+        insert(using, _rows(watchers, instance))
 
 
 def record_relations(
-    relations: Sequence[WatchedRelation],
+    relations: Sequence[Watched],
     instance: Model,
     using: str,
+    action: str,
     model: type[Model],
-    added: bool,
-    pks: set[Any] | None,
+    pk_set: set[Any] | None = None,
+    **kwargs: Any,
 ) -> None:
-    """Record that an object was related to others, or no longer is; never raise.
+    """Receive ``m2m_changed``, as :func:`record` does.
 
-    The others are of ``model``; no ``pks`` means all that were related.
+    Objects of ``model`` were related to the instance, or no longer are: those of
+    ``pk_set``, or all that were.
     """
-    near = [it.near for it in relations if it.begins_at(type(instance))]
-    record(near, instance, using)
-    # From the other side; of a relation of a model with itself both are.
-    far = [it for it in relations if it.begins_at(model)]
-    if added:
-        record([it.far for it in far], instance, using)
+    if not action.startswith("post_"):
         return
-    # A reader would not find the others by the object any more.
     with _harmless(instance):
-        others = [None] if pks is None else pks
-        rows = [_row_at_end(it.near, pk) for it in far for pk in others]
+        rows: list[Row] = []
+        for watched in relations:  # one of a model with itself may begin at both ends
+            if watched.is_of(type(instance)):
+                rows += _rows([watched], instance)
+            if not watched.is_of(model):
+                continue
+            if pk_set is None:
+                rows.append((watched.section, Change.Kind.AUDIT, "", ""))
+            else:
+                rows += [watched.row(pk) for pk in pk_set]
         insert(using, list(dict.fromkeys(rows)))
 
 
@@ -100,35 +104,10 @@ def _harmless(instance: Model) -> Iterator[None]:
         )
 
 
-def _row(watched: Watched, instance: Model, deleted: bool) -> Row:
-    if watched.link is not None:
-        return _row_between(watched, watched.link, instance, deleted)
-    if watched.path and deleted:
-        return watched.section, Change.Kind.AUDIT, "", ""
-    kind = Change.Kind.RELATED if watched.path else Change.Kind.KEY
-    return watched.section, kind, str(watched.key_of(instance)), watched.path
-
-
-def _row_between(watched: Watched, link: Any, instance: Model, deleted: bool) -> Row:
-    """Return the change of the object to which a row of a model between refers.
-
-    Unlike other related rows, one that is deleted still says whom it concerned.
-    """
-    is_pk = link.target_field.primary_key
-    row = _row_at_end(watched, getattr(instance, link.attname) if is_pk else None)
-    if row[1] != Change.Kind.AUDIT or watched.path or deleted:
-        return row
-    # The reader asks for the key that a row between does not hold.
-    path = f"{link.model._meta.label}:{link.name}"
-    return watched.section, Change.Kind.RELATED, str(instance.pk), path
-
-
-def _row_at_end(watched: Watched, pk: Any) -> Row:
-    """Return the change of the object at the end of the path, as far as it is known."""
-    if pk is None or not (watched.path or watched.key_is_pk):
-        return watched.section, Change.Kind.AUDIT, "", ""
-    kind = Change.Kind.RELATED if watched.path else Change.Kind.KEY
-    return watched.section, kind, str(pk), watched.path
+def _rows(watchers: Iterable[Watched], instance: Model) -> list[Row]:
+    found = [(it, getattr(instance, it.attribute)) for it in watchers]
+    # A child in a fixture has only the link to its parent, whose row is saved as well.
+    return [watched.row(value) for watched, value in found if value is not None]
 
 
 def insert(using: str, rows: Sequence[Row]) -> None:
@@ -150,19 +129,13 @@ def insert(using: str, rows: Sequence[Row]) -> None:
 
 
 def _is_read(section: str, using: str) -> bool:
-    if section not in _planned and _has_pages(section, using):
-        _planned.add(section)
-    return section in _planned or _are_engines_notified()
-
-
-def _has_pages(section: str, using: str) -> bool:
+    if section in _planned:
+        return True
     pages = Page.objects.filter(section__name=section)
     with nullcontext() if pages.db == using else savepoint(pages.db):
-        return pages.exists()
-
-
-def _are_engines_notified() -> bool:
-    """Return whether changes are for engines; true where the origin is unknown now."""
+        if pages.exists():
+            _planned.add(section)
+            return True
     if get_settings().base_url is not None:
         return notifies_engines()
     try:
@@ -232,8 +205,7 @@ def _listed(model: type[Model], queryset: QuerySet[Any]) -> QuerySet[Any] | None
     if not issubclass(own, given):
         return None
     rows = own._base_manager.using(queryset.db)
-    path = path_to_parent(own, given)
-    return rows.filter(**{f"{path}__in": queryset.values("pk")})
+    return rows.filter(**{f"{given._meta.pk.name}__in": queryset.values("pk")})
 
 
 def _change_rows(section: str, key: str, queryset: QuerySet[Any]) -> Iterable[Row]:

@@ -1,17 +1,12 @@
-"""The relations between rows of a source and what its pages depend on.
-
-A path of relations is given in one of two ways, as a change records it: from the row
-(``author``); or, behind the label of a model and a colon, from there to the row
-(``shop.Author:book``).
-"""
+"""The relations between rows of a source and what its pages depend on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import ForeignKey, ManyToManyField, Model
+from django.db.models import Field, ManyToManyField, Model
 
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dependencies import paths
@@ -29,36 +24,21 @@ def parents(model: type[Model]) -> list[type[Model]]:
     return [parent for parent in dict.fromkeys(found) if parent is not own]
 
 
-def path_to_parent(model: type[Model], parent: type[Model]) -> str:
-    """Return the field path that leads from a child to its row in a parent's table."""
-    return "__".join([link.name for link in _parent_links(model, parent)])
+class Way(NamedTuple):
+    """How saved objects lead to rows that are listed, by field paths of one model.
 
-
-def path_by_parent(model: type[Model], path: str, parent: type[Model]) -> str | None:
-    """Return the path between rows and a parent of the model at its end.
-
-    None where the link of the child hides it from the parent (``related_name="+"``).
+    A change holds it as text: ``shop.Book::author__id`` of a book by its author, and
+    ``shop.Review:book:id`` of a book by its reviews.
     """
-    _, colon, to_rows = path.rpartition(":")
-    if not colon:  # the path begins at the rows
-        return _joined(path, path_to_parent(model, parent))
-    down = [link.remote_field for link in reversed(_parent_links(model, parent))]
-    if any([step.hidden for step in down]):
-        return None
-    return _leads(parent, [*(step.name for step in down), to_rows])
 
+    model: type[Model]
+    to_rows: str = ""
+    to_saved: str = ""
 
-def _parent_links(model: type[Model], parent: type[Model]) -> list[Any]:
-    steps: Any = concrete(model)._meta.get_path_to_parent(parent)
-    return [step.join_field for step in steps]
-
-
-def _joined(*paths: str) -> str:
-    return "__".join(filter(None, paths))
-
-
-def _leads(model: type[Model], names: Sequence[str]) -> str:
-    return f"{model._meta.label}:{'__'.join(names)}" if names else ""
+    def by(self, field: Any) -> str:
+        """Return the way by the value that saved objects have in a field."""
+        to_saved = "__".join(filter(None, [self.to_saved, field.name]))
+        return f"{self.model._meta.label}:{self.to_rows}:{to_saved}"
 
 
 def path_model(model: type[Model], path: str) -> type[Model]:
@@ -103,10 +83,12 @@ def related_paths(source: ModelSource) -> dict[str, set[str]]:
         names = path.split("__")
         model: Any = source.model
         for depth, name in enumerate(names[:-1], 1):
-            before, model = model, _related_model(model, name)
-            if model is None or not _has_field(model, names[depth]):
+            relation = _relation(model, name)
+            end = names[depth]
+            model = relation and relation.related_model
+            if model is None or not (end == "pk" or _field(model, end)):
                 break  # the rest is a transform or a lookup
-            ends = {names[depth], *_linking(before._meta.get_field(name))}
+            ends = {end, *_linking(relation)}
             found.setdefault("__".join(names[:depth]), set()).update(ends)
     return found
 
@@ -118,28 +100,24 @@ def _linking(relation: Any) -> set[str]:
     return {field.name for _, field in relation.get_joining_fields()}
 
 
-def _related_model(model: type[Model], name: str) -> Any:
-    if name == "pk" or not _has_field(model, name):
-        return None
-    return model._meta.get_field(name).related_model
-
-
-def _has_field(model: type[Model], name: str) -> bool:
+def _field(model: type[Model], name: str) -> Any:
     try:
-        return name == "pk" or bool(model._meta.get_field(name))
+        return model._meta.get_field(name)
     except FieldDoesNotExist:
-        return False
+        return None
+
+
+def _relation(model: type[Model], name: str) -> Any:
+    field = _field(model, name)
+    return field if field is not None and field.related_model else None
 
 
 class Crossing(NamedTuple):
     """A many-to-many relation on the way between rows and what they depend on."""
 
-    model: type[Model]  # at its end nearer to the rows
-    near: str  # the path between rows and that end
-    far: str  # the path between rows and its other end
-    relation: Any  # its field or reverse relation at the nearer end
-    parent: type[Model] | None = None  # the model, if the path names a child of it
-    far_parent: type[Model] | None = None  # the same of the model at the other end
+    relation: Any  # its field or reverse relation at the end nearer to the rows
+    model: type[Model]  # at that end
+    way: Way  # from there to the rows
 
     @property
     def through(self) -> Any:
@@ -148,22 +126,29 @@ class Crossing(NamedTuple):
         return getattr(relation, "through", None) or relation.remote_field.through
 
     @property
-    def link(self) -> ForeignKey[Any, Any] | None:
-        """The key from that table to the nearer end, where the project has its model.
+    def link(self) -> Any:
+        """The key from that table to the nearer end.
 
         None for fields of others that act like many-to-many: their tables may be
         anything.
         """
         relation = self.relation
         if isinstance(relation, ManyToManyField):
-            name = relation.m2m_field_name()
-        elif isinstance(getattr(relation, "field", None), ManyToManyField):
+            return self.through._meta.get_field(relation.m2m_field_name())
+        if isinstance(getattr(relation, "field", None), ManyToManyField):
             name = relation.field.m2m_reverse_field_name()
-        else:
-            return None
-        if self.through._meta.auto_created:
-            return None
-        return cast("ForeignKey[Any, Any]", self.through._meta.get_field(name))
+            return self.through._meta.get_field(name)
+        return None
+
+    @property
+    def own_link(self) -> Any:
+        """The same where the project has a model for the table."""
+        return None if self.through._meta.auto_created else self.link
+
+    @property
+    def field(self) -> Field[Any, Any]:
+        """The field at the nearer end to which the table refers."""
+        return self.link.target_field if self.link else self.model._meta.pk
 
 
 def many_to_many(source: Source) -> Iterator[Crossing]:
@@ -175,29 +160,18 @@ def many_to_many(source: Source) -> Iterator[Crossing]:
         model = path_model(source.model, before) if before else source.model
         relation: Any = model._meta.get_field(last)
         if relation.many_to_many:
-            parent = _parent_with(model, relation)
-            near = _joined(before, path_to_parent(model, parent) if parent else "")
-            yield Crossing(parent or model, near, path, relation, parent)
+            yield Crossing(relation, model, Way(source.model, "", before))
     for watched, path in watched_paths(source):
         yield from _crossings_to_rows(watched, path.split("__"))
 
 
-def _crossings_to_rows(model: type[Model], names: Sequence[str]) -> Iterator[Crossing]:
+def _crossings_to_rows(model: type[Model], names: list[str]) -> Iterator[Crossing]:
     """Yield the same of a path that leads the other way, to the rows."""
-    for depth, name in enumerate(names):
-        end = _related_model(model, name)
-        if end is None:
+    for depth, name in enumerate(names, 1):
+        relation = _relation(model, name)
+        if relation is None:
             return  # a change by a path that leads nowhere marks all pages
-        relation: Any = model._meta.get_field(name)
+        model = relation.related_model
         if relation.many_to_many:
-            parent = _parent_with(model, relation)
-            far = _leads(parent or model, names[depth:])
-            near = _leads(end, names[depth + 1 :])
-            yield Crossing(end, near, far, relation.remote_field, far_parent=parent)
-        model = end
-
-
-def _parent_with(model: type[Model], relation: Any) -> type[Model] | None:
-    """Return the parent from which a model inherits a relation, with its keys."""
-    parent = concrete(relation.model)
-    return parent if parent in parents(model) else None
+            way = Way(model, "__".join(names[depth:]))
+            yield Crossing(relation.remote_field, model, way)

@@ -1,16 +1,18 @@
-"""Watching: which saves concern which section, and by which path."""
+"""Watching: which saves concern which section, and how."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache, cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 from django.apps import apps
-from django.db.models import ForeignKey, Model
+from django.db.models import Model
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource, Source, reader_of, surroundings
@@ -18,70 +20,54 @@ from django_sitemaps_plus.sources.dependencies import columns, own_fields
 from django_sitemaps_plus.sources.keys import own_field
 
 from .relations import (
+    Way,
     concrete,
     many_to_many,
     parents,
-    path_by_parent,
     path_model,
     related_paths,
     watched_paths,
 )
 
-#: Returns the names of the fields on which a section depends; None for all.
+#: Returns the names of the fields on which a section depends; None for all. It is asked
+#: when a save is limited to some fields: while Django starts, tables may be missing.
 Columns = Callable[[], frozenset[str] | None]
+
+
+def _all() -> None:
+    return None
+
+
+Row = tuple[str, str, str, str]  # section, kind, low, high
 
 
 @dataclass(frozen=True)
 class Watched:
-    """A model whose saves concern a section."""
+    """What the saves of a model mean for a section."""
 
     section: str
-    source: Source
-    #: Between its rows and the model, as a change records it; "" for its own model.
-    path: str
-    #: Asked for when a save is limited to some fields: a queryset may need tables that
-    #: are not there while Django starts.
-    columns: Columns = lambda: None
-    #: Of a model behind a many-to-many relation, the key to the end of the path.
-    link: ForeignKey[Any, Any] | None = None
-    #: The model at the end of the path, where that is a parent with a table of its own.
-    parent: type[Model] | None = None
+    kind: Change.Kind
+    model: type[Model]
+    #: The attribute of an object by which a change names it.
+    attribute: str
+    #: From there to rows, as a change records it; "" for an object that is a row.
+    way: str = ""
+    #: What a deletion is recorded as; None where it is not.
+    deletion: Change.Kind | None = None
+    columns: Columns = _all
 
-    @property
-    def watches_deletions(self) -> bool:
-        """Whether a deletion is to be recorded; a parent takes its child with it."""
-        return self.parent is None and getattr(self.source, "track_deletes", True)
+    def row(self, value: Any) -> Row:
+        """Return the change of an object that has a value in that attribute."""
+        return self.section, self.kind, str(value), self.way
 
     def depends_on(self, names: frozenset[str]) -> bool:
         """Return whether a save of these fields alone may change an entry."""
         columns = self.columns()
         return columns is None or not names.isdisjoint(columns)
 
-    def key_of(self, instance: Model) -> Any:
-        """Return the key by which a change names an object."""
-        key = getattr(instance, self.key_attribute)
-        if key is None:  # a child in a fixture has only the link to its parent
-            owner: Any = self.parent or reader_of(self.source).tracked_model
-            link: Any = instance._meta.get_ancestor_link(owner)
-            key = getattr(instance, link.attname)
-        return key
-
-    @cached_property
-    def key_attribute(self) -> str:
-        """The attribute of an object that holds that key."""
-        if self.path and self.parent is None:
-            return "pk"
-        owner: Any = self.parent or reader_of(self.source).tracked_model
-        return str(own_field(owner, "pk" if self.parent else self._key).attname)
-
-    @property
-    def key_is_pk(self) -> bool:
-        """Whether pages are cut by the primary key."""
-        return self._key == "pk"
-
-    @property
-    def _key(self) -> str:
-        return getattr(self.source, "key", "pk")
+    def is_of(self, model: type[Model]) -> bool:
+        """Return whether objects of a model are among those that are watched."""
+        return issubclass(concrete(model), concrete(self.model))
 
 
 def watched_models() -> dict[type[Model], list[Watched]]:
@@ -102,24 +88,62 @@ def models_of(source: Source) -> set[type[Model]]:
     return {sender for sender, _ in _watched("", source)}
 
 
+def watched_relations() -> dict[type[Model], list[Watched]]:
+    """Return the tables behind many-to-many relations that concern sections."""
+    found: dict[type[Model], list[Watched]] = {}
+    for name, source in registry.items():
+        for crossing in many_to_many(source):
+            watched = _related(name, crossing.way, crossing.field)
+            found.setdefault(crossing.through, []).append(watched)
+    return found
+
+
 def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]:
     """Yield the models under whose names rows are saved, with what depends on them."""
-    for model, path, names in _dependencies(source):
-        own = _senders(model)
-        for sender in own:
-            yield sender, Watched(name, source, path, names)
+    kind, tracks = Change.Kind, getattr(source, "track_deletes", True)
+    for model, way, names in _dependencies(source):
+        senders = _senders(model)
+        if way == Way(model):  # its objects are rows
+            key = _key_attribute(model, getattr(source, "key", "pk"))
+            deletion = kind.KEY if tracks else None
+            watched = Watched(name, kind.KEY, model, key, "", deletion, names)
+        else:
+            # Nobody can ask any more which rows one that is deleted concerned.
+            deletion = kind.AUDIT if tracks else None
+            watched = _related(name, way, model._meta.pk, deletion, names)
+        yield from [(sender, watched) for sender in senders]
         for parent in parents(model):
-            way = path_by_parent(model, path, parent)
-            if way is not None:
-                watched = Watched(name, source, way, names, parent=parent)
-                # A save of the child sends a signal of its own for all its tables.
-                others = [other for other in _senders(parent) if other not in own]
-                yield from [(sender, watched) for sender in others]
+            watched = _related(name, way, parent._meta.pk, None, names)
+            # A save of the child sends a signal of its own for all its tables, and so
+            # does its deletion.
+            others = [other for other in _senders(parent) if other not in senders]
+            yield from [(sender, watched) for sender in others]
     for crossing in many_to_many(source):
-        # A model of the project's own is saved like any other, without m2m_changed.
-        if (link := crossing.link) is not None:
-            between = Watched(name, source, crossing.near, link=link)
-            yield from [(sender, between) for sender in _senders(link.model)]
+        # A model of the project's own is saved like any other, without m2m_changed. Of
+        # its rows one that is deleted still says whom it concerned.
+        if (link := crossing.own_link) is not None:
+            deletion = kind.RELATED if tracks else None
+            near = _related(name, crossing.way, crossing.field, deletion)
+            watched = replace(near, attribute=link.attname)
+            yield from [(sender, watched) for sender in _senders(link.model)]
+
+
+def _related(
+    name: str,
+    way: Way,
+    field: Any,
+    deletion: Change.Kind | None = None,
+    names: Columns = _all,
+) -> Watched:
+    kind, attribute = Change.Kind.RELATED, field.attname
+    return Watched(name, kind, field.model, attribute, way.by(field), deletion, names)
+
+
+def _key_attribute(model: type[Model], key: str) -> str:
+    try:
+        return str(own_field(model, key).attname)
+    except ConfigurationError:
+        return key  # a check says that there is none
 
 
 def _senders(model: type[Model]) -> list[type[Model]]:
@@ -130,18 +154,18 @@ def _senders(model: type[Model]) -> list[type[Model]]:
     ]
 
 
-def _dependencies(source: Source) -> Iterator[tuple[type[Model], str, Columns]]:
+def _dependencies(source: Source) -> Iterator[tuple[type[Model], Way, Columns]]:
     model = reader_of(source).tracked_model
     if model is None:
         return
-    yield model, "", cache(partial(_own_columns, source))
+    yield model, Way(model), cache(partial(_own_columns, source))
     if not isinstance(source, ModelSource):
         return
     for related, path in watched_paths(source):
-        yield related, f"{related._meta.label}:{path}", lambda: None
+        yield related, Way(related, path), _all
     for path, names in related_paths(source).items():
         end = path_model(model, path)
-        yield end, path, cache(partial(own_fields, end, names))
+        yield end, Way(model, "", path), cache(partial(own_fields, end, names))
 
 
 def _own_columns(source: Source) -> frozenset[str] | None:
@@ -157,28 +181,3 @@ def _own_columns(source: Source) -> frozenset[str] | None:
             return columns(source)
     except Exception:  # noqa: BLE001 - a source is the user's code; this is their save
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedRelation:
-    """A many-to-many relation that a path of a section crosses."""
-
-    model: type[Model]  # at which it begins, seen from the section's rows
-    near: Watched  # concerned when relations of an object of that model were set
-    far: Watched  # concerned when an object at the other end was given some
-
-    def begins_at(self, model: type[Model]) -> bool:
-        """Return whether objects of a model are those at which the relation begins."""
-        return issubclass(concrete(model), concrete(self.model))
-
-
-def watched_relations() -> dict[Any, list[WatchedRelation]]:
-    """Return the tables behind many-to-many relations that concern sections."""
-    found: dict[Any, list[WatchedRelation]] = {}
-    for name, source in registry.items():
-        for crossing in many_to_many(source):
-            near = Watched(name, source, crossing.near, parent=crossing.parent)
-            far = Watched(name, source, crossing.far, parent=crossing.far_parent)
-            relation = WatchedRelation(crossing.model, near, far)
-            found.setdefault(crossing.through, []).append(relation)
-    return found

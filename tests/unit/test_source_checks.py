@@ -11,7 +11,6 @@ from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.testing import temporary_registry
 from tests.support.testapp.models import (
-    Annex,
     Author,
     Book,
     Cafe,
@@ -19,7 +18,6 @@ from tests.support.testapp.models import (
     Opera,
     PlaceProxy,
     Product,
-    Room,
     Show,
     Tag,
     Theatre,
@@ -176,11 +174,6 @@ class TestUnwatched:
         rows = listing(Show.objects.filter(theatre__slug="x"))
         assert ids_of(Show, **rows) == ["W009"]
         assert ids_of(Show, **rows, watch={Theatre: "show"}) == []
-
-    def test_a_parent_from_which_no_path_leads_is_named(self):
-        """Where the link to it is hidden, watching the child does not watch it."""
-        rows = listing(Room.objects.filter(annex__slug="x"))
-        assert ids_of(Room, **rows, watch={Annex: "room"}) == ["W009"]
 
 
 class TestWatched:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
+from django.core.management import call_command
 from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.tracking.collecting import take_changes
 from tests.support.testapp.models import Author, Book, Event, Place, Product
 
 
@@ -45,6 +50,12 @@ def keys(*objects: Any) -> list[tuple[str, str, str]]:
     return [("key", str(item.pk), "") for item in objects]
 
 
+def noticed(section: Section) -> list[int]:
+    """Return the pages that the recorded changes alone make dirty."""
+    take_changes(section, registry.get(section.name))
+    return dirty(section)
+
+
 def dirty(section: Section) -> list[int]:
     """Return the numbers of the pages that are to be built again."""
     pages = section.pages.filter(wanted__gt=F("built")).order_by("number")
@@ -66,3 +77,10 @@ def make_books(author: Author, count: int, prefix: str = "book") -> list[Book]:
     made = [Book(author=author, slug=f"{prefix}-{n}") for n in range(count)]
     Book.objects.bulk_create(made)
     return list(Book.objects.filter(slug__startswith=prefix).order_by("pk"))
+
+
+def load(directory: Path, *rows: dict[str, Any]) -> None:
+    """Load a fixture of rows."""
+    path = directory / "rows.json"
+    path.write_text(json.dumps(rows))
+    call_command("loaddata", str(path), verbosity=0)

@@ -9,6 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Count
 
 from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import recording, watching
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Author, Label, Product, Tag
@@ -16,13 +17,6 @@ from tests.support.testapp.models import Author, Label, Product, Tag
 from .rows import BookSource, keys, make_books, make_product, recorded
 
 pytestmark = pytest.mark.database
-
-
-class Unreadable:
-    """A key attribute that raises."""
-
-    def __get__(self, instance, owner):
-        raise RuntimeError("no key today")
 
 
 def no_changes(monkeypatch, publish):
@@ -39,12 +33,9 @@ def no_pages(monkeypatch, publish):
 
 
 def bad_key(monkeypatch, publish):
-    """The user's own attribute raises."""
-    publish(ProductSource)
-    monkeypatch.setattr(Product, "broken", Unreadable(), raising=False)
-    monkeypatch.setattr(
-        "django_sitemaps_plus.tracking.watching.Watched.key_attribute", "broken"
-    )
+    """The user has named a key that is not there."""
+    registry.register("products", limited(10, key="nowhere"))
+    recording._planned.add("products")
 
 
 def bad_settings(monkeypatch, publish):
@@ -75,7 +66,9 @@ FAULTS = [no_changes, no_pages, no_sections, bad_key, bad_settings]
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
 @pytest.mark.django_db
-def test_the_transaction_of_a_save_goes_on(fault, publish, monkeypatch, messages):
+def test_the_transaction_of_a_save_goes_on(
+    fault, publish, sections, monkeypatch, messages
+):
     """The row is saved, and more can be done in the same transaction."""
     product = make_product("one")
     fault(monkeypatch, publish)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 from django.contrib.sitemaps import GenericSitemap
-from django.core.management import call_command
 from django.db.models import Count
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import collecting
 from tests.support.testapp.models import (
     Annex,
     Author,
@@ -28,21 +23,9 @@ from tests.support.testapp.models import (
     Venue,
 )
 
-from .rows import BookSource, dirty, make_books, recorded
+from .rows import BookSource, keys, load, make_books, noticed, recorded
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
-
-
-#: A tag is added to a venue that is a theatre.
-under_each_name = pytest.mark.parametrize(
-    "act",
-    [
-        lambda venue, tag: venue.tags.add(tag),
-        lambda venue, tag: venue.theatre.tags.add(tag),
-        lambda venue, tag: tag.venue_set.add(venue),
-    ],
-    ids=["parent", "child", "far side"],
-)
 
 
 class CafeSource(ModelSource):
@@ -65,26 +48,6 @@ class OperaSource(CafeSource):
     model = Opera
 
 
-class ShowSource(CafeSource):
-    """Shows that say where they are."""
-
-    model = Show
-    changefreq = "theatre__slug"
-
-
-class WatchingSource(CafeSource):
-    """The same where the project says so."""
-
-    model = Show
-    watch = {Theatre: "show"}
-
-
-def noticed(section):
-    """Return the pages that the recorded changes alone make dirty."""
-    collecting.take_changes(section, registry.get(section.name))
-    return dirty(section)
-
-
 @pytest.fixture
 def cafes():
     """Three cafes; the key of each is that of its place."""
@@ -99,11 +62,16 @@ def make_theatres(model):
     return [model.objects.create(slug=f"theatre-{n}") for n in range(3)]
 
 
+@pytest.fixture
+def theatres():
+    """Three theatres, whose venues have other keys than they have."""
+    return make_theatres(Theatre)
+
+
 @pytest.mark.parametrize("model", [Place, PlaceProxy])
-def test_a_row_that_is_saved_under_its_parents_name_marks_its_page(
+def test_a_row_that_is_saved_under_its_parents_name_is_published(
     publish, cafes, client, model
 ):
-    """Published is what the row says by now."""
     section = publish(CafeSource)
     place = model.objects.get(pk=cafes[1].pk)
     place.slug = "moved"
@@ -114,42 +82,27 @@ def test_a_row_that_is_saved_under_its_parents_name_marks_its_page(
 
 
 @pytest.mark.parametrize("key", ["pk", "slug"])
-def test_a_child_is_found_by_its_link_whatever_its_key_is(publish, key):
-    """A change holds the key of the parent."""
-    theatres = make_theatres(Theatre)
-    source = type("Keyed", (TheatreSource,), {"key": key})
-    section = publish(source)
+def test_a_child_is_found_by_its_link_whatever_its_key_is(publish, theatres, key):
+    section = publish(type("Keyed", (TheatreSource,), {"key": key}))
     Venue.objects.get(slug="theatre-1").save()
-    assert recorded() == [("related", str(theatres[1].venue_id), "venue")]
     assert noticed(section) == [2]
 
 
 @pytest.mark.parametrize(("model", "key"), [(Venue, "venue_id"), (Theatre, "pk")])
 def test_parents_further_up_are_watched(publish, model, key):
-    """By every step that leads to them."""
     operas = make_theatres(Opera)
     section = publish(OperaSource)
     model.objects.get(pk=getattr(operas[2], key)).save()
     assert noticed(section) == [3]
 
 
-def test_another_child_of_the_same_parent_is_watched(publish):
-    """What is a theatre and a museum has one slug."""
-    theatres = make_theatres(Theatre)
+def test_another_child_of_the_same_parent_is_watched(publish, theatres, tmp_path):
+    """What is a theatre and a museum has one slug, which a raw museum leaves alone."""
     section = publish(TheatreSource)
-    museum = Museum(venue_ptr_id=theatres[1].venue_id, slug="moved")
-    museum.save()
-    assert noticed(section) == [2]
-
-
-def test_another_child_of_a_fixture_is_watched(publish, tmp_path):
-    """Raw, it has only the link to its parent."""
-    theatres = make_theatres(Theatre)
-    section = publish(TheatreSource)
-    path = tmp_path / "rows.json"
-    row = {"model": "testapp.museum", "pk": theatres[1].venue_id, "fields": {}}
-    path.write_text(json.dumps([row]))
-    call_command("loaddata", str(path), verbosity=0)
+    key = theatres[1].venue_id
+    load(tmp_path, {"model": "testapp.museum", "pk": key, "fields": {}})
+    assert noticed(section) == []
+    Museum(venue_ptr_id=key, slug="moved").save()
     assert noticed(section) == [2]
 
 
@@ -163,7 +116,6 @@ def test_a_parent_that_is_no_child_marks_nothing(publish, cafes):
 
 
 def test_a_column_that_no_page_shows_writes_nothing(publish, cafes):
-    """As of a save under the child's name."""
     section = publish(CafeSource)
     place = Place.objects.get(pk=cafes[1].pk)
     place.save(update_fields=["visits"])
@@ -173,10 +125,9 @@ def test_a_column_that_no_page_shows_writes_nothing(publish, cafes):
 
 
 def test_a_save_of_the_child_is_one_change(publish, cafes):
-    """It is not told of its parent's row too."""
     publish(CafeSource)
     cafes[1].save()
-    assert recorded() == [("key", str(cafes[1].pk), "")]
+    assert recorded() == keys(cafes[1])
 
 
 @pytest.mark.parametrize("model", [Cafe, Place])
@@ -188,7 +139,6 @@ def test_a_deletion_marks_its_page_alone(publish, cafes, model):
 
 
 def test_a_contrib_class_watches_the_parent(publish, cafes):
-    """Its rows are tracked like those of any source."""
     sitemap = GenericSitemap({"queryset": Cafe.objects.all()})
     sitemap.location = lambda cafe: f"/{cafe.slug}/"
     sitemap.limit = 1
@@ -197,40 +147,48 @@ def test_a_contrib_class_watches_the_parent(publish, cafes):
     assert noticed(section) == [2]
 
 
-@pytest.mark.parametrize("source", [ShowSource, WatchingSource])
-def test_the_parent_of_what_rows_refer_to_is_watched(publish, source):
-    """A page that shows where a show is follows its venue."""
-    theatres = make_theatres(Theatre)
+@pytest.mark.parametrize(
+    "declared", [{"changefreq": "theatre__slug"}, {"watch": {Theatre: "show"}}]
+)
+def test_the_parent_of_what_rows_refer_to_is_watched(publish, theatres, declared):
     for n, theatre in enumerate(theatres):
         Show.objects.create(theatre=theatre, slug=f"show-{n}")
-    section = publish(source)
+    section = publish(type("S", (CafeSource,), {"model": Show, **declared}))
     Venue.objects.get(slug="theatre-1").save()
     assert noticed(section) == [2]
 
 
-class TaggedSource(TheatreSource):
+def of_theatres():
     """Theatres with the tags that they have as venues."""
-
-    priority = Count("tags__name") * 0.0 + 0.5
-
-
-@under_each_name
-def test_a_relation_of_the_parent_is_watched(publish, act):
-    """Under whatever name it is set."""
-    make_theatres(Theatre)
-    tag = Tag.objects.create(name="t")
-    section = publish(TaggedSource)
-    act(Venue.objects.get(slug="theatre-1"), tag)
-    assert noticed(section) == [2]
+    return type("S", (TheatreSource,), {"priority": Count("tags__name") * 0.0 + 0.5})
 
 
-def test_a_relation_of_the_parent_that_is_taken_away_is_watched(publish):
-    """From either side, and without a build of the whole section."""
-    make_theatres(Theatre)
-    venue, tag = Venue.objects.get(slug="theatre-1"), Tag.objects.create(name="t")
-    venue.tags.add(tag)
-    section = publish(TaggedSource)
-    tag.venue_set.remove(venue)
+def of_books():
+    """Books with the theatres that share a tag with them."""
+    books = make_books(Author.objects.create(name="one"), 3)
+    books[1].tags.add(Tag.objects.get())
+    return type("S", (BookSource,), {"limit": 1, "watch": {Theatre: "tags__book"}})
+
+
+@pytest.mark.parametrize("source", [of_theatres, of_books])
+@pytest.mark.parametrize(
+    ("is_tagged", "act"),
+    [
+        (False, lambda venue, tag: venue.tags.add(tag)),
+        (False, lambda venue, tag: venue.theatre.tags.add(tag)),
+        (False, lambda venue, tag: tag.venue_set.add(venue)),
+        (True, lambda venue, tag: venue.tags.remove(tag)),
+        (True, lambda venue, tag: tag.venue_set.remove(venue)),
+    ],
+    ids=["parent", "child", "far side", "remove", "far remove"],
+)
+def test_a_relation_of_the_parent_is_watched(publish, theatres, source, is_tagged, act):
+    """Its table holds keys of the parent, whatever key the child has."""
+    tag, venue = Tag.objects.create(name="t"), theatres[1].venue
+    if is_tagged:
+        venue.tags.add(tag)
+    section = publish(source())
+    act(venue, tag)
     assert noticed(section) == [2]
 
 
@@ -248,25 +206,3 @@ def test_a_path_of_watch_may_end_at_what_a_key_refers_to(publish):
     section = publish(type("AnnexSource", (CafeSource,), source))
     Museum.objects.create(venue_ptr_id=annexes[1].pk, slug="annex-1")
     assert noticed(section) == [2]
-
-
-@under_each_name
-def test_a_relation_of_the_parent_on_a_path_of_watch_is_watched(publish, act):
-    """Its table holds keys of the parent, whatever key the child has."""
-    make_theatres(Theatre)
-    books = make_books(Author.objects.create(name="one"), 3)
-    tag = Tag.objects.create(name="t")
-    books[1].tags.add(tag)
-    declared = {"limit": 1, "watch": {Theatre: "tags__book"}}
-    section = publish(type("Played", (BookSource,), declared))
-    act(Venue.objects.get(slug="theatre-1"), tag)
-    assert noticed(section) == [2]
-
-
-def test_a_parent_that_does_not_know_its_child_is_left_alone(publish):
-    """No path leads to the child, and to mark all pages would cost too much."""
-    make_books(Author.objects.create(name="one"), 3)
-    declared = {"limit": 1, "watch": {Annex: "tags__book"}}
-    publish(type("Played", (BookSource,), declared))
-    Venue.objects.create(slug="venue")
-    assert recorded() == []

@@ -160,12 +160,3 @@ class Annex(Venue):
     venue = models.OneToOneField(
         Venue, models.CASCADE, parent_link=True, primary_key=True, related_name="+"
     )
-
-
-class Room(models.Model):
-    """What refers to it."""
-
-    annex = models.ForeignKey(Annex, models.CASCADE)
-
-    def __str__(self) -> str:
-        return str(self.pk)
