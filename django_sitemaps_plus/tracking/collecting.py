@@ -43,12 +43,7 @@ _OTHER_PLAN = (
 
 
 def take_changes(section: Section, source: Source) -> Collection[Any]:
-    """Make the pages of all recorded changes of a section dirty.
-
-    Returns:
-        Keys of rows whose pages have been marked: those of the last batch alone, for
-        there may be any number of changes.
-    """
+    """Make the pages of recorded changes dirty; return the keys of the last batch."""
     keys: Collection[Any] = ()
     for alias in databases():
         while batch := _read(section, source, alias):

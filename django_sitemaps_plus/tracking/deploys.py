@@ -57,11 +57,7 @@ _DIGITS = 48
 
 @retried
 def note_deploy(section: Section, current: str) -> None:
-    """Mark all pages of a section whose source says something else than before.
-
-    Nothing of that is announced: it is not a change of content. Parked pages are tried
-    again.
-    """
+    """Mark all pages of a section for another source, parked ones too, unannounced."""
     # In one transaction: builders with the old code see by the fingerprint that pages
     # are not marked for them, and one that is stored already marks nothing again.
     with atomic():
@@ -75,9 +71,8 @@ def note_deploy(section: Section, current: str) -> None:
 def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
     """Return whether pages of a section are marked for builders with other code.
 
-    While a deploy goes on, processes with the old code work beside those with the new.
-    The last to notice has marked the pages, to be built by its own source. ``own``
-    keeps the fingerprints of this process by section.
+    During a deploy the last process to notice has marked them, to be built by its own
+    source. ``own`` keeps the fingerprints of this process by section.
     """
     if not section.fingerprint or section.name not in registry:
         return False  # never noticed, or an index, which has no source
@@ -97,14 +92,10 @@ def has_other_keys(before: str, current: str) -> bool:
 
 
 def fingerprint(source: Source, site: Site) -> str:
-    """Return a hash of all that decides how the rows of a source are rendered.
+    """Return a hash of what decides how rows are rendered, and the type of their keys.
 
-    Behind it stands the type of the keys, by which a plan is known to be of others.
-
-    It covers declarations and methods of the class, the compiled query, the URL
-    patterns of a declared route, the languages, the origin and our renderer. Of an
-    object's ``get_absolute_url()`` it knows the code, not what that calls. Dates in the
-    query are left out, since a filter by the present time would never be the same.
+    It knows the code of methods, not of what they call. Dates in the query are left
+    out, since a filter by the present time would never be the same.
     """
     # Once: of some sources only items() says it, which may read all rows.
     space = reader_of(source).key_space()

@@ -31,11 +31,7 @@ MAX_COUNT = 10 * MAX_ROWS
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The rows of a model by lastmod, as far as it is not in the future.
-
-    Those that a source leaves out are among them: they may have been listed before.
-    Moments that are given and returned are aware.
-    """
+    """All rows of a model by lastmod: those left out may have been listed before."""
 
     source: ModelSource
     field: Any
@@ -46,11 +42,10 @@ class _Rows:
         found = self._until_now().order_by(name).values_list(name, flat=True).last()
         return None if found is None else _as_moment(found)
 
-    def after(self, moment: datetime) -> list[tuple[Any, datetime]]:
-        """Return keys and lastmods of rows behind a moment, up to one too many."""
+    def after(self, moment: datetime) -> list[Any]:
+        """Return keys of rows behind a moment, up to one too many."""
         rows = self._until_now().filter(**{f"{self.field.name}__gt": self._at(moment)})
-        found = rows.values_list(self.source.key, self.field.name)[: MAX_ROWS + 1]
-        return [(key, _as_moment(lastmod)) for key, lastmod in found]
+        return list(rows.values_list(self.source.key, flat=True)[: MAX_ROWS + 1])
 
     def window(self, newest: datetime) -> QuerySet[Any]:
         """Return the keys of the rows in the window before the newest lastmod."""
@@ -81,7 +76,7 @@ class _Rows:
 class _Look:
     """What a look-back finds."""
 
-    new: list[tuple[Any, datetime]]  # as from ``_Rows.after`` the watermark
+    new: list[Any]  # keys of rows behind the watermark, up to one too many
     more: int  # rows in the window before the watermark that came since it was set
     newest: datetime  # the next watermark
     count: int  # rows in the window before that
@@ -127,30 +122,24 @@ def _rows(source: Source) -> _Rows | None:
 
 def _look(section: Section, rows: _Rows) -> _Look | None:
     """Return what there is to find; None where no row has a lastmod."""
+    newest = rows.newest()
     if section.watermark is None:
-        newest = rows.newest()
         return None if newest is None else _Look([], 0, newest, rows.count(newest))
     before = _as_moment(section.watermark)
-    new, count = rows.after(before), rows.count(before)
-    more = count - section.window_count
-    if not new:
-        return _Look(new, more, before, count)
-    newest = max([moment for _, moment in new])
-    if len(new) > MAX_ROWS:
-        newest = rows.newest() or newest
-    # Rows are read once more after they are counted: one that commits in between would
-    # be counted and never marked.
-    next_count = rows.count(newest)
-    new, more = rows.after(before), rows.count(before) - section.window_count
-    return _Look(new, more, newest, next_count)
+    newest = max(newest or before, before)
+    # Counted first: a row that commits in between is found now or by the next look.
+    count = rows.count(newest)
+    if newest == before:
+        return _Look([], count - section.window_count, newest, count)
+    more = rows.count(before) - section.window_count
+    return _Look(rows.after(before), more, newest, count)
 
 
 def _mark(section: Section, rows: _Rows, look: _Look, marked: Collection[Any]) -> None:
-    keys = [key for key, _ in look.new]
+    keys = look.new
     # Rows whose change was recorded may have come into the window, too.
-    known = set(marked).difference(keys)
-    if look.more > len(known):
-        keys += rows.window(_as_moment(section.watermark))[: MAX_ROWS + 1]
+    if look.more > len(set(marked).difference(keys)):
+        keys = [*keys, *rows.window(_as_moment(section.watermark))[: MAX_ROWS + 1]]
     if len(keys) > MAX_ROWS:
         mark_all(section)
         return

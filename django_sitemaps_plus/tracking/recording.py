@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain, pairwise
 from typing import Any
@@ -13,7 +13,7 @@ from django.db.models import Model, QuerySet
 
 from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.executors.base import Executor, get_executor
+from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
@@ -163,18 +163,14 @@ def _wake(using: str, sections: Iterable[str]) -> None:
     except ConfigurationError as error:  # a check says so; the changes are recorded
         logger.error("No worker is woken: %s", error, extra={"action": "wake_failed"})
         return
-    if executor.is_listening:
+    if not executor.is_listening:
+        return
+
+    def wake() -> None:  # no partial: Django logs one that fails by its __qualname__
         for section in sections:
-            transaction.on_commit(_waking(executor, section), using=using, robust=True)
+            executor.wake(section)
 
-
-def _waking(executor: Executor, section: str) -> Callable[[], None]:
-    # No partial: Django logs a robust one that raises by its __qualname__, which a
-    # partial lacks, and so would raise itself.
-    def wake() -> None:
-        executor.wake(section)
-
-    return wake
+    transaction.on_commit(wake, using=using, robust=True)
 
 
 def notify_changed(queryset: QuerySet[Any]) -> int:
@@ -186,11 +182,10 @@ def notify_changed(queryset: QuerySet[Any]) -> int:
     for name, source in registry.items():
         space = reader_of(source).key_space()
         listed = None if space is None else _listed(space.model, queryset)
-        if space is None or listed is None:
-            continue
-        rows = list(_change_rows(name, space.key, listed))
-        insert(queryset.db, rows)
-        total += len(rows)
+        if space is not None and listed is not None:
+            rows = list(_change_rows(name, space.key, listed))
+            insert(queryset.db, rows)
+            total += len(rows)
     return total
 
 

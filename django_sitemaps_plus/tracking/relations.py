@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import Field, ManyToManyField, Model
+from django.db.models import ManyToManyField, Model
 
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dependencies import paths
@@ -115,40 +115,25 @@ def _relation(model: type[Model], name: str) -> Any:
 class Crossing(NamedTuple):
     """A many-to-many relation on the way between rows and what they depend on."""
 
-    relation: Any  # its field or reverse relation at the end nearer to the rows
-    model: type[Model]  # at that end
+    through: Any  # the model of the table behind it
+    #: The key from that table to the end nearer to the rows. None for fields of others
+    #: that act like many-to-many: their tables may be anything.
+    link: Any
+    field: Any  # at that end, to which the table refers
     way: Way  # from there to the rows
 
-    @property
-    def through(self) -> Any:
-        """The model of the table behind the relation."""
-        relation = self.relation
-        return getattr(relation, "through", None) or relation.remote_field.through
 
-    @property
-    def link(self) -> Any:
-        """The key from that table to the nearer end.
-
-        None for fields of others that act like many-to-many: their tables may be
-        anything.
-        """
-        relation = self.relation
-        if isinstance(relation, ManyToManyField):
-            return self.through._meta.get_field(relation.m2m_field_name())
-        if isinstance(getattr(relation, "field", None), ManyToManyField):
-            name = relation.field.m2m_reverse_field_name()
-            return self.through._meta.get_field(name)
-        return None
-
-    @property
-    def own_link(self) -> Any:
-        """The same where the project has a model for the table."""
-        return None if self.through._meta.auto_created else self.link
-
-    @property
-    def field(self) -> Field[Any, Any]:
-        """The field at the nearer end to which the table refers."""
-        return self.link.target_field if self.link else self.model._meta.pk
+def _crossing(relation: Any, model: type[Model], way: Way) -> Crossing:
+    """Return a relation, which is given as it is called at the end nearer to rows."""
+    behind = relation if hasattr(relation, "through") else relation.remote_field
+    declared = getattr(behind, "field", None)
+    if not isinstance(declared, ManyToManyField):
+        return Crossing(behind.through, None, model._meta.pk, way)
+    names: Any = declared
+    is_forward = relation is declared
+    name = names.m2m_field_name() if is_forward else names.m2m_reverse_field_name()
+    link = behind.through._meta.get_field(name)
+    return Crossing(behind.through, link, link.target_field, way)
 
 
 def many_to_many(source: Source) -> Iterator[Crossing]:
@@ -160,7 +145,7 @@ def many_to_many(source: Source) -> Iterator[Crossing]:
         model = path_model(source.model, before) if before else source.model
         relation: Any = model._meta.get_field(last)
         if relation.many_to_many:
-            yield Crossing(relation, model, Way(source.model, "", before))
+            yield _crossing(relation, model, Way(source.model, "", before))
     for watched, path in watched_paths(source):
         yield from _crossings_to_rows(watched, path.split("__"))
 
@@ -174,4 +159,4 @@ def _crossings_to_rows(model: type[Model], names: list[str]) -> Iterator[Crossin
         model = relation.related_model
         if relation.many_to_many:
             way = Way(model, "__".join(names[depth:]))
-            yield Crossing(relation.remote_field, model, way)
+            yield _crossing(relation.remote_field, model, way)

@@ -121,11 +121,12 @@ def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]
     for crossing in many_to_many(source):
         # A model of the project's own is saved like any other, without m2m_changed. Of
         # its rows one that is deleted still says whom it concerned.
-        if (link := crossing.own_link) is not None:
+        through, link = crossing.through, crossing.link
+        if link is not None and not through._meta.auto_created:
             deletion = kind.RELATED if tracks else None
             near = _related(name, crossing.way, crossing.field, deletion)
             watched = replace(near, attribute=link.attname)
-            yield from [(sender, watched) for sender in _senders(link.model)]
+            yield from [(sender, watched) for sender in _senders(through)]
 
 
 def _related(

@@ -155,6 +155,6 @@ def test_a_model_between_that_is_listed_itself(publish, films, role):
 
 def test_a_field_that_only_acts_like_one_is_left_to_its_own_signals():
     """Fields of other apps may keep their relations in any table."""
-    field = SimpleNamespace(many_to_many=True, field=None)
-    crossing = relations.Crossing(field, Film, relations.Way(Film))
+    field = SimpleNamespace(through=Role)
+    crossing = relations._crossing(field, Film, relations.Way(Film))
     assert (crossing.link, crossing.field.name) == (None, "id")
