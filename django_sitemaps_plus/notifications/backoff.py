@@ -24,7 +24,7 @@ def pause(failures: int, error: RetryLater, first_seconds: float) -> timedelta:
     doubled = first_seconds * 2 ** min(failures - 1, 20)
     # Only ever longer, so that many hosts do not come at once, nor more often.
     seconds = min(doubled, LONGEST_PAUSE.total_seconds()) * random.uniform(1.0, 1.2)  # noqa: S311
-    # An engine of the project's own may ask for any time.
+    # An engine of the project's own may ask for anything.
     asked = error.after if isinstance(error.after, int | float) else 0.0
     return timedelta(seconds=max(seconds, min(asked, MAX_RETRY_AFTER)))
 

@@ -15,9 +15,8 @@ HIDDEN = "***"
 class Secret:
     """A string that shows as ``***`` and cannot be pickled or dumped as JSON.
 
-    Keep it wrapped in attributes, arguments and variables:
-    :func:`django_sitemaps_plus.notifications.http.request` takes it as it is, and
-    reveals it only in the thread that sends the request.
+    Keep it wrapped: :func:`django_sitemaps_plus.notifications.http.request` takes it as
+    it is, and reveals it only in the thread that sends the request.
 
     Raises:
         TypeError: the value is not a string.
@@ -35,10 +34,7 @@ class Secret:
         return self._value
 
     def hide_in(self, text: bytes) -> bytes:
-        """Return a text with ``***`` in place of this secret, raw or encoded.
-
-        Servers quote in their answers what they were sent.
-        """
+        """Return a text with ``***`` in place of this secret, raw or encoded."""
         # In an Authorization header the part after the scheme is secret as well.
         credentials = self._value.partition(" ")[2]
         for value in filter(None, (self._value, credentials)):
@@ -68,9 +64,6 @@ def _forms(value: str) -> set[bytes]:
 
 
 def without_text(error: BaseException) -> str:
-    """Return the class of an error and where it was raised, for a log.
-
-    Its text may quote a secret, and so may the values that its traceback leads to.
-    """
+    """Return the class of an error and its lines, for a log: the text may be secret."""
     lines = traceback.format_tb(error.__traceback__)
     return f"{type(error).__name__}\n{''.join(lines)}"

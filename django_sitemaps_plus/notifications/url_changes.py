@@ -6,7 +6,7 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from django.db import Error
@@ -60,7 +60,7 @@ def relay(until: float | None = None) -> list[str]:
     try:
         with as_django_errors():
             if has_subscribers():  # here; another process may have some
-                _relay_each(until, failures)
+                failures.extend(_relay_each(until))
     # After an error of the database the publication is free again after a lease.
     except (ConfigurationError, Error) as error:
         failures.append(_postponed(error))
@@ -71,15 +71,15 @@ def relay(until: float | None = None) -> list[str]:
 _POSTPONING = (SourceError, ConfigurationError, StoreError, LimitExceededError)
 
 
-def _relay_each(until: float | None, failures: list[str]) -> None:
+def _relay_each(until: float | None) -> Iterator[str]:
     committed = list[datetime]()
     for publication in Publication.objects.claim_each(until):
         try:
-            failures += _relay(publication)
+            yield from _relay(publication)
         except _POSTPONING as error:
             # Free at once, so that nothing says meanwhile that all is relayed.
             publication.release()
-            failures.append(_postponed(error))
+            yield _postponed(error)
             if isinstance(error, ConfigurationError | StoreError):  # it concerns all
                 break
         else:
@@ -96,11 +96,10 @@ def _postponed(error: Exception) -> str:
     return words
 
 
-def _relay(publication: Publication) -> list[str]:
-    """Relay a publication; return what is lost of it."""
+def _relay(publication: Publication) -> Iterator[str]:
+    """Relay a publication; yield what is lost of it."""
     # Of a first build there may be millions of URLs that nobody asks for.
     is_wanted = publication.announce or urls_changed.has_listeners()
-    lost = list[str]()
     try:
         with keep(publication.renew):
             found = publication_diff(publication) if is_wanted else Diff()
@@ -108,12 +107,12 @@ def _relay(publication: Publication) -> list[str]:
                 heartbeat()
                 _notify(publication, part)
     except LostObjectError as error:
-        lost.append(f"URL changes of {publication.section} are lost: {error}")
-        logger.error("%s", lost[0], extra={"action": "publication_lost"})
+        lost = f"URL changes of {publication.section} are lost: {error}"
+        logger.error("%s", lost, extra={"action": "publication_lost"})
+        yield lost
     if publication.announce:
         want_feeds(get_site(), has_changed=True, at=publication.at)
     publication.settle()
-    return lost
 
 
 def _notify(publication: Publication, part: Diff) -> None:
@@ -136,9 +135,6 @@ def _notify(publication: Publication, part: Diff) -> None:
 def publication_diff(publication: Publication) -> Diff:
     """Return what a publication changed.
 
-    A few pages are compared at once. A new plan may replace thousands of pages, which
-    are never all in memory.
-
     Raises:
         SourceError: saved rows cannot be read.
         StoreError: an object cannot be read.
@@ -146,17 +142,16 @@ def publication_diff(publication: Publication) -> Diff:
     if publication.keys:
         return Diff(updated=_saved_urls(publication))
     old, new = publication.old, publication.new
-    if len(old) + len(new) <= FEW_PAGES:
+    if len(old) + len(new) <= FEW_PAGES:  # else they are never all in memory
         return diff(list(map(_plain, old)), list(map(_plain, new)))
     return diff_many(lambda: map(_plain, old), lambda: map(_plain, new))
 
 
 def _saved_urls(publication: Publication) -> list[str]:
     """Return the URLs of saved rows that are listed now."""
-    name = publication.section.name
+    name, site = publication.section.name, get_site()
     if name not in registry:
         return []
-    site = get_site()
     with reading(name, site) as source:
         values = list(_values(source, publication.keys))
         rows = reader_of(source).lines_by_key(values, site, Tally(name))
@@ -183,9 +178,7 @@ def _plain(name: str) -> bytes:
 def _parts(found: Diff) -> Iterator[Diff]:
     """Yield a diff in pieces of a bounded number of URLs."""
     kinds = ("added", "updated", "removed")
-    pairs = chain.from_iterable(
-        [(kind, url) for url in getattr(found, kind)] for kind in kinds
-    )
+    pairs = ((kind, url) for kind in kinds for url in getattr(found, kind))
     while piece := list(islice(pairs, BATCH_URLS)):
         yield Diff(*([url for kind, url in piece if kind == it] for it in kinds))
 

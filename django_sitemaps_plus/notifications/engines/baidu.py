@@ -65,7 +65,6 @@ class Baidu(Engine):
 
 def _judge(answer: Answer, batch: Batch) -> None:
     said = answer.json()
-    said = said if isinstance(said, dict) else {}
     if said.get("message") == "over quota":
         raise RetryLater("It takes no more today: over quota.", _until_tomorrow())
     if said.get("message") == "site error":

@@ -62,7 +62,7 @@ class BingWebmaster(Engine):
 
 
 def _judge(answer: Answer) -> None:
-    code = _code(answer)
+    code = answer.json().get("ErrorCode") if answer.status == 400 else None
     if code == _KNOWN_ALREADY:
         return
     if code in _BUSY:
@@ -74,9 +74,3 @@ def _judge(answer: Answer) -> None:
             f"that the site is verified in the key's account. {answer.text}"
         )
     accepted(answer)
-
-
-def _code(answer: Answer) -> int | None:
-    said = answer.json() if answer.status == 400 else None
-    code = said.get("ErrorCode") if isinstance(said, dict) else None
-    return code if isinstance(code, int) else None

@@ -78,7 +78,7 @@ class SearchConsole(Engine):
         if answer.status == 404:
             return None
         said = accepted(answer).json()
-        return _report(said) if isinstance(said, dict) else None
+        return _report(said) if said else None
 
     def _ask(self, method: str, site: Site, target: str) -> Answer:
         was_valid = self._credentials.valid

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import time
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,26 +31,21 @@ _REFUSED = {401, 403, 404, 405, 410, 422}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """The answer to one request.
-
-    Attributes:
-        status: the HTTP status.
-        body: its first 64 KiB as received: a content coding is not undone.
-        retry_after: seconds to wait, at most a day; None where the answer does not say.
-        redirect_host: the host that a redirect points to, if it names one.
-    """
+    """The answer to one request."""
 
     status: int
+    #: Its first 64 KiB as received: a content coding is not undone.
     body: bytes = field(default=b"", repr=False)
-    retry_after: float | None = None
-    redirect_host: str = ""
+    retry_after: float | None = None  # seconds, at most a day
+    redirect_host: str = ""  # that a redirect points to, if it names one
 
-    def json(self) -> Any:
-        """Return the body's value; None where it is not JSON."""
+    def json(self) -> dict[str, Any]:
+        """Return the body's object; an empty one where it is not an object of JSON."""
         try:
-            return json.loads(self.body)
+            found = json.loads(self.body)
         except (ValueError, RecursionError):
-            return None
+            return {}
+        return found if isinstance(found, dict) else {}
 
     @property
     def text(self) -> str:
@@ -98,17 +93,13 @@ def parse_retry_after(value: str | None) -> float | None:
 def redirect_host(location: str) -> str:
     """Return the host of a Location header; empty where it names none."""
     try:
-        host = urlsplit(location).hostname or ""
+        return readable((urlsplit(location).hostname or "").encode("utf-8", "replace"))
     except ValueError:
         return ""
-    return readable(host.encode("utf-8", "replace"))
 
 
 def _describe(answer: Answer) -> str:
-    try:
-        status = f"{answer.status} {HTTPStatus(answer.status).phrase}"
-    except ValueError:
-        status = str(answer.status)
+    status = f"{answer.status} {http.client.responses.get(answer.status, '')}".strip()
     if 300 <= answer.status < 400:
         where = answer.redirect_host or "another path"
         return f"It answered {status} and redirects to {where}. Set that as the URL."

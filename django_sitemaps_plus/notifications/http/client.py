@@ -44,12 +44,9 @@ def request(
 ) -> Answer:
     """Send one request and return the answer, whatever its status.
 
-    Only https to public addresses is allowed; to loopback http too. The host is looked
-    up once, every address is checked, and the connection goes to a checked address.
-    Redirects are not followed; proxies, cookies and retries are not used.
-
-    No secret appears in an error or its traceback, and ``***`` replaces those that the
-    answer quotes.
+    Only https to public addresses is allowed; to loopback http too. Redirects are not
+    followed; proxies, cookies and retries are not used. No secret appears in an error
+    or its traceback, and ``***`` replaces those that the answer quotes.
 
     Args:
         method: ``GET``, ``POST`` or another in capitals.
@@ -153,14 +150,11 @@ class _Exchange(Thread):
 
     A socket's timeout starts again with each byte, and a DNS look-up has none. Secrets
     are revealed in this thread only, so that no traceback of the caller leads to them.
-
-    Attributes:
-        outcome: the answer, or the error to raise; None until there is one.
     """
 
     def __init__(self, message: _Message) -> None:
         super().__init__(name="sitemaps-plus-http", daemon=True)
-        self.outcome: Answer | Exception | None = None
+        self.outcome: Answer | Exception | None = None  # an error is to be raised
         self._message = message
         self._host = "The engine"
         self._deadline = time.monotonic() + MAX_SECONDS
@@ -175,9 +169,8 @@ class _Exchange(Thread):
 
     def too_late(self) -> RetryLater:
         """Return the error for a request that took too long."""
-        return RetryLater(
-            f"{self._host} gave no complete answer in {MAX_SECONDS:g} seconds."
-        )
+        words = f"gave no complete answer in {MAX_SECONDS:g} seconds."
+        return RetryLater(f"{self._host} {words}")
 
     def give_up(self) -> None:
         """Break the connection, if it is still open, so that the thread ends soon."""
@@ -251,9 +244,6 @@ def open_connection(
     """Return an open connection to a checked address of an endpoint.
 
     With https the certificate must be valid for the endpoint's host.
-
-    Raises:
-        OSError: the address does not accept one, or TLS failed.
     """
     opened = socket.create_connection((address, endpoint.port), timeout_seconds)
     if endpoint.scheme == "https":

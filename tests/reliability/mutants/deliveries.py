@@ -47,7 +47,7 @@ def one_large_transaction(relay, publication):
     from django_sitemaps_plus.models.transactions import atomic
 
     with atomic():
-        return relay(publication)
+        return list(relay(publication))
 
 
 @mutant(f"{_ROWS}._settle", f"{_TWO}::test_a_sleeper_notes_nothing")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import zlib
 from dataclasses import replace
 from ipaddress import ip_network
@@ -53,12 +54,10 @@ def first_address_checked_alone(find_addresses, endpoint):
     """Only the first address of a host is checked."""
     from unittest import mock
 
-    from django_sitemaps_plus.notifications.http import addresses
-
-    found = addresses.resolve(endpoint.host, endpoint.port)
-    with mock.patch.object(addresses, "resolve", return_value=found[:1]):
+    found = socket.getaddrinfo(endpoint.host, endpoint.port)
+    with mock.patch.object(socket, "getaddrinfo", return_value=found[:1]):
         find_addresses(endpoint)
-    return found
+    return [address[0] for *_, address in found]
 
 
 @mutant(f"{_HTTP}.addresses:_NOT_PUBLIC", _FORBIDDEN)
