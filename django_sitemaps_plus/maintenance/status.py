@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Exists, Max, Min, OuterRef, Q, QuerySet, Sum
-from django.utils import timezone
+from django.db.models import Count, Max, Min, Q, QuerySet, Sum
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import (
@@ -16,7 +15,6 @@ from django_sitemaps_plus.models import (
     Delivery,
     EngineHost,
     Hold,
-    Page,
     Section,
     State,
 )
@@ -56,19 +54,12 @@ class SectionStatus:
         if self.hold_reason:
             found.append(f"{self.section} is held: {self.hold_reason}")
         if self.parked:
-            found.append(
-                f"{self.section}: {self.parked} pages are parked: {self.error}"
-            )
+            words = f"{self.parked} pages are parked: {self.error}"
+            found.append(f"{self.section}: {words}")
         if self.failed:
-            found.append(
-                f"{self.section}: {self.failed} dirty pages could not be built yet: "
-                f"{self.failure}"
-            )
+            words = f"{self.failed} dirty pages could not be built yet: {self.failure}"
+            found.append(f"{self.section}: {words}")
         return found
-
-    def age(self) -> float | None:
-        """Return the seconds since its last publication."""
-        return _seconds_since(self.published_at)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,10 +89,6 @@ class EngineStatus:
                 f"{self.engine} rejected {self.dead:,} targets: {self.error}. {remedy}"
             )
         return found
-
-    def age(self) -> float | None:
-        """Return the seconds since the oldest change that waits."""
-        return _seconds_since(self.oldest)
 
 
 def section_status(site: Site) -> list[SectionStatus]:
@@ -154,10 +141,9 @@ def _section_rows(site: Site) -> list[dict[str, Any]]:
     planned = dirty & ~Q(pages__state=State.RETIRED)
     parked = planned & Q(pages__attempts__gte=MAX_ATTEMPTS)
     failed = planned & Q(pages__attempts__lt=MAX_ATTEMPTS) & ~Q(pages__error="")
-    sections = Section.objects.filter(site=site.name).exclude(name=INDEX)
     # A removed section keeps its row, for the numbers that it has used.
-    has_pages = Exists(Page.objects.filter(section=OuterRef("pk")))
-    sections = sections.filter(has_pages | Q(name__in=list(registry)))
+    sections = Section.objects.filter(site=site.name, pages__isnull=False)
+    sections = sections.exclude(name=INDEX)
     rows: Any = sections.values("name", "hold_reason").annotate(
         pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
         entries=Sum("pages__entries", filter=active),
@@ -194,7 +180,3 @@ def _feedback(site: Site) -> QuerySet[Delivery, tuple[str, str, Any]]:
     rows = Delivery.objects.filter(site=site.name, engine__in=takers, wanted__gt=0)
     rows = rows.filter(feedback__isnull=False).order_by("engine", "target")
     return rows.values_list("engine", "target", "feedback")
-
-
-def _seconds_since(moment: datetime | None) -> float | None:
-    return None if moment is None else (timezone.now() - moment).total_seconds()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from django.core.management.base import OutputWrapper
@@ -23,9 +24,9 @@ def show_progress(stdout: OutputWrapper, *, quiet: bool) -> Iterator[Progress | 
         yield None
     elif rich_progress is not None and stdout.isatty():
         with _bar() as bar:
-            yield _Bar(bar)
+            yield partial(_move_bar, bar, {})
     else:
-        yield _Lines(stdout)
+        yield partial(_write_line, stdout)
 
 
 def _bar() -> Any:
@@ -38,21 +39,14 @@ def _bar() -> Any:
     )
 
 
-class _Bar:
-    def __init__(self, bar: Any) -> None:
-        self._bar = bar
-        self._tasks: dict[str, Any] = {}
-
-    def __call__(self, section: str, done: int, total: int) -> None:
-        if section not in self._tasks:
-            self._tasks[section] = self._bar.add_task(section)
-        self._bar.update(self._tasks[section], completed=done, total=total)
+def _move_bar(
+    bar: Any, tasks: dict[str, Any], section: str, done: int, total: int
+) -> None:
+    if section not in tasks:
+        tasks[section] = bar.add_task(section)
+    bar.update(tasks[section], completed=done, total=total)
 
 
-class _Lines:
-    def __init__(self, stdout: OutputWrapper) -> None:
-        self._stdout = stdout
-
-    def __call__(self, section: str, done: int, total: int) -> None:
-        if done == total:
-            self._stdout.write(f"{section}: {done} of {total} pages rendered")
+def _write_line(stdout: OutputWrapper, section: str, done: int, total: int) -> None:
+    if done == total:
+        stdout.write(f"{section}: {done} of {total} pages rendered")

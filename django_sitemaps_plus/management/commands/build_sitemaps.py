@@ -12,7 +12,7 @@ from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.report import BuildReport
+from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.building.report import dry_run as render_only
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.management.progress import show_progress
@@ -27,6 +27,15 @@ def workers(text: str) -> int:
     return int(text)
 
 
+_FLAGS = {
+    "--full": "render every page, not only those known to have changed",
+    "--replan": "cut the sections into pages anew, as a changed limit asks for",
+    "--allow-shrink": "publish even if most entries of a section have gone",
+    "--dry-run": "render and count, store nothing",
+    "--json": "print the report as JSON, nothing else",
+}
+
+
 class Command(BaseCommand):
     """Builds, shows how far it is, and ends with a table."""
 
@@ -37,33 +46,10 @@ class Command(BaseCommand):
         parser.add_argument(
             "sections", nargs="*", metavar="SECTION", help="default: all that exist"
         )
-        parser.add_argument(
-            "--full",
-            action="store_true",
-            help="render every page, not only those known to have changed",
-        )
-        parser.add_argument(
-            "--replan",
-            action="store_true",
-            help="cut the sections into pages anew, as a changed limit asks for",
-        )
-        parser.add_argument(
-            "--allow-shrink",
-            action="store_true",
-            help="publish even if most entries of a section have gone",
-        )
-        parser.add_argument(
-            "--workers",
-            type=workers,
-            default=1,
-            help="processes that render (default: %(default)s)",
-        )
-        parser.add_argument(
-            "--dry-run", action="store_true", help="render and count, store nothing"
-        )
-        parser.add_argument(
-            "--json", action="store_true", help="print the report as JSON, nothing else"
-        )
+        for name, words in _FLAGS.items():
+            parser.add_argument(name, action="store_true", help=words)
+        words = "processes that render (default: %(default)s)"
+        parser.add_argument("--workers", type=workers, default=1, help=words)
 
     def handle(
         self,
@@ -89,9 +75,9 @@ class Command(BaseCommand):
                     else build(sections, progress=progress, **options)
                 )
         except (SitemapsPlusError, ImproperlyConfigured) as error:
+            why = f"{error}".rstrip(".")
             raise CommandError(
-                f"Nothing more was published: {str(error).rstrip('.')}. "
-                "What was published before stays."
+                f"Nothing more was published: {why}. What was published before stays."
             ) from error
         began = time.monotonic()
         relay_errors = [] if dry_run else relay()
@@ -100,9 +86,9 @@ class Command(BaseCommand):
             found = {**asdict(report), "relay_errors": relay_errors}
             self.stdout.write(json_module.dumps(found, indent=2))
         elif not quiet:
-            self.stdout.write(table(_HEAD, _rows(report)))
+            self.stdout.write(table(_HEAD, [_row(s) for s in report.sections]))
             self._warn(report, verbosity)
-            self.stdout.write(_closing(report))
+            self.stdout.write(f"{_outcome(report)}. {report.seconds:.2f} s.")
         if problems := report.problems + relay_errors:
             raise CommandError("\n".join(problems))
 
@@ -110,16 +96,16 @@ class Command(BaseCommand):
         for name in report.missing:
             self.stderr.write(self.style.WARNING(f"{name} {_MISSING}"))
         for section in report.sections:
-            if section.skipped or section.dropped:
-                self.stderr.write(
-                    self.style.WARNING(
-                        f"{section.section}: {section.entries:,} of "
-                        f"{section.skipped + section.entries:,} entries listed, "
-                        f"{section.dropped:,} of their values left out"
-                    )
-                )
-                for problem in section.problems[: 10 if verbosity < 2 else None]:
-                    self.stderr.write(f"  {problem}")
+            if not section.skipped and not section.dropped:
+                continue
+            words = (
+                f"{section.section}: {section.entries:,} of "
+                f"{section.skipped + section.entries:,} entries listed, "
+                f"{section.dropped:,} of their values left out"
+            )
+            self.stderr.write(self.style.WARNING(words))
+            for problem in section.problems[: 10 if verbosity < 2 else None]:
+                self.stderr.write(f"  {problem}")
 
 
 _HEAD = (
@@ -134,31 +120,24 @@ _MISSING = (
 )
 
 
-def _rows(report: BuildReport) -> list[tuple[str, ...]]:
+def _row(section: SectionReport) -> list[str | int]:
     return [
-        (
-            section.section,
-            f"{section.pages:,}",
-            f"{section.entries:,}",
-            f"{section.plain_size:,}",
-            f"{section.gzip_size:,}",
-            f"{section.rendered:,}",
-            f"{section.stored:,}",
-            f"{section.seconds:.2f}",
-        )
-        for section in report.sections
+        section.section,
+        section.pages,
+        section.entries,
+        section.plain_size,
+        section.gzip_size,
+        section.rendered,
+        section.stored,
+        f"{section.seconds:.2f}",
     ]
 
 
-def _closing(report: BuildReport) -> str:
-    seconds = f"{report.seconds:.2f} s"
+def _outcome(report: BuildReport) -> str:
     if report.is_dry_run:
-        return f"Nothing was stored (--dry-run). {seconds}."
+        return "Nothing was stored (--dry-run)"
     if report.index_errors:
-        return f"The index was left as it was. {seconds}."
+        return "The index was left as it was"
     if report.index_pages is None:
-        return (
-            "The index was left as it is, since some section has never been built. "
-            f"{seconds}."
-        )
-    return f"Index of {report.index_pages:,} pages published. {seconds}."
+        return "The index was left as it is, since some section has never been built"
+    return f"Index of {report.index_pages:,} pages published"

@@ -12,7 +12,7 @@ from django.db import Error
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import SitemapsPlusError
-from django_sitemaps_plus.maintenance.prune import PruneReport, prune
+from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.management.tables import table
 
 
@@ -43,11 +43,7 @@ class Command(BaseCommand):
         if json:
             self.stdout.write(json_module.dumps(asdict(report)))
         elif verbosity:
-            self.stdout.write(table(["removed", "number"], list(_rows(report))))
+            counted = {**asdict(report), "sections": len(report.sections)}
+            self.stdout.write(table(["removed", "number"], list(counted.items())))
             if dry_run:
                 self.stdout.write("Nothing was removed (--dry-run).")
-
-
-def _rows(report: PruneReport) -> list[tuple[str, str]]:
-    counted = {**asdict(report), "sections": len(report.sections)}
-    return [(name, f"{number:,}") for name, number in counted.items()]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from datetime import datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
+from django.utils import timezone
 
 from django_sitemaps_plus.building.report import index_problems
 from django_sitemaps_plus.conf import get_site
@@ -69,8 +71,9 @@ _HEAD = (
 )
 
 
-def _row(section: SectionStatus) -> tuple[str, ...]:
-    numbers = (
+def _row(section: SectionStatus) -> list[str | int]:
+    return [
+        section.section,
         section.pages,
         section.entries,
         section.dirty,
@@ -78,17 +81,25 @@ def _row(section: SectionStatus) -> tuple[str, ...]:
         section.parked,
         section.skipped,
         section.changes,
-    )
-    age = section.age()
-    words = "never" if age is None else f"{age:,.0f} s"
-    return (section.section, *[f"{number:,}" for number in numbers], words)
+        _age(section.published_at, "never"),
+    ]
 
 
 _ENGINE_HEAD = ("engine", "waiting", "rejected", "parked", "failing", "oldest")
 
 
-def _engine_row(engine: EngineStatus) -> tuple[str, ...]:
-    numbers = (engine.waiting, engine.dead, len(engine.parked), len(engine.failing))
-    age = engine.age()
-    words = "-" if age is None else f"{age:,.0f} s"
-    return (engine.engine, *[f"{number:,}" for number in numbers], words)
+def _engine_row(engine: EngineStatus) -> list[str | int]:
+    return [
+        engine.engine,
+        engine.waiting,
+        engine.dead,
+        len(engine.parked),
+        len(engine.failing),
+        _age(engine.oldest, "-"),
+    ]
+
+
+def _age(moment: datetime | None, otherwise: str) -> str:
+    if moment is None:
+        return otherwise
+    return f"{(timezone.now() - moment).total_seconds():,.0f} s"

@@ -44,7 +44,7 @@ class TestStatus:
         """It has no numbers and no age."""
         sections.register("products", limited(10))
         (found,) = section_status(get_site())
-        assert (found.pages, found.age()) == (0, None)
+        assert (found.pages, found.published_at) == (0, None)
         out = StringIO()
         call_command("sitemap_status", stdout=out)
         assert "never" in out.getvalue()
