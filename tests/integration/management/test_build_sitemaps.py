@@ -14,11 +14,12 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.core.management.base import OutputWrapper
+from django.test import override_settings
 
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.management import progress
 from django_sitemaps_plus.models import INDEX, Change, Page, Section
-from tests.support.published import age, objects, rows, seen
+from tests.support.published import age, all_rows, objects, seen
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -49,14 +50,14 @@ def run(*arguments: Any, **options: Any) -> tuple[str, str]:
     return out.getvalue(), err.getvalue()
 
 
-def run_on_terminal() -> str:
+def run_on_terminal(*arguments: str) -> str:
     """Run the command on a terminal of its own; return what it wrote there."""
     ours, theirs = pty.openpty()
     with ThreadPoolExecutor(1) as pool:
         written = pool.submit(read_all, ours)
         with os.fdopen(theirs, "w") as terminal:
             assert OutputWrapper(terminal).isatty()
-            call_command("build_sitemaps", stdout=terminal)
+            call_command("build_sitemaps", *arguments, stdout=terminal)
         text = written.result(30)
     os.close(ours)
     return text
@@ -88,39 +89,22 @@ class TestOutput:
         assert re.fullmatch(r"pages +1 +2 +[\d,]+ +[\d,]+ +1 +1 +\d+\.\d\d", lines[5])
         assert re.fullmatch(r"Index of 4 pages published\. \d+\.\d\d s\.", lines[6])
         assert err == ""
-
-    def test_no_escape_codes_where_there_is_no_terminal(self):
-        """A log file gets plain lines."""
-        assert "\x1b" not in "".join(run())
-
-    def test_verbosity_0_says_nothing(self):
-        """For cron."""
+        assert "\x1b" not in out
         assert run(verbosity=0) == ("", "")
 
-    def test_bad_rows_are_named(self):
-        """On stderr: counts, and the first of them."""
-        Product.objects.filter(slug="product-00003").update(slug="no slug")
-        _, err = run()
-        assert "products: 1,249 of 1,250 entries listed, 0 of their values" in err
-        assert "no slug" in err
-
-    def test_a_terminal_gets_a_bar(self):
-        """With the extra ``cli``; and the table as well."""
+    def test_a_terminal_gets_a_bar(self, monkeypatch):
+        """With the extra ``cli``; lines without it; the table in both cases."""
         pytest.importorskip("rich")
         written = run_on_terminal()
         assert "products" in written
         assert "3 of 3 pages rendered" not in written
         assert "Index of 4 pages published" in written
-
-    def test_a_terminal_without_the_extra_gets_lines(self, monkeypatch):
-        """rich is not needed."""
         monkeypatch.setattr(progress, "rich_progress", None)
-        assert "products: 3 of 3 pages rendered" in run_on_terminal()
+        assert "products: 3 of 3 pages rendered" in run_on_terminal("--full")
 
-
-class TestJson:
-    def test_it_is_all_that_is_printed(self):
-        """One document, nothing around it."""
+    def test_json_is_all_that_is_printed(self):
+        """With the rows that cannot be listed, whatever their text is."""
+        Product.objects.filter(slug="product-00003").update(slug='"\x01é 🎉')
         out, err = run("--json")
         report = json.loads(out)
         assert err == ""
@@ -128,16 +112,17 @@ class TestJson:
         assert report["is_dry_run"] is False
         products, pages = report["sections"]
         assert (products["section"], products["pages"]) == ("products", 3)
-        assert (products["entries"], products["stored"]) == (1_250, 3)
-        assert pages["entries"] == 2
-        assert set(products) >= {"skipped", "dropped", "problems", "seconds"}
-
-    def test_bad_rows_are_in_it(self):
-        """Whatever their text is."""
-        Product.objects.filter(slug="product-00003").update(slug='"\x01é 🎉')
-        products, _ = json.loads(run("--json")[0])["sections"]
+        assert (products["entries"], products["stored"]) == (1_249, 3)
         assert products["skipped"] == 1
         assert "NoReverseMatch" in products["problems"][0]
+        assert pages["entries"] == 2
+
+    def test_bad_rows_are_named(self):
+        """On stderr: counts, and the first of them."""
+        Product.objects.filter(slug="product-00003").update(slug="no slug")
+        _, err = run()
+        assert "products: 1,249 of 1,250 entries listed, 0 of their values" in err
+        assert "no slug" in err
 
 
 class TestDryRun:
@@ -164,10 +149,7 @@ class TestDryRun:
 
 
 def everything(client: Any) -> tuple[Any, ...]:
-    tables = [
-        list(table.objects.order_by("pk").values()) for table in (Section, Change)
-    ]
-    return rows(), tables, objects(), seen(client, *PATHS)
+    return all_rows(), objects(), seen(client, *PATHS)
 
 
 class TestArguments:
@@ -178,50 +160,41 @@ class TestArguments:
         assert "some section has never been built" in out
         planned = Section.objects.exclude(name=INDEX)
         assert list(planned.values_list("name", flat=True)) == ["pages"]
-
-    def test_several_sections(self):
-        """All of them, and so the index."""
         assert "Index of 4 pages" in run("pages", "products")[0]
 
-    def test_an_unknown_section(self):
-        """Named, with those that exist."""
-        with pytest.raises(CommandError, match=r"'nothing'.*products, pages"):
-            run("pages", "nothing")
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (["pages", "nothing"], r"'nothing'.*products, pages"),
+            (["--fulll"], "unrecognized arguments"),
+            *[
+                ([f"--workers={number}"], "not a number from 1 to 64")
+                for number in ("0", "65", "two", "²", "")
+            ],
+        ],
+    )
+    def test_what_cannot_be_is_refused(self, arguments, said):
+        with pytest.raises(CommandError, match=said):
+            run(*arguments)
         assert objects() == {}
 
-    @pytest.mark.parametrize("number", ["0", "-1", "65", "two", "²", ""])
-    def test_workers_are_a_number(self, number):
-        """From 1 to 64."""
-        with pytest.raises(CommandError, match="not a number from 1 to 64"):
-            run(f"--workers={number}")
-
-    def test_an_unknown_option(self):
-        """Refused, not ignored."""
-        with pytest.raises(CommandError, match="unrecognized arguments"):
-            run("--fulll")
-
-
-class TestConfiguration:
-    def test_no_origin(self, settings):
-        """Said before anything is rendered."""
-        settings.SITEMAPS_PLUS = {}
-        with pytest.raises(CommandError, match="Sitemap URLs have no origin"):
-            run()
-
-    def test_no_place_for_files(self, settings):
-        """Neither STORAGE nor MEDIA_ROOT."""
-        settings.MEDIA_ROOT = ""
-        with pytest.raises(CommandError, match="Set MEDIA_ROOT"):
-            run()
-
-    def test_an_unknown_storage(self, settings):
-        """The alias is named."""
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "s3"}
-        with pytest.raises(CommandError, match="'s3'"):
+    @pytest.mark.parametrize(
+        ("given", "said"),
+        [
+            ({"SITEMAPS_PLUS": {}}, "Sitemap URLs have no origin"),
+            ({"MEDIA_ROOT": ""}, "Set MEDIA_ROOT"),
+            (
+                {"SITEMAPS_PLUS": {"BASE_URL": "https://a.example", "STORAGE": "s3"}},
+                "'s3'",
+            ),
+        ],
+    )
+    def test_settings_that_cannot_work_are_named(self, given, said):
+        with override_settings(**given), pytest.raises(CommandError, match=said):
             run()
 
     def test_no_section_at_all(self, registered):
-        """There is nothing to publish, and the command says so in its table."""
+        """There is nothing to publish, and the command says so."""
         for name in list(registered):
             registered.unregister(name)
         assert "Index of 0 pages published" in run()[0]

@@ -1,18 +1,29 @@
-"""``sitemap_status``: how the engines are, and where one needs a person."""
+"""``sitemap_status``: how sections and engines are, and where one needs a person."""
 
 from __future__ import annotations
 
 import io
 import json
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 
-from django_sitemaps_plus.models import Delivery, EngineHost
+from django_sitemaps_plus.models import (
+    INDEX,
+    MAX_ATTEMPTS,
+    Change,
+    Delivery,
+    EngineHost,
+    Hold,
+    Page,
+    Section,
+)
 from django_sitemaps_plus.models.deliveries import hash_target
+from tests.support.builds import build_fully
+from tests.support.shop import limited, make_products
 
 from .notifying import FeedEngine
 
@@ -21,13 +32,99 @@ pytestmark = pytest.mark.django_db
 HEAD = ["engine", "waiting", "rejected", "parked", "failing", "oldest"]
 
 
-@pytest.fixture(autouse=True)
-def engines(settings: Any, sections: Any) -> None:
-    """Have one engine, which is not told of anything: this is a test."""
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": {"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
-    }
+def shown(**options: Any) -> str:
+    """Return what the command writes."""
+    out = io.StringIO()
+    call_command("sitemap_status", stdout=out, **options)
+    return out.getvalue()
+
+
+class TestSections:
+    @pytest.fixture
+    def pages(self, sections: Any) -> Any:
+        """Publish six pages."""
+        make_products(58)
+        sections.register("products", limited(10))
+        build_fully()
+        return Page.objects.filter(section__name="products")
+
+    @pytest.fixture
+    def unwell(self, pages: Any, monkeypatch: Any) -> Any:
+        """Have six pages of an hour ago; no number of theirs is equal to another."""
+        now = timezone.now().replace(microsecond=0)
+        monkeypatch.setattr("django.utils.timezone.now", lambda: now)
+        pages.update(published_at=now - timedelta(hours=1))
+        pages.filter(number__lte=4).update(wanted=9)
+        pages.filter(number=1).update(attempts=MAX_ATTEMPTS, error="it broke")
+        pages.filter(number__gte=5).update(hold=Hold.HELD)
+        pages.filter(number=5).update(skipped=2, dropped=7)
+        pages.filter(number=6).update(skipped=1)
+        for key in "12345":
+            Change.objects.create(section="products", kind="key", low=key)
+        return pages
+
+    def test_one_that_was_never_built_has_no_age(self, sections):
+        sections.register("products", limited(10))
+        assert shown().split()[-2:] == ["0", "never"]
+
+    def test_the_row_says_each_number(self, unwell, capsys):
+        """Under its head, with the seconds since something was published."""
+        with pytest.raises(
+            CommandError, match=r"^products: 1 pages are parked: it broke$"
+        ):
+            call_command("sitemap_status")
+        head, _, row = capsys.readouterr().out.splitlines()
+        columns = "section pages entries dirty held parked skipped changes age"
+        assert " ".join(head.split()) == columns
+        assert " ".join(row.split()) == "products 6 58 4 2 1 3 5 3,600 s"
+
+    def test_json_says_each_number(self, unwell, capsys):
+        """A page that failed once needs a person too, though it is tried again."""
+        unwell.filter(number=1).update(attempts=1)
+        with pytest.raises(
+            CommandError, match=r"1 dirty pages could not be built yet: it broke$"
+        ):
+            call_command("sitemap_status", "--json")
+        (found,) = json.loads(capsys.readouterr().out)
+        published_at = datetime.fromisoformat(found.pop("published_at"))
+        assert timezone.now() - published_at == timedelta(hours=1)
+        assert found.pop("checked_at") is not None
+        assert found == {
+            "section": "products",
+            "registered": True,
+            "pages": 6,
+            "entries": 58,
+            "dirty": 4,
+            "parked": 0,
+            "failed": 1,
+            "held_pages": 2,
+            "hold_reason": "",
+            "skipped": 3,
+            "dropped": 7,
+            "changes": 5,
+            "error": "",
+            "failure": "it broke",
+        }
+
+    def test_one_that_is_held_or_has_no_source_needs_a_person(self, pages, sections):
+        Section.objects.filter(name="products").update(hold_reason="too few")
+        with pytest.raises(CommandError, match="too few"):
+            shown()
+        sections.unregister("products")
+        with pytest.raises(CommandError, match="no longer registered"):
+            shown()
+
+    def test_an_index_that_is_parked_needs_a_person(self, pages):
+        """Both commands say what to do; a dirty one alone is about to be built."""
+        index = Page.objects.filter(section__name=INDEX)
+        index.update(wanted=9)
+        shown()
+        index.update(attempts=MAX_ATTEMPTS)
+        for command in ("build_sitemaps", "sitemap_status"):
+            with pytest.raises(CommandError, match=r"sitemap\.xml is not.*--full"):
+                call_command(command, json=True, stdout=io.StringIO())
+        call_command("build_sitemaps", full=True, verbosity=0)
+        shown()
 
 
 def deliver(path: str, engine: str = "one", **fields: Any) -> None:
@@ -39,91 +136,68 @@ def deliver(path: str, engine: str = "one", **fields: Any) -> None:
     )
 
 
-def know(engine: str = "one", **fields: Any) -> None:
+def know(**fields: Any) -> None:
     """Add what is known of an engine."""
     EngineHost.objects.create(
-        site="default", engine=engine, host="example.com", **fields
+        site="default", engine="one", host="example.com", **fields
     )
 
 
-def lines() -> list[list[str]]:
-    """Return the words of the command's lines about engines."""
-    out = io.StringIO()
-    call_command("sitemap_status", stdout=out)
-    found = [line.split() for line in out.getvalue().splitlines()]
-    return found[found.index(HEAD) + 2 :]
+class TestEngines:
+    @pytest.fixture(autouse=True)
+    def engines(self, settings: Any, sections: Any) -> None:
+        """Have one engine, which is not told of anything: this is a test."""
+        one = {"BACKEND": f"{FeedEngine.__module__}.FeedEngine"}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
 
+    def lines(self) -> list[list[str]]:
+        """Return the words of the command's lines about engines."""
+        found = [line.split() for line in shown().splitlines()]
+        return found[found.index(HEAD) + 2 :]
 
-def test_an_engine_that_was_told_nothing_yet():
-    """It is shown since the settings name it."""
-    assert lines() == [["one", "0", "0", "0", "0", "-"]]
+    def test_one_that_was_told_nothing_yet(self, settings):
+        """It is shown since the settings name it; without engines there is no table."""
+        assert self.lines() == [["one", "0", "0", "0", "0", "-"]]
+        settings.SITEMAPS_PLUS = {"BASE_URL": "https://example.com"}
+        assert "engine" not in shown()
 
+    def test_what_waits_is_counted(self):
+        """And how long the oldest has waited; not what was told, or of other sites."""
+        now = timezone.now()
+        deliver("a", changed_at=now - timedelta(hours=1))
+        deliver("b", changed_at=now)
+        deliver("c", sent=1, changed_at=now - timedelta(days=1))
+        deliver("d", site="other")
+        ((name, waiting, *_, age, unit),) = self.lines()
+        assert (name, waiting, unit) == ("one", "2", "s")
+        assert 3_600 <= int(age.replace(",", "")) < 7_200
 
-def test_without_engines_there_is_no_table(settings):
-    """Most projects have none."""
-    settings.SITEMAPS_PLUS = {"BASE_URL": "https://example.com"}
-    out = io.StringIO()
-    call_command("sitemap_status", stdout=out)
-    assert "engine" not in out.getvalue()
+    def test_one_that_fails_needs_nobody(self):
+        """It is tried again by itself, and shown."""
+        deliver("a")
+        know(failures=3, error="it is down")
+        assert self.lines()[0][:5] == ["one", "1", "0", "0", "1"]
 
+    def test_one_that_is_parked_or_rejects_a_target_needs_a_person(self):
+        """The command says why, and what to do."""
+        know(parked_reason="the key is wrong")
+        with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
+            shown()
+        deliver("a", dead_since=timezone.now(), error="no such URL")
+        said = r"rejected 1 targets: no such URL.*--retry"
+        with pytest.raises(CommandError, match=said):
+            shown()
 
-def test_what_waits_is_counted():
-    """And how long the oldest of it has waited; what was told is none of it."""
-    now = timezone.now()
-    deliver("a", changed_at=now - timedelta(hours=1))
-    deliver("b", changed_at=now)
-    deliver("c", sent=1, changed_at=now - timedelta(days=1))
-    ((name, waiting, *_, age, unit),) = lines()
-    assert (name, waiting, unit) == ("one", "2", "s")
-    assert 3_600 <= int(age.replace(",", "")) < 7_200
+    def test_one_of_the_past_is_shown(self):
+        """As long as it has rows."""
+        deliver("a", engine="old")
+        assert [line[:2] for line in self.lines()] == [["old", "1"], ["one", "0"]]
 
-
-def test_an_engine_that_fails_needs_nobody():
-    """It is tried again by itself, and shown."""
-    deliver("a")
-    know(failures=3, error="it is down")
-    assert lines()[0][:5] == ["one", "1", "0", "0", "1"]
-
-
-def test_a_parked_engine_needs_a_person():
-    """The command fails and says why, and what to do."""
-    know(parked_reason="the key is wrong")
-    with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
-        lines()
-
-
-def test_a_rejected_target_needs_a_person():
-    """The command fails and says what the engine said."""
-    deliver("a", dead_since=timezone.now(), error="no such URL")
-    with pytest.raises(CommandError, match=r"rejected 1 targets: no such URL.*--retry"):
-        lines()
-
-
-def test_an_engine_of_the_past_is_shown():
-    """As long as it has rows."""
-    deliver("a", engine="old")
-    assert [line[:2] for line in lines()] == [["old", "1"], ["one", "0"]]
-
-
-def test_what_an_engine_says_of_a_feed_is_shown(settings):
-    """Beside our own numbers; not of a feed that has gone."""
-    one = {"BACKEND": f"{FeedEngine.__module__}.FeedEngine"}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
-    deliver("sitemap.xml", is_feed=True, sent=1, feedback={"errors": 3})
-    deliver("gone.xml", is_feed=True, wanted=0, feedback={"errors": 5})
-    [_, said] = lines()
-    line = 'one says of https://example.com/sitemap.xml: {"errors": 3}'
-    assert said == line.split()
-
-
-def test_another_site_is_none_of_ours():
-    """Each site has deliveries of its own."""
-    deliver("a", site="other")
-    assert lines()[0][:2] == ["one", "0"]
-
-
-def test_json_has_the_sections_alone():
-    """As before there were engines, of which notify_search_engines has all numbers."""
-    out = io.StringIO()
-    call_command("sitemap_status", "--json", stdout=out)
-    assert json.loads(out.getvalue()) == []
+    def test_what_one_says_of_a_feed_is_shown(self):
+        """Beside our own numbers; not of a feed that has gone; not in JSON."""
+        deliver("sitemap.xml", is_feed=True, sent=1, feedback={"errors": 3})
+        deliver("gone.xml", is_feed=True, wanted=0, feedback={"errors": 5})
+        [_, said] = self.lines()
+        line = 'one says of https://example.com/sitemap.xml: {"errors": 3}'
+        assert said == line.split()
+        assert json.loads(shown(json=True)) == []
