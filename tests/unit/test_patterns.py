@@ -19,37 +19,11 @@ SIZE = 65_536
 HANG = 0.5
 
 #: Pieces that repeat, and what comes after them, which fits nothing.
-PIECES = (
-    *(
-        "a",
-        "A",
-        "0",
-        "-",
-        "/",
-        ".",
-        "%",
-        " ",
-        ",",
-        "\n",
-        "a.",
-        "0.",
-        "0x",
-        "a-",
-        "/a\n",
-    ),
-    *(
-        "AA ",
-        "web ",
-        "zh-",
-        "http://a",
-        "a:0",
-        "[:",
-        "%2",
-        "<lastmod>",
-        " at 0x",
-        "a b",
-    ),
-)
+PIECES = [
+    *("a", "A", "0", "-", "/", ".", "%", " ", ",", "\n"),
+    *("a.", "0.", "0x", "a-", "/a\n", "AA ", "web ", "zh-", "http://a", "a:0", "[:"),
+    *("%2", "<lastmod>", " at 0x", "a b"),
+]
 ENDS = ("", "!", "\x00")
 
 
@@ -79,15 +53,10 @@ def pumps(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str | bytes]
 FOUND = dict(patterns())
 
 
-def test_patterns_are_found():
-    """Those of modules, and those of routes."""
-    assert len(FOUND) >= 20
-    assert any(name.startswith("converters.") for name in FOUND)
-
-
 @pytest.mark.parametrize("name", FOUND)
 def test_it_is_as_fast_as_its_text_is_short(name):
     """Matching at the begin, of all, and anywhere."""
+    assert len(FOUND) >= 20
     pattern = FOUND[name]
     for text in pumps(pattern):
         for match in (pattern.match, pattern.fullmatch, pattern.search):

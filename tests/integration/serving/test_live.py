@@ -34,7 +34,6 @@ def renders(sections: Any, settings: Any) -> list[str]:
             words.append("rendered")
         return f"/{product.slug}/"
 
-    # Two pages: the only page of a section is also rendered for the plan.
     make_products(18)
     sections.register("products", limited(9, location=location))
     return words

@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.serving import robots_txt
 from tests.support.builds import build_fully
 from tests.support.published import age
-from tests.support.settings import SITEMAPS_PLUS
 from tests.support.shop import limited, make_products
 
 
@@ -32,23 +30,3 @@ def untold_indexes() -> Iterator[None]:
     robots_txt._last.clear()
     yield
     robots_txt._last.clear()
-
-
-@pytest.fixture
-def set_robots(settings: Any) -> Any:
-    """Have a robots_txt.txt; return what sets keys of ROBOTS."""
-
-    def set_robots(**given: Any) -> None:
-        settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": given}
-
-    set_robots()
-    return set_robots
-
-
-@pytest.fixture
-def indexes() -> None:
-    """Have a second index, and a third that has nothing to list any more."""
-    section = Section.objects.create(site="default", name=INDEX)
-    Page.objects.create(section=section, number=0, built=1, entries=50_000)
-    Page.objects.create(section=section, number=2, built=1, entries=1, object="x")
-    Page.objects.create(section=section, number=3, built=1, entries=0)

@@ -18,6 +18,8 @@ from tests.support.shop import limited, make_products
 
 pytestmark = pytest.mark.django_db
 
+THREE = [f"sitemap-products-{number}.xml" for number in (1, 2, 3)]
+
 
 @pytest.fixture(autouse=True)
 def published(sections: Any, settings: Any) -> None:
@@ -39,38 +41,30 @@ def listed(client: Any, path: str = "/sitemap.xml") -> list[str]:
     return [url.rsplit("/", 1)[1] for url in read_index(client.get(path).content)]
 
 
-THREE = [f"sitemap-products-{number}.xml" for number in (1, 2, 3)]
-
-
 class TestShared:
     def test_it_is_rendered_once_until_a_page_is_published(
         self, client, django_assert_num_queries
     ):
-        """Later requests take one query, as for a published index."""
-        first = client.get("/sitemap.xml")
+        """By its row, the sections with a plan and the pages; later by its row."""
+        with django_assert_num_queries(3):
+            first = client.get("/sitemap.xml")
         with django_assert_num_queries(1):
             second = client.get("/sitemap.xml")
         assert second.content == first.content
         assert listed(client) == THREE
 
-    def test_it_takes_three_queries_to_make(self, client, django_assert_num_queries):
-        """Its row, the sections with a plan, and the pages."""
-        with django_assert_num_queries(3):
-            assert listed(client) == THREE
-
-    def test_a_page_that_comes_by_a_split_is_listed_at_once(self, client, monkeypatch):
-        """The index that was kept is of another version."""
+    def test_what_a_build_or_a_deploy_adds_is_listed_at_once(
+        self, client, sections, monkeypatch
+    ):
+        """The index that was kept is of another version, or of other sections."""
         assert listed(client) == THREE
+        sections.register("more", limited(50))
+        assert listed(client) == [*THREE, "sitemap-more-1.xml"]
+        sections.unregister("more")
         make_products(10, first=25)
         monkeypatch.setattr(Build, "_publish_index", lambda self, missing: None)
         build()
         assert listed(client) == [*THREE, "sitemap-products-4.xml"]
-
-    def test_a_section_that_a_deploy_adds_is_listed_at_once(self, client, sections):
-        """Two processes with other sections keep other indexes."""
-        assert listed(client) == THREE
-        sections.register("more", limited(50))
-        assert listed(client) == [*THREE, "sitemap-more-1.xml"]
 
 
 class TestFallback:
@@ -85,13 +79,9 @@ class TestFallback:
         assert messages("live_failed")
 
     def test_a_section_without_a_plan_that_cannot_be_read(self, client, sections):
-        """The other sections stay listed."""
+        """The others stay listed; 503 if the object of the index is lost as well."""
         sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
         assert listed(client) == THREE
-
-    def test_an_object_that_is_damaged_as_well(self, client, sections):
-        """Then it is 503, to be asked again."""
-        sections.register("broken", limited(5, get_queryset=lambda self: 1 / 0))
         path_of(page_row(INDEX, 0)).unlink()
         assert client.get("/sitemap.xml").status_code == 503
 
@@ -125,7 +115,7 @@ class TestPlans:
         assert listed(client) == THREE
 
     def test_a_section_that_came_back_is_listed_as_it_was(self, client):
-        """A name that is registered is not missing, even before the next refresh."""
+        """A name that is registered is not missing, even before the next build."""
         Section.objects.filter(name="products").update(
             missing_since=timezone.now() - 2 * sections.MISSING_GRACE
         )

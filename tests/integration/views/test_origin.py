@@ -65,28 +65,18 @@ class TestBaseUrl:
 
 
 class TestWithoutBaseUrl:
-    def test_the_current_site_is_https(self, client, settings, django_site):
-        """contrib.sites knows no scheme, so it is https by default."""
-        settings.SITEMAPS_PLUS = {}
+    @pytest.mark.parametrize("debug", [False, True])
+    def test_the_current_site_is_https(self, client, settings, django_site, debug):
+        """contrib.sites knows no scheme; DEBUG helps only where nothing else does."""
+        settings.SITEMAPS_PLUS, settings.DEBUG = {}, debug
         response = client.get(PAGE, headers={"Host": "elsewhere.example"})
         assert locs(response.content) == [
             "https://sites.example/products/product-00000/"
         ]
-
-    def test_scheme_says_otherwise(self, client, settings, django_site):
-        """SCHEME is for sites without https."""
         settings.SITEMAPS_PLUS = {"SCHEME": "http"}
         assert list(read_index(client.get("/sitemap.xml").content)) == [
             f"http://sites.example{PAGE}"
         ]
-
-    def test_the_site_goes_before_the_host_under_debug(
-        self, client, settings, django_site
-    ):
-        """DEBUG helps only where nothing else does."""
-        settings.SITEMAPS_PLUS, settings.DEBUG = {}, True
-        response = client.get(PAGE, headers={"Host": "elsewhere.example"})
-        assert locs(response.content)[0].startswith("https://sites.example/")
 
     def test_with_neither_the_host_is_used_under_debug(self, client, settings):
         """For a first look, and each host has entries of its own."""

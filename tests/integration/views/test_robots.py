@@ -1,25 +1,30 @@
-"""robots.txt: every index, and the rules of the settings."""
+"""robots.txt: every index and the rules of the settings, whatever else fails."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from urllib.robotparser import RobotFileParser
 
 import pytest
-from django.db import connection
+from django.db import DatabaseError, connection
 from django.http import HttpResponse
 from django.template import Context, Template
 from django.test import RequestFactory
 from django.urls import include, path
 
 from django_sitemaps_plus import views
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.serving import robots_txt
+from tests.support.faults import fail_open, fail_queries
 from tests.support.settings import SITEMAPS_PLUS
 from tests.support.shop import limited, make_products
 
-from .robots_txt import FIRST, SECOND, URL, lines_of, sitemaps
-
 pytestmark = pytest.mark.django_db
+
+URL = "/robots.txt"
+FIRST = "https://example.com/sitemap.xml"
+SECOND = "https://example.com/sitemaps-2.xml"
 
 
 class Own:
@@ -31,25 +36,52 @@ class Own:
     ]
 
 
-class TestRoute:
-    def test_without_robots_there_is_none(self, client):
-        """It is the project's business then."""
-        assert client.get(URL).status_code == 404
+@pytest.fixture
+def set_robots(settings: Any) -> Any:
+    """Have a robots.txt; return what sets keys of ROBOTS."""
 
+    def set_robots(**given: Any) -> None:
+        settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": given}
+
+    set_robots()
+    return set_robots
+
+
+@pytest.fixture
+def indexes() -> None:
+    """Have a second index, and a third that has nothing to list any more."""
+    section = Section.objects.create(site="default", name=INDEX)
+    Page.objects.create(section=section, number=0, built=1, entries=50_000)
+    Page.objects.create(section=section, number=2, built=1, entries=1, object="x")
+    Page.objects.create(section=section, number=3, built=1, entries=0)
+
+
+def lines_of(response: Any) -> list[str]:
+    """Return the lines of a robots.txt that is well."""
+    assert response.status_code == 200
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    return response.content.decode().splitlines()
+
+
+def sitemaps(response: Any) -> list[str]:
+    """Return the sitemaps that Python finds in a robots.txt."""
+    parser = RobotFileParser()
+    parser.parse(lines_of(response))
+    return parser.site_maps() or []
+
+
+class TestRoute:
     def test_without_robots_the_project_has_its_own(self, client, settings):
         """An upgrade hides nothing, wherever ours are included."""
+        assert client.get(URL).status_code == 404
         settings.ROOT_URLCONF = Own
         assert client.get(URL).content == b"mine"
 
     def test_with_robots_it_is_ours(self, client, settings, set_robots):
-        """The first pattern answers, as always."""
+        for other in ("/robots.txt/", "/x/robots.txt", "/robotsxtxt"):
+            assert client.get(other).status_code == 404
         settings.ROOT_URLCONF = Own
         assert sitemaps(client.get(URL)) == [FIRST]
-
-    @pytest.mark.parametrize("path", ["/robots.txt/", "/x/robots.txt", "/robotsxtxt"])
-    def test_no_other_path_is_it(self, client, set_robots, path):
-        """Exactly this one."""
-        assert client.get(path).status_code == 404
 
 
 @pytest.mark.usefixtures("set_robots")
@@ -91,37 +123,134 @@ class TestContent:
             "Sitemap: https://shop.example/sitemap.xml",
         ]
 
-
-@pytest.mark.usefixtures("set_robots")
-class TestHttp:
-    def test_a_known_etag_is_304(self, client):
-        """The ETag is of the bytes."""
-        etag = client.get(URL)["ETag"]
-        response = client.get(URL, headers={"If-None-Match": etag})
-        assert (response.status_code, response.content) == (304, b"")
-        assert response["ETag"] == etag
-
-    def test_head_has_the_headers_of_get(self, client, rf):
-        """And no body, which the test client would cut off."""
+    def test_caches_may_keep_it_for_all(self, client, rf):
+        """A HEAD has no body, which the test client would cut off."""
         full, head = client.get(URL), client.head(URL)
+        assert full["Cache-Control"] == "public, max-age=600"
+        assert "Vary" not in full
+        assert not full.cookies
         assert views.robots(rf.head(URL)).content == b""
         assert dict(head.items()) == dict(full.items())
         assert head["Content-Length"] == str(len(full.content))
+        response = client.get(URL, headers={"If-None-Match": full["ETag"]})
+        assert (response.status_code, response.content) == (304, b"")
+        assert response["ETag"] == full["ETag"]
 
-    def test_caches_may_keep_it_for_all(self, client):
-        """It depends on no header, and sets no cookie."""
-        response = client.get(URL)
-        assert response["Cache-Control"] == "public, max-age=600"
-        assert "Vary" not in response
-        assert not response.cookies
+    def test_crawlers_can_fetch_what_a_built_site_names(self, client, publish):
+        make_products(15)
+        publish(limited(10))
+        for url in sitemaps(client.get(URL)):
+            found = client.get(url.removeprefix("https://example.com"))
+            assert found.status_code == 200
 
 
-def test_a_built_site_names_what_its_crawlers_can_fetch(client, publish, set_robots):
-    """From robots.txt to the pages."""
-    make_products(15)
-    publish(limited(10))
-    for url in sitemaps(client.get(URL)):
-        assert client.get(url.removeprefix("https://example.com")).status_code == 200
+@pytest.fixture
+def django_site(settings: Any) -> Iterator[dict[int, Any]]:
+    """Have the origin from django.contrib.sites; return its cache, not its table."""
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "django.contrib.sites"]
+    settings.SITE_ID = 1
+    settings.SITEMAPS_PLUS = {"ROBOTS": {"RULES": {"DISALLOW": "/admin/"}}}
+    from django.contrib.sites.models import SITE_CACHE
+
+    SITE_CACHE.clear()
+    yield SITE_CACHE
+    SITE_CACHE.clear()
+
+
+@pytest.mark.usefixtures("indexes")
+class TestFaults:
+    """After a 5xx a crawler fetches nothing at all (RFC 9309, 2.3.1.4)."""
+
+    @pytest.fixture(autouse=True)
+    def no_database(self, set_robots: Any) -> Any:
+        """Return what breaks every query."""
+        set_robots(RULES={"DISALLOW": "/admin/"})
+        return lambda: fail_queries(lambda sql: True, error=DatabaseError)
+
+    def test_without_a_database_the_last_indexes_are_named(
+        self, client, no_database, messages
+    ):
+        """Byte for byte; a process that knows none names the first."""
+        before = client.get(URL)
+        with no_database():
+            after = client.get(URL)
+            robots_txt._last.clear()
+            first = client.get(URL)
+        assert sitemaps(after) == [FIRST, SECOND]
+        assert (after.content, after["ETag"]) == (before.content, before["ETag"])
+        assert sitemaps(first) == [FIRST]
+        assert "Disallow: /admin/" in lines_of(first)
+        assert messages("rows_failed")
+
+    def test_indexes_of_another_origin_are_not_named(
+        self, client, settings, no_database
+    ):
+        """After a change of BASE_URL the old URLs are wrong."""
+        client.get(URL)
+        base = {"BASE_URL": "https://other.example"}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **base}
+        with no_database():
+            assert sitemaps(client.get(URL)) == ["https://other.example/sitemap.xml"]
+
+    def test_a_router_that_fails_is_no_5xx(self, client, monkeypatch):
+        """Whatever it raises, it is the project's code."""
+
+        def fail(*args: Any) -> Any:
+            raise KeyError("no such alias")
+
+        monkeypatch.setattr(robots_txt, "index_urls", fail)
+        assert sitemaps(client.get(URL)) == [FIRST]
+
+    def test_cache_and_storage_are_not_asked(self, client, settings, monkeypatch):
+        """So they may be down."""
+        backend = "tests.reliability.tools.degraded.RaisingCache"
+        settings.CACHES = {"default": {"BACKEND": backend}}
+        fail_open(monkeypatch)
+        assert sitemaps(client.get(URL)) == [FIRST, SECOND]
+
+    @pytest.mark.parametrize("base_url", [None, 5, "https://a/?x"])
+    def test_without_an_origin_there_are_rules_alone(self, client, settings, base_url):
+        """The host of the request does not give one."""
+        rules = {"RULES": {"DISALLOW": "/admin/"}}
+        settings.SITEMAPS_PLUS = {"BASE_URL": base_url, "ROBOTS": rules}
+        response = client.get(URL, headers={"Host": "evil.example"})
+        assert lines_of(response) == ["User-agent: *", "Disallow: /admin/"]
+
+    def test_an_origin_that_could_be_read_is_remembered(self, client, django_site):
+        """The table of contrib.sites is out of reach; the rules are left."""
+        from django.contrib.sites.models import Site
+
+        with fail_queries(lambda sql: "django_site" in sql):
+            response = client.get(URL)
+        assert lines_of(response) == ["User-agent: *", "Disallow: /admin/"]
+        django_site[1] = Site(pk=1, domain="sites.example", name="A site")
+        before = sitemaps(client.get(URL))
+        assert before[0] == "https://sites.example/sitemap.xml"
+        django_site.clear()
+        with fail_queries(lambda sql: "django_site" in sql):
+            assert sitemaps(client.get(URL)) == before
+
+    @pytest.mark.parametrize(
+        "robots",
+        [
+            "User-agent: *",
+            {"RULES": [None, [], {"USER_AGENT": []}]},
+            {"RULES": {"USER_AGENT": "x\ny", "DISALLOW": "/"}},
+            {"RULES": {"DISALLOW": ["admin/", 5, "/\n", b"/x"], "CRAWL_DELAY": "x"}},
+            {"EXTRA": ["a\nDisallow: /", 5], "SITEMAPS": ["/sitemap.xml", object()]},
+            {"RULE": [], 5: 6},
+        ],
+    )
+    def test_settings_that_cannot_be_used_are_left_out(
+        self, client, settings, messages, robots
+    ):
+        """The rest is served, and the log says what is wrong; checks say it before."""
+        settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ROBOTS": robots}
+        assert lines_of(client.get(URL)) == [
+            *("User-agent: *", "Disallow:", ""),
+            *(f"Sitemap: {FIRST}", f"Sitemap: {SECOND}"),
+        ]
+        assert messages("robots_fault")
 
 
 TAG = "{% load sitemaps_plus %}User-agent: *\n{% sitemap_lines %}\n"
@@ -132,9 +261,7 @@ class TestTag:
         """For a robots.txt of the project's own."""
         text = Template(TAG).render(Context())
         assert text.splitlines() == [
-            "User-agent: *",
-            f"Sitemap: {FIRST}",
-            f"Sitemap: {SECOND}",
+            *("User-agent: *", f"Sitemap: {FIRST}", f"Sitemap: {SECOND}")
         ]
 
     def test_a_transaction_of_the_caller_s_goes_on(self, indexes, monkeypatch):
@@ -148,17 +275,16 @@ class TestTag:
         assert f"Sitemap: {FIRST}" in Template(TAG).render(Context())
         assert Page.objects.count() == 3
 
-    def test_it_is_empty_without_an_origin(self, settings):
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [("SITEMAPS_PLUS", {}), ("ROOT_URLCONF", "django.contrib.auth.urls")],
+    )
+    def test_it_is_empty_without_an_origin_or_our_urls(self, settings, name, value):
         """It never raises, whatever the request says."""
-        settings.SITEMAPS_PLUS = {}
+        setattr(settings, name, value)
         request = RequestFactory().get("/", headers={"Host": "evil.example"})
         text = Template(TAG).render(Context({"request": request}))
         assert text == "User-agent: *\n\n"
-
-    def test_it_is_empty_without_our_urls(self, settings):
-        """Nothing leads to a sitemap then."""
-        settings.ROOT_URLCONF = "django.contrib.auth.urls"
-        assert Template(TAG).render(Context()) == "User-agent: *\n\n"
 
     def test_an_ampersand_stays(self, settings):
         """A text file knows no entities."""
