@@ -19,6 +19,7 @@ from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.models import Page, listing
 from django_sitemaps_plus.serving import robots_txt
 from tests.support import key_files
+from tests.support.configuring import configure
 from tests.support.faults import fail_queries
 from tests.support.testapp.models import Product
 
@@ -66,12 +67,12 @@ PATHS = {
 @pytest.fixture
 def site(sections, settings) -> None:
     """Have a section that is built, with a merged page, and one that is not."""
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "LIVE_CACHE_SECONDS": 60,
-        "ROBOTS": {"RULES": {"DISALLOW": "/admin/"}},
-        "ENGINES": key_files.ENGINES,
-    }
+    configure(
+        settings,
+        LIVE_CACHE_SECONDS=60,
+        ROBOTS={"RULES": {"DISALLOW": "/admin/"}},
+        ENGINES=key_files.ENGINES,
+    )
     add_quietly(range(0, 30 * STEP, STEP))
     sections.register("built", PlainSource)
     build()
@@ -162,7 +163,7 @@ def test_a_second_index_is_answered(
     fault: Fault, valkey, chaos, sections, settings, monkeypatch, figures
 ):
     """While it is built, and while it is rendered on request."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
+    configure(settings, LIVE_CACHE_SECONDS=60)
     for module in (numbering, listing):
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     add_quietly(range(0, 30 * STEP, STEP))

@@ -16,6 +16,7 @@ from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications import IndexNow
 from tests.integration.notifications.tellers import KEY
 from tests.support.builds import build_and_relay
+from tests.support.configuring import configure
 from tests.support.servers.engine import (
     EngineProgram,
     count_accepted,
@@ -94,7 +95,7 @@ def engine(
 def broker(valkey: Valkey, settings: Any) -> Iterator[Valkey]:
     """Give the server of cache and broker, which may be killed."""
     with celery_on(Broker(valkey.url), valkey.url_of(1), settings):
-        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 1}
+        configure(settings, LEASE_SECONDS=1)
         yield valkey
         if not valkey.is_running():
             valkey.start()

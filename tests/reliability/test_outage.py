@@ -15,6 +15,7 @@ from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
+from tests.support.configuring import configure
 from tests.support.servers.engine import Heard
 from tests.support.servers.engine_rules import BAIDU_TOKEN
 
@@ -92,11 +93,11 @@ def test_an_outage_of_two_days_for_three_hosts(engine, settings, monkeypatch, fi
     """
     options = {"token": BAIDU_TOKEN, "endpoint": f"{engine.url}/baidu/urls"}
     backend = "django_sitemaps_plus.notifications.Baidu"
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": {"baidu": {"BACKEND": backend, "OPTIONS": options}},
-        "NOTIFY": True,
-    }
+    configure(
+        settings,
+        ENGINES={"baidu": {"BACKEND": backend, "OPTIONS": options}},
+        NOTIFY=True,
+    )
     random.seed(seed := some_seed(1))
     began, real = timezone.now(), timezone.now
     passed = timedelta()

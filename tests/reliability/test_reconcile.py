@@ -14,6 +14,7 @@ from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
+from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
 from .tools.shop import (
@@ -107,16 +108,16 @@ class Editor:
 @pytest.mark.parametrize("how", ["full", "audit"])
 def test_edits_that_nobody_told(number, how, sections, settings, figures):
     """Neither more nor less than what differs is told."""
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": {
+    configure(
+        settings,
+        ENGINES={
             "recording": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         },
-        "NOTIFY": True,
-        "NOTIFY_DELAY_SECONDS": 0,
-        "NOTIFY_INTERVAL_SECONDS": 0,
-        "AUDIT_BUDGET_SECONDS": 600,
-    }
+        NOTIFY=True,
+        NOTIFY_DELAY_SECONDS=0,
+        NOTIFY_INTERVAL_SECONDS=0,
+        AUDIT_BUDGET_SECONDS=600,
+    )
     editor = Editor(random.Random(seed := some_seed(number)))
     options = {"allow_shrink": True, "full": how == "full", "audits": how == "audit"}
     sections.register("products", DatedSource)

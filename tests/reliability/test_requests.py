@@ -16,6 +16,7 @@ from django.test import Client
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, State
+from tests.support.configuring import configure
 from tests.support.key_files import ENGINES
 from tests.support.testapp.models import Product
 
@@ -56,7 +57,7 @@ class Watch:
 def site(sections: Any, settings: Any) -> None:
     """Have a section that is built, one that is served live, and one in between."""
     files = {"ROBOTS": {}, "ENGINES": ENGINES}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **files}
+    configure(settings, **files)
     add_quietly(range(0, 60 * STEP, STEP))
     sections.register("built", PlainSource)
     build()

@@ -11,6 +11,7 @@ import pytest
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.tracking import recording
+from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
 from .tools import saving
@@ -29,11 +30,11 @@ KEYS = range(0, TRIES * len(CONTEXTS) * STEP, STEP)
 @pytest.fixture(autouse=True)
 def engine(settings: Any) -> None:
     """Have an engine, which is to be told."""
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": {"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
-        "NOTIFY": True,
-    }
+    configure(
+        settings,
+        ENGINES={"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
+        NOTIFY=True,
+    )
 
 
 @pytest.fixture(params=["built", "not built"])

@@ -20,6 +20,7 @@ from django.db import transaction
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
+from tests.support.configuring import configure
 from tests.support.servers.programs import HOST
 from tests.support.servers.workers import ROOT, Broker, environment
 from tests.support.testapp.models import Product
@@ -94,12 +95,12 @@ def unbuilt(sections, settings) -> None:
     """Have a section without pages, whose changes engines are told of."""
     add_quietly(range(0, 5 * STEP, STEP))
     sections.register("products", PlainSource)
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor",
-        "ENGINES": {"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
-        "NOTIFY": True,
-    }
+    configure(
+        settings,
+        EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor",
+        ENGINES={"one": {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}},
+        NOTIFY=True,
+    )
 
 
 @pytest.fixture
@@ -165,7 +166,7 @@ def lose(fault, limits, chaos, settings, figures) -> None:
 def test_an_executor_that_raises(settings, caplog):
     """The save goes on, and so does what the user wanted done after the commit."""
     path = f"{RaisingExecutor.__module__}.{RaisingExecutor.__qualname__}"
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "EXECUTOR": path}
+    configure(settings, EXECUTOR=path)
     done: list[str] = []
     rename([0], "in-autocommit")
     with transaction.atomic():
@@ -183,7 +184,7 @@ def test_celery_is_not_installed(settings, monkeypatch, caplog):
     """The change is recorded, and the log says why nobody is woken."""
     for name in ("celery", "django_sitemaps_plus.tasks"):
         monkeypatch.setitem(sys.modules, name, None)
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "WAKE_SECONDS": 1}
+    configure(settings, WAKE_SECONDS=1)
     rename([0], "in-autocommit")
     with transaction.atomic():
         rename([STEP], "in-atomic")

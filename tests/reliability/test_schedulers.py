@@ -13,6 +13,7 @@ from django_sitemaps_plus import tasks
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
+from tests.support.configuring import configure
 from tests.support.servers.programs import wait_until
 from tests.support.servers.running import sweeping, working
 from tests.support.testapp.models import Product
@@ -63,7 +64,7 @@ def test_beats_and_refreshes_at_once(celery, sections, settings, figures):
     No other request asks for that page, so nobody makes up for one that is lost.
     """
     # No lease ends, however slow the machine: nobody dies.
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 600}
+    configure(settings, LEASE_SECONDS=600)
     add_quietly(range(0, ASKED * LIMIT * STEP, STEP))
     sections.register("products", SlowSource)
     build()

@@ -22,6 +22,7 @@ from django_sitemaps_plus.notifications.configuration import _configured as made
 from django_sitemaps_plus.notifications.configuration import get_engine, get_engines
 from django_sitemaps_plus.notifications.http import client as our_http
 from tests.support.builds import build_and_relay
+from tests.support.configuring import configure
 from tests.support.leaks import everything_in_redis
 from tests.support.servers import engine_rules
 from tests.support.servers.engine import LocalEngine
@@ -69,14 +70,14 @@ def engines(engine, tmp_path, settings, monkeypatch) -> LocalEngine:
     monkeypatch.setattr(engine_rules, "BAIDU_TOKEN", BAIDU)
     account = tmp_path / "account.json"
     account.write_text(json.dumps(make_service_account(engine.state)))
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": engines_of(engine, account),
-        "NOTIFY": True,
-        "NOTIFY_DELAY_SECONDS": 0,
-        "NOTIFY_INTERVAL_SECONDS": 0,
-        "NOTIFY_RETRY_SECONDS": 0.001,
-    }
+    configure(
+        settings,
+        ENGINES=engines_of(engine, account),
+        NOTIFY=True,
+        NOTIFY_DELAY_SECONDS=0,
+        NOTIFY_INTERVAL_SECONDS=0,
+        NOTIFY_RETRY_SECONDS=0.001,
+    )
     return engine
 
 
@@ -89,11 +90,11 @@ def workers(valkey, settings) -> Iterator[str]:
             "LOCATION": valkey.url,
         }
     }
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor",
-        "LIVE_CACHE_SECONDS": 60,
-    }
+    configure(
+        settings,
+        EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor",
+        LIVE_CACHE_SECONDS=60,
+    )
     with messages_to(Broker(valkey.url)):
         yield valkey.url
 
@@ -177,12 +178,12 @@ def parked() -> list[EngineHost]:
 @pytest.mark.parametrize("kind", [Leaky, LeakyFeeds])
 def test_an_engine_that_raises_is_not_quoted(kind, settings, sections, client, watch):
     """Of its error the log has the kind and the lines, and nobody else has more."""
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "NOTIFY": True,
-        "NOTIFY_DELAY_SECONDS": 0,
-        "ENGINES": configured(kind, token=TRACE),
-    }
+    configure(
+        settings,
+        NOTIFY=True,
+        NOTIFY_DELAY_SECONDS=0,
+        ENGINES=configured(kind, token=TRACE),
+    )
     add(range(1, 4))
     sections.register("products", PlainSource)
     watch.call(build_and_relay)
@@ -205,11 +206,7 @@ def test_options_that_cannot_work_are_not_quoted(
     # A debug page shows settings as well, of which Django hides those with the name
     # of a secret; here others hold one.
     monkeypatch.setattr(SafeExceptionReporterFilter, "get_safe_settings", dict)
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "NOTIFY": True,
-        "ENGINES": BAD[name],
-    }
+    configure(settings, NOTIFY=True, ENGINES=BAD[name])
     watch.call(call_command, "check", "--database", "default")
     watch.call(get_engine, "one")
     watch.call(call_command, "notify_search_engines")

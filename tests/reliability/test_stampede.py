@@ -22,6 +22,7 @@ from django.test import Client
 
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources.reading import ModelReader, reader_of
+from tests.support.configuring import configure
 from tests.support.servers.valkey import Valkey
 from tests.support.testapp.models import Product
 
@@ -198,7 +199,7 @@ def renders(found: Sequence[Crowd]) -> list[list[int]]:
 @pytest.fixture
 def notes(sections, settings, tmp_path) -> Path:
     """Have a section that is not built; give where its source leaves its notes."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
+    configure(settings, LIVE_CACHE_SECONDS=60)
     add_quietly(range(0, 30 * STEP, STEP))
     source = type("NotedSource", (SlowSource,), {"notes": tmp_path})
     registry.register("products", source)
@@ -267,7 +268,7 @@ def test_one_render_for_each_process_without_a_shared_cache(notes, told):
 @pytest.fixture
 def plans(sections, settings, tmp_path) -> Path:
     """Have a section whose plan takes time; give where its source leaves its notes."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LIVE_CACHE_SECONDS": 60}
+    configure(settings, LIVE_CACHE_SECONDS=60)
     add_quietly(range(0, 30 * STEP, STEP))
     source = type("NotedPlanSource", (SlowPlanSource,), {"notes": tmp_path})
     registry.register("products", source)

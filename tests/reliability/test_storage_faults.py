@@ -17,6 +17,7 @@ from botocore.exceptions import ClientError, EndpointConnectionError, ReadTimeou
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus.building.build import build
+from tests.support.configuring import configure
 from tests.support.servers.workers import ROOT, Broker, environment
 from tests.support.testapp.models import Product
 
@@ -99,7 +100,7 @@ def test_files(
     no_flush,
 ):
     """Full, broken or forbidden at any step: told with its cause, and mended."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
+    configure(settings, PUBLIC_PLAIN=True)
     prepare()
     sweep = Sweep("files", media_root, tmp_path)
     sweep.run(ERRORS, is_persistent=is_persistent)
@@ -110,7 +111,7 @@ def test_files(
 def test_s3(is_persistent, sections, media_root, tmp_path, figures, settings, moto):
     """Errors, refusals and timeouts of the service, whatever it was asked."""
     settings.STORAGES = {**settings.STORAGES, "sitemaps": moto.storage()}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    configure(settings, STORAGE="sitemaps")
     edits_and_a_split()
     sweep = Sweep("s3", media_root, tmp_path)
     sweep.run(S3_ERRORS, is_persistent=is_persistent)

@@ -23,6 +23,7 @@ from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import render_page
+from tests.support.configuring import configure
 from tests.support.servers.nginx import start_nginx
 from tests.support.testapp.models import Product
 
@@ -133,7 +134,7 @@ def note(readings: Readings, figures: Callable[..., None], who: str) -> None:
 @pytest.mark.parametrize("suffix", [".gz", ""], ids=["gzip", "plain"])
 def test_public_files(versions, media_root, figures, settings, suffix):
     """Opened by their public names, while these get other files."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": not suffix}
+    configure(settings, PUBLIC_PLAIN=not suffix)
     readings = published(versions)
     fetches = [from_files(media_root / "sitemaps" / "public", suffix)] * 3
     with running(republish):
@@ -175,7 +176,7 @@ def test_s3(versions, figures, settings, request, server):
     """Through the view, and by the name that a row gave."""
     s3 = request.getfixturevalue(server)
     settings.STORAGES = {**settings.STORAGES, "sitemaps": s3.storage()}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
+    configure(settings, STORAGE="sitemaps")
     readings = published(versions)
     with serving() as address, running(republish):
         fetches = [FromServer(address), from_storage]

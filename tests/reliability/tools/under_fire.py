@@ -18,6 +18,7 @@ from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Change, Delivery, Page, Publication
 from django_sitemaps_plus.notifications.http import client as http
 from tests.integration.notifications.tellers import KEY
+from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
 from .processes import end, fork
@@ -53,12 +54,12 @@ def tell_indexnow(settings: Any, url: str, **times: float) -> None:
     """
     backend = "django_sitemaps_plus.notifications.IndexNow"
     options = {"key": KEY, "endpoint": f"{url}/indexnow"}
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "ENGINES": {"indexnow": {"BACKEND": backend, "OPTIONS": options}},
-        "NOTIFY": True,
+    configure(
+        settings,
+        ENGINES={"indexnow": {"BACKEND": backend, "OPTIONS": options}},
+        NOTIFY=True,
         **times,
-    }
+    )
 
 
 def tell_soon(settings: Any, url: str) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from ..configuring import configure
 from .chaos import ChaosProxy, start_chaos
 from .engine import LocalEngine, start_engine
 from .s3 import S3, start_moto, start_seaweedfs
@@ -95,13 +96,13 @@ def celery_on(broker: Broker, cache_url: str, settings: Any) -> Iterator[Broker]
             "OPTIONS": {"socket_timeout": 2, "socket_connect_timeout": 2},
         }
     }
-    settings.SITEMAPS_PLUS = {
-        **settings.SITEMAPS_PLUS,
-        "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor",
-        "WAKE_SECONDS": 1,
-        "LEASE_SECONDS": 2,
-        "AUDIT_INTERVAL_SECONDS": 10**6,
-    }
+    configure(
+        settings,
+        EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor",
+        WAKE_SECONDS=1,
+        LEASE_SECONDS=2,
+        AUDIT_INTERVAL_SECONDS=10**6,
+    )
     with messages_to(broker):
         yield broker
 
