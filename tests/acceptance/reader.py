@@ -22,14 +22,7 @@ HANG = 60
 
 
 class Reader:
-    """Reads every page that the index lists, as often as it can.
-
-    Attributes:
-        files: how many it has read.
-        rounds: how often it has read them all.
-        bad: what was wrong with which.
-        urls: those of the last round.
-    """
+    """Reads every page that the index lists, as often as it can."""
 
     def __init__(self, base_url: str) -> None:
         self.base_url = base_url

@@ -15,11 +15,7 @@ _PASSWORD = "only-for-tests"
 
 
 class Staff:
-    """A superuser who is logged in.
-
-    Args:
-        site: it is served, and its tables exist.
-    """
+    """A superuser who is logged in."""
 
     def __init__(self, site: Site) -> None:
         self._base_url = site.base_url
@@ -41,11 +37,7 @@ class Staff:
         return link
 
     def edit(self, path: str, **fields: str) -> None:
-        """Fill in the form of a page, which has values already, and send it.
-
-        Raises:
-            AssertionError: the form has come back, with what is wrong with it.
-        """
+        """Fill in the form of a page, which has values already, and send it."""
         form = self._ask(path).get_element_by_id(
             "login-form" if "/login/" in path else "city_form"
         )

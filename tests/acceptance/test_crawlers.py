@@ -27,14 +27,7 @@ SIZES = ["default", "all"] if "SOAK" in os.environ else ["default"]
 
 @dataclass
 class Story:
-    """One site from its first hour: served live, then built, then edited.
-
-    Attributes:
-        table: what its tables hold.
-        found: by client and state (``live``, ``built``): what it found.
-        answers: by state and path: each page and the index.
-        edited: which paths had changed after one city was edited and a build.
-    """
+    """One site from its first hour: served live, then built, then edited."""
 
     is_all: bool
     site: Site

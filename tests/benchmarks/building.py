@@ -39,11 +39,7 @@ def unbuild() -> None:
 
 
 def build_all(entries: int, workers: int = 1) -> None:
-    """Build all sections.
-
-    Raises:
-        RuntimeError: they have another number of entries.
-    """
+    """Build all sections."""
     report = build_fully(workers=workers)
     built = sum([section.entries for section in report.sections])
     if built != entries:
@@ -65,13 +61,6 @@ def bare_loop(entries: int, limit: int = ModelSource.limit) -> None:
 
     Rows come by key, a page at a time; dates come as text; compressor, storage and
     flushes are the package's own. Nothing is planned, checked, hashed or remembered.
-
-    Args:
-        entries: how many rows there are.
-        limit: entries a page.
-
-    Raises:
-        RuntimeError: there are more or fewer rows.
     """
     written, pages = 0, enumerate(_pages(limit), 1)
     while batch := list(islice(pages, 1)):
@@ -90,11 +79,7 @@ def store_bare(number: int, rows: list[tuple[Any, ...]]) -> None:
 
 
 def bare_rendering(entries: int) -> None:
-    """Make the text of all pages by the same loop, and throw it away.
-
-    Raises:
-        RuntimeError: there are more or fewer rows.
-    """
+    """Make the text of all pages by the same loop, and throw it away."""
     made = 0
     for rows in _pages(ModelSource.limit):
         for _ in _texts(rows):

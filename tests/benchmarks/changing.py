@@ -32,12 +32,7 @@ def edit(key: int) -> None:
 
 
 def edit_each_page(size: int, n_pages: int) -> None:
-    """Change the URL of the first product in each page, and mark all pages.
-
-    Args:
-        size: entries a page.
-        n_pages: how many there are.
-    """
+    """Change the URL of the first product in each page, and mark all pages."""
     turn = Value(f"turn-{next(_turns)}-")
     firsts = Product.objects.alias(place=F("pk") % size).filter(place=1)
     firsts.filter(pk__lte=size * n_pages).update(
@@ -66,11 +61,7 @@ def listening() -> Iterator[list[str]]:
 
 
 def refresh_one(heard: list[str]) -> None:
-    """Refresh after one edit, as a worker does.
-
-    Raises:
-        RuntimeError: another number of pages or URLs has changed.
-    """
+    """Refresh after one edit, as a worker does."""
     heard.clear()
     (section,) = build(waits=False).sections
     if (section.stored, len(heard)) != (1, 1):

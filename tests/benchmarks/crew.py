@@ -24,24 +24,14 @@ _LOOK_SECONDS = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Crew:
-    """Some workers with a queue of their own.
-
-    Attributes:
-        broker: where they listen.
-        workers: those that run.
-        rows: of the section that they build.
-    """
+    """Some workers with a queue of their own."""
 
     broker: Broker
     workers: list[Worker]
     rows: int
 
     def build(self) -> None:
-        """Let them build, and return once all is published.
-
-        Raises:
-            RuntimeError: it has another number of entries.
-        """
+        """Let them build, and return once all is published."""
         self.send()
         self.wait()
 
@@ -85,11 +75,7 @@ class Crew:
 
 
 def wait_for(condition: Callable[[], object], seconds: float = 300) -> None:
-    """Wait for a condition, and leave the cores to who brings it about.
-
-    Raises:
-        RuntimeError: it took too long.
-    """
+    """Wait for a condition, and leave the cores to who brings it about."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:
@@ -107,15 +93,7 @@ def _is_published() -> bool:
 def start_crew(
     url: str, n_workers: int, rows: int, limit: int, **overrides: Any
 ) -> Iterator[Crew]:
-    """Run workers of one process each, for the time of a ``with`` block.
-
-    Args:
-        url: of the broker.
-        n_workers: how many.
-        rows: of the section that they have.
-        limit: its entries a page.
-        overrides: Django settings of the workers.
-    """
+    """Run workers of one process each, for the time of a ``with`` block."""
     broker = Broker(url)
     with ExitStack() as stack:
         stack.enter_context(messages_to(broker))

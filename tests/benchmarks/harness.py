@@ -17,12 +17,7 @@ Setting = Callable[[int], AbstractContextManager[list["Subject"]]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contender:
-    """One way of doing something.
-
-    Attributes:
-        name: what the table calls it.
-        measure: does it once and returns the figure.
-    """
+    """One way of doing something."""
 
     name: str
     measure: Callable[[], float]
@@ -118,12 +113,7 @@ class Result:
 
 
 def run(subject: Subject, rounds: int | None = None) -> Result:
-    """Give each contender one turn in each round, after those that do not count.
-
-    Args:
-        subject: what is measured.
-        rounds: instead of the subject's own number.
-    """
+    """Give each contender one turn in each round, after those that do not count."""
     rounds = rounds or subject.rounds
     for _ in range(subject.warm_ups):
         for contender in subject.contenders:

@@ -58,15 +58,7 @@ def begin(limit: int) -> None:
 
 
 def build_icv(entries: int, *, is_fast: bool = True) -> None:
-    """Bring its files up to date, as its periodic task does.
-
-    Args:
-        entries: how many it has to list.
-        is_fast: whether isal takes the place of zlib.
-
-    Raises:
-        RuntimeError: they have another number of entries.
-    """
+    """Bring its files up to date, as its periodic task does."""
     with patch.object(generation, "gzip", igzip if is_fast else gzip):
         built = regenerate_stale_sitemaps()
     if built != {_SECTION: entries}:

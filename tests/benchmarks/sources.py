@@ -16,11 +16,7 @@ FULL_PAGE = 50_000
 
 
 class DeclaredSource(ModelSource):
-    """The usual source: everything declared.
-
-    Args:
-        rows: how many there are to list, by default all.
-    """
+    """The usual source: everything declared."""
 
     model = Product
     location = Route("product-detail", slug="slug")
@@ -43,11 +39,7 @@ def sized_source(rows: int, limit: int) -> DeclaredSource:
 
 
 class NarrowSource(ModelSource):
-    """Rows of little more than a key.
-
-    Args:
-        rows: how many there are to list.
-    """
+    """Rows of little more than a key."""
 
     model = Author
     location = Route("product-detail", slug="name")

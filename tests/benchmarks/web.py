@@ -31,11 +31,7 @@ class Web:
         self._requests = RequestFactory(SERVER_NAME=HOST)
 
     def get(self, path: str, expected: int = 200, **headers: str) -> Answer:
-        """Fetch a path.
-
-        Raises:
-            RuntimeError: the status is another than expected.
-        """
+        """Fetch a path."""
         environ = self._requests.get(path, secure=True, headers=headers).environ
         started: list[Any] = []
         response = self._application(environ, lambda *said: started.extend(said))

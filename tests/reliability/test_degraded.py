@@ -105,13 +105,7 @@ def ask(client: Client, path: str, number: int) -> tuple[int, float]:
 
 @dataclass
 class Answers:
-    """What came of many requests.
-
-    Attributes:
-        statuses: how many there were of each.
-        seconds: that each answer took.
-        bad: those that were not as expected, in words.
-    """
+    """What came of many requests."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)

@@ -146,11 +146,7 @@ def stopped_and_late(name: str, number: int) -> Iterator[Builder]:
 
 
 def other_has_published(name: str, number: int) -> tuple[int, bool]:
-    """A stops, B builds and publishes, A goes on.
-
-    Returns:
-        Flips of A that were refused, and whether what is published is B's.
-    """
+    """A stops, B builds and publishes, A goes on."""
     with stopped_and_late(name, number) as a:
         build(**ALLOW)
         before = hashes()
@@ -160,11 +156,7 @@ def other_has_published(name: str, number: int) -> tuple[int, bool]:
 
 
 def other_is_at_work(name: str, number: int) -> tuple[int, bool]:
-    """A stops, B claims and builds and stops, A goes on, then B.
-
-    Returns:
-        Flips of A that were refused, and whether A changed nothing.
-    """
+    """A stops, B claims and builds and stops, A goes on, then B."""
     with stopped_and_late(name, number) as a:
         Page.objects.update(attempts=0)  # so that B takes them all at once, too
         before = hashes()

@@ -43,13 +43,7 @@ STRIDE = 1 if IS_SOAK else 11
 
 
 def wrong_state(before: set[str], after: set[str], *where: Any) -> list[str]:
-    """Return what a crawler would find wrong, and what is wrong on disk, in words.
-
-    Args:
-        before: URLs that were listed before the build.
-        after: URLs that the table lists now.
-        where: the files are, and the hashes of what was published before.
-    """
+    """Return what a crawler would find wrong, and what is wrong on disk, in words."""
     documents = crawl()
     listed = set(urls_of(documents))
     found = wrong_set(documents, *where)

@@ -102,14 +102,7 @@ def lines(path: Path) -> list[str]:
 
 @dataclass
 class Crowd:
-    """What came of many requests at once.
-
-    Attributes:
-        renders: how many there were, by process.
-        statuses: of all answers.
-        slowest: seconds of the slowest answer.
-        bodies: different ones.
-    """
+    """What came of many requests at once."""
 
     renders: Counter[str] = field(default_factory=Counter)
     statuses: Counter[int] = field(default_factory=Counter)
@@ -118,12 +111,7 @@ class Crowd:
 
 
 def crowd(notes: Path, *paths: str) -> Crowd:
-    """Let threads of several processes ask at the same time, for one path or several.
-
-    Args:
-        notes: where what they do is noted.
-        paths: in turn those that a thread asks for; a page of the section unless told.
-    """
+    """Let threads of several processes ask at the same time, for one path or several."""
     for name in ("renders", "answers"):
         (notes / name).unlink(missing_ok=True)
     together = multiprocessing.get_context("fork").Barrier(PROCESSES)
@@ -143,13 +131,7 @@ def crowd(notes: Path, *paths: str) -> Crowd:
 def crowds(
     notes: Path, cache: Callable[[], AbstractContextManager[Any]], *paths: str
 ) -> list[Crowd]:
-    """Return what came of some crowds, each with a cache of its own.
-
-    Args:
-        notes: where what they do is noted.
-        cache: which of Django's caches they have, for the time of a ``with`` block.
-        paths: as for :func:`crowd`.
-    """
+    """Return what came of some crowds, each with a cache of its own."""
     found = []
     for _ in range(ROUNDS):
         with cache():

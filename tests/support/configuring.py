@@ -6,10 +6,5 @@ from typing import Any
 
 
 def configure(settings: Any, **values: Any) -> None:
-    """Change values of ``SITEMAPS_PLUS`` until the test ends.
-
-    Args:
-        settings: the fixture of that name.
-        values: those that differ.
-    """
+    """Change values of ``SITEMAPS_PLUS`` until the test ends."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **values}

@@ -18,11 +18,7 @@ _ENGINES = {"sqlite": "sqlite3", "postgresql": "postgresql", "mysql": "mysql"}
 
 
 def database_settings() -> dict[str, Any]:
-    """Return what DATABASES["default"] is for this run.
-
-    Raises:
-        RuntimeError: TEST_DB is unknown, or mysql without TEST_MYSQL_URL.
-    """
+    """Return what DATABASES["default"] is for this run."""
     if "TEST_DATABASE" in os.environ:
         # A worker that tests have started works on the very database of the test.
         given: dict[str, Any] = json.loads(os.environ["TEST_DATABASE"])

@@ -57,12 +57,7 @@ def setting(rows: int) -> Iterator[list[Subject]]:
 
 @dataclass(slots=True)
 class _Accident:
-    """Kills all workers when they are half done, and starts them again.
-
-    Attributes:
-        crew: the workers.
-        seconds_since_ready: between the last of them being ready and all published.
-    """
+    """Kills all workers when they are half done, and starts them again."""
 
     crew: Crew
     seconds_since_ready: float = 0.0

@@ -94,11 +94,7 @@ def _subject(engine: LocalEngine, rows: int) -> Subject:
 
 @dataclass(slots=True)
 class _Notices:
-    """Changes of URLs, and what each took to be heard of.
-
-    Attributes:
-        seconds: of each change, in rising order.
-    """
+    """Changes of URLs, and what each took to be heard of."""
 
     engine: LocalEngine
     rows: int

@@ -41,14 +41,7 @@ _Figure = Callable[[list[float]], float]
 
 @dataclass(slots=True)
 class _Way:
-    """One way to be woken; its saves are timed one by one, once a round.
-
-    Attributes:
-        name: what the tables call it.
-        around: what is so while it saves.
-        after: called after each save, unmeasured.
-        seconds: of each save of the last turn.
-    """
+    """One way to be woken; its saves are timed one by one, once a round."""
 
     name: str
     around: Callable[[], AbstractContextManager[object]]

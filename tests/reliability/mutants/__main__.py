@@ -90,12 +90,7 @@ def broken_tests(mutants: Sequence[Mutant], pool: Executor) -> Iterator[str]:
 
 
 def chosen(words: Sequence[str], sample: int | None) -> list[Mutant]:
-    """Return the mutants whose names contain one of the words; all without any.
-
-    Args:
-        words: of names.
-        sample: that many of them whose tests are fast, chosen by the day.
-    """
+    """Return the mutants whose names contain one of the words; all without any."""
     names = [name for name in MUTANTS if not words or any(w in name for w in words)]
     mutants = [MUTANTS[name] for name in names]
     if sample is None:
@@ -106,11 +101,7 @@ def chosen(words: Sequence[str], sample: int | None) -> list[Mutant]:
 
 
 def main() -> int:
-    """Try mutants.
-
-    Returns:
-        How many were not caught.
-    """
+    """Try mutants."""
     parser = argparse.ArgumentParser(prog="mutants", description=__doc__)
     parser.add_argument("words", nargs="*", help="parts of names; all by default")
     parser.add_argument(

@@ -84,11 +84,7 @@ def mutant(
 
 
 def find(target: str) -> tuple[Any, str]:
-    """Return what has the attribute of a target, and its name.
-
-    Raises:
-        ImportError, AttributeError: there is no such attribute.
-    """
+    """Return what has the attribute of a target, and its name."""
     module, _, path = target.partition(":")
     *holders, name = path.split(".")
     holder: Any = importlib.import_module(module)

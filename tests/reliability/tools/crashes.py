@@ -26,12 +26,7 @@ Disk = dict[str, "bytes | None"]
 
 @dataclass
 class Recorder:
-    """Does what it is told to a directory, and writes it down.
-
-    Attributes:
-        root: only what happens below it counts.
-        steps: in order.
-    """
+    """Does what it is told to a directory, and writes it down."""
 
     root: Path
     steps: list[Step] = field(default_factory=list)

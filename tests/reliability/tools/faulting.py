@@ -95,13 +95,7 @@ def open_files() -> list[str]:
 
 
 def build_faulty(faults: Faults, kind: str, directory: Path) -> Outcome:
-    """Run ``build_sitemaps`` in a process with faults.
-
-    Args:
-        faults: which.
-        kind: ``files`` or ``s3``.
-        directory: for its report.
-    """
+    """Run ``build_sitemaps`` in a process with faults."""
     report = directory / "outcome"
 
     def work() -> None:

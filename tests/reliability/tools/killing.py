@@ -71,11 +71,7 @@ def _die() -> None:
 
 
 def run_killed(work: Callable[[], object], at: int) -> bool:
-    """Do something in a process that dies at a step.
-
-    Returns:
-        Whether it died; False where it had fewer steps and succeeded.
-    """
+    """Do something in a process that dies at a step."""
 
     def killed() -> None:
         with Killer(at).watching():

@@ -95,13 +95,7 @@ QUERIES = (
 
 
 class Requests:
-    """Random requests, each odd in a few ways.
-
-    Args:
-        seed: which ones.
-        sections: those of the site.
-        tags: entity tags that it may answer with, without quotes.
-    """
+    """Random requests, each odd in a few ways."""
 
     def __init__(self, seed: int, sections: Sequence[str], tags: Iterable[str]) -> None:
         self.chance = random.Random(seed)

@@ -12,12 +12,7 @@ from unittest import mock
 
 
 class OsFile:
-    """A file that writes and closes through the functions of os.
-
-    Args:
-        descriptor: of the file.
-        piece: bytes that one write takes; 0 for all.
-    """
+    """A file that writes and closes through the functions of os."""
 
     def __init__(self, descriptor: int, *, piece: int = 0) -> None:
         self._descriptor = descriptor

@@ -76,11 +76,6 @@ class Crawler:
     """Reads all that is published over and over, and finds what is wrong with it.
 
     Each product is on one page, and stays there, so each reading lists it once.
-
-    Attributes:
-        bad: what was wrong, in words, while the database was there.
-        whole: readings during which it was there.
-        statuses: of all answers.
     """
 
     def __init__(self, url: str, database: PostgreSQL) -> None:

@@ -57,11 +57,7 @@ def end(pid: int) -> int:
 
 @contextmanager
 def running(work: Callable[[], object]) -> Iterator[None]:
-    """Do something in a process of its own for the time of a ``with`` block.
-
-    Raises:
-        AssertionError: it ended by itself, or failed.
-    """
+    """Do something in a process of its own for the time of a ``with`` block."""
     pid = fork(work)
     try:
         yield

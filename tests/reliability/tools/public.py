@@ -33,10 +33,6 @@ def wrong_public(media: Path, earlier: Collection[str]) -> Iterator[str]:
     """Yield what a reader of the tree would find wrong, in words.
 
     A name may lag behind its page, but it never shows what no page has pointed to.
-
-    Args:
-        media: where the files are.
-        earlier: gzip hashes of what was published before.
     """
     files = public_files(media)
     known = {*earlier, *Page.objects.values_list("gzip_hash", flat=True)}
@@ -105,13 +101,7 @@ def wrong_files(media: Path) -> Iterator[str]:
 def wrong_set(
     documents: Mapping[str, bytes], media: Path, earlier: Collection[str]
 ) -> list[str]:
-    """Return what is wrong with what a crawler found, and on disk, in words.
-
-    Args:
-        documents: by path.
-        media: where the files are.
-        earlier: gzip hashes of what was published before.
-    """
+    """Return what is wrong with what a crawler found, and on disk, in words."""
     listed = urls_of(documents)
     found = [*wrong_documents(documents), *wrong_files(media), *lost_objects()]
     found += wrong_public(media, earlier)

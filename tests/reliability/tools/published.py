@@ -26,11 +26,7 @@ def urls_of(documents: Mapping[str, bytes]) -> list[str]:
 
 
 def crawl(client: Client | None = None) -> dict[str, bytes]:
-    """Fetch the index and every page that it names; each must be there.
-
-    Returns:
-        The documents by path.
-    """
+    """Fetch the index and every page that it names; each must be there."""
     client = client or Client()
     response = client.get("/sitemap.xml")
     if response.status_code == 404:

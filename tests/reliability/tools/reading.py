@@ -34,11 +34,7 @@ class MissingError(Exception):
 
 @dataclass
 class Readings:
-    """What readers have met.
-
-    Attributes:
-        expected: hashes that each document may have, by name; an index has none.
-    """
+    """What readers have met."""
 
     expected: dict[str, set[str]]
     reads: int = 0

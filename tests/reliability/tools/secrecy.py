@@ -139,11 +139,7 @@ class Watch:
             self.texts += everything(error)
 
     def leaks(self, *more: str) -> list[str]:
-        """Return what is around each secret that was found.
-
-        Args:
-            more: secrets besides those that are known by their trace.
-        """
+        """Return what is around each secret that was found."""
         self.texts += everything_logged(self._caplog.records)
         self.texts += self._capsys.readouterr()
         self.texts += everything_in_database()

@@ -45,13 +45,7 @@ class _UndoneError(Exception):
 
 
 def tell_indexnow(settings: Any, url: str, **times: float) -> None:
-    """Have a local engine told.
-
-    Args:
-        settings: of the test.
-        url: of the engine.
-        times: other settings of ours.
-    """
+    """Have a local engine told."""
     backend = "django_sitemaps_plus.notifications.IndexNow"
     options = {"key": KEY, "endpoint": f"{url}/indexnow"}
     configure(
@@ -127,12 +121,7 @@ def relay() -> None:
 
 @dataclass
 class Relays:
-    """Processes that build and tell, and are killed at any time.
-
-    Attributes:
-        kills: how many were killed.
-        ended: how many had ended by themselves before.
-    """
+    """Processes that build and tell, and are killed at any time."""
 
     count: int = 3
     kills: int = 0
@@ -157,12 +146,7 @@ class Relays:
 
 @dataclass
 class Fate:
-    """What befalls servers, one of them at a time.
-
-    Attributes:
-        blows: by name, what is done to a server, and how to mend that.
-        met: how many of each name were dealt.
-    """
+    """What befalls servers, one of them at a time."""
 
     chance: random.Random
     blows: dict[str, tuple[Callable[[], object], Callable[[], object]]]

@@ -32,12 +32,7 @@ class _Weather:
 
 
 class ChaosProxy:
-    """A proxy of one TCP server; each method but ``close`` says how it is from now on.
-
-    Attributes:
-        port: where it listens; nobody else gets it while it refuses.
-        accepted: how many connections it has taken.
-    """
+    """A proxy of one TCP server; each method but ``close`` says how it is from now on."""
 
     def __init__(self, upstream_port: int) -> None:
         self.accepted = 0

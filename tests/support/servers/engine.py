@@ -57,14 +57,7 @@ def count_accepted(journal: list[Heard]) -> Counter[str]:
 
 
 class LocalEngine:
-    """All engines at one address.
-
-    Attributes:
-        url: that address.
-        state: what it knows; tests may change it.
-        faults: how it misbehaves.
-        journal: what it has heard, oldest first.
-    """
+    """All engines at one address."""
 
     def __init__(
         self,
@@ -176,11 +169,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def start_engine(**options: Any) -> Iterator[LocalEngine]:
-    """Run one in a thread for the time of a ``with`` block.
-
-    Args:
-        options: of :class:`LocalEngine`.
-    """
+    """Run one in a thread for the time of a ``with`` block."""
     engine = LocalEngine(**options)
     thread = threading.Thread(target=engine.serve)
     thread.start()
@@ -195,10 +184,6 @@ class EngineProgram:
     """One that runs as a program of its own, to be killed and started again.
 
     It forgets what it knew, but not its journal, nor its address.
-
-    Attributes:
-        url: its address.
-        program: what to kill and freeze.
     """
 
     def __init__(self, port: int, directory: Path, *arguments: str) -> None:
@@ -231,12 +216,7 @@ class EngineProgram:
 
 @contextmanager
 def start_engine_program(directory: Path, *arguments: str) -> Iterator[EngineProgram]:
-    """Run one as a program for the time of a ``with`` block.
-
-    Args:
-        directory: for its journal.
-        arguments: as on the command line, besides the port.
-    """
+    """Run one as a program for the time of a ``with`` block."""
     with reserve_port() as reserved:
         engine = EngineProgram(port_of(reserved), directory, *arguments)
         try:

@@ -84,12 +84,7 @@ class Faults:
             self._scripts.setdefault(kind, deque()).extend(found)
 
     def misbehave(self, chances: Mapping[str, float], seed: int = 0) -> None:
-        """Let each request that no script is for meet faults by chance.
-
-        Args:
-            chances: names of faults, with how probable each is.
-            seed: the same one gives the same faults.
-        """
+        """Let each request that no script is for meet faults by chance."""
         with self._lock:
             self._chances = dict(chances)
             self._random = random.Random(seed)
@@ -122,14 +117,7 @@ def answer(
     verdict: Verdict,
     ended: threading.Event,
 ) -> None:
-    """Answer a request, as well or as badly as a fault has it.
-
-    Args:
-        handler: of the connection.
-        fault: None for a good answer.
-        verdict: what was decided.
-        ended: set when the engine ends, for which a bad answer may wait.
-    """
+    """Answer a request, as well or as badly as a fault has it."""
     name = fault.name if fault else ""
     if name == "lost_ack":
         return

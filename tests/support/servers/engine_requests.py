@@ -43,11 +43,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What the engine has decided.
-
-    Attributes:
-        targets: URLs of a request that was accepted.
-    """
+    """What the engine has decided."""
 
     status: int
     body: bytes = b""

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from ..configuring import configure
+from tests.support.configuring import configure
+
 from .chaos import ChaosProxy, start_chaos
 from .engine import LocalEngine, start_engine
 from .s3 import S3, start_moto, start_seaweedfs

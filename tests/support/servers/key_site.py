@@ -11,11 +11,7 @@ from .programs import HOST, Program, answers, port_of, reserve_port
 
 
 class KeySite:
-    """Serves the file, in a process of its own: a test that forks has no threads.
-
-    Attributes:
-        url: its address.
-    """
+    """Serves the file, in a process of its own: a test that forks has no threads."""
 
     def __init__(self, port: int, directory: Path, key: str) -> None:
         self.url = f"http://{HOST}:{port}"
@@ -33,12 +29,7 @@ class KeySite:
 
 @contextmanager
 def start_key_site(directory: Path, key: str) -> Iterator[KeySite]:
-    """Run one for the time of a ``with`` block.
-
-    Args:
-        directory: for the file and its log.
-        key: what is in the file, whose name it is too.
-    """
+    """Run one for the time of a ``with`` block."""
     with reserve_port() as reserved:
         port = port_of(reserved)
         site = KeySite(port, directory, key)

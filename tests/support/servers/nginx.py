@@ -53,11 +53,7 @@ _SERVER = """server {{
 
 
 class Nginx:
-    """A server of one directory.
-
-    Attributes:
-        url: its address, without a slash at the end.
-    """
+    """A server of one directory."""
 
     def __init__(self, program: Program, port: int) -> None:
         self._program = program
@@ -77,14 +73,7 @@ def start_nginx(
     upstream: str | None = None,
     server: str = _SERVER,
 ) -> Iterator[Nginx]:
-    """Run a server for the time of a ``with`` block.
-
-    Args:
-        public: what it serves.
-        upstream: the address, such as ``http://127.0.0.1:8000``, that is asked for
-            what is not there; None for 404.
-        server: another block to configure it by, for :meth:`str.format`.
-    """
+    """Run a server for the time of a ``with`` block."""
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         pytest.skip("nginx is missing: apt install nginx-light")

@@ -30,13 +30,7 @@ _LENGTH = re.compile(rb"(?i)\r\ncontent-length: ([0-9]+)\r\n")
 
 
 class OddServer:
-    """A server that does the same with each connection.
-
-    Attributes:
-        port: where it listens.
-        connections: how many it has taken.
-        requests: those that it has heard.
-    """
+    """A server that does the same with each connection."""
 
     def __init__(
         self, reply: Reply, certificate: Path | None = None, *, is_hasty: bool = False
@@ -112,11 +106,7 @@ def _is_whole(request: bytes) -> bool:
 
 
 class Taken:
-    """Counts the bytes that this process reads into buffers, as clients of HTTP do.
-
-    Attributes:
-        bytes: so many, without what TLS adds.
-    """
+    """Counts the bytes that this process reads into buffers, as clients of HTTP do."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.bytes = 0

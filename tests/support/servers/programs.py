@@ -45,11 +45,7 @@ def answers(port: int) -> bool:
 def wait_until(
     condition: Callable[[], object], what: str, timeout_seconds: float = HANG
 ) -> None:
-    """Return as soon as a condition holds.
-
-    Raises:
-        AssertionError: it did not hold in time; the message is ``what``.
-    """
+    """Return as soon as a condition holds."""
     deadline = time.monotonic() + timeout_seconds
     while not condition():
         assert time.monotonic() < deadline, f"{what}: not in {timeout_seconds} s"
@@ -63,11 +59,7 @@ def _ending_with_us() -> list[str]:
 
 
 class Program:
-    """A program with its children, in a process group of its own.
-
-    Attributes:
-        log: the file that holds all that it printed, of earlier runs too.
-    """
+    """A program with its children, in a process group of its own."""
 
     def __init__(
         self,
@@ -90,11 +82,7 @@ class Program:
         return self._process.pid
 
     def start(self, is_ready: Callable[[], object]) -> None:
-        """Start it and return when it is ready.
-
-        Raises:
-            AssertionError: it ended, or did not get ready in time.
-        """
+        """Start it and return when it is ready."""
         # A file and no pipe, which would stop the program when nobody reads it.
         with self.log.open("ab") as log:
             self._log_begins = log.tell()

@@ -22,14 +22,7 @@ SWEEP_SECONDS = 0.5
 def working(
     broker: Broker, source: type[Source], count: int = 1, **options: Any
 ) -> Iterator[list[Worker]]:
-    """Run workers that know a source as the section "products".
-
-    Args:
-        broker: whose messages they take.
-        source: a class that they can import.
-        count: how many.
-        options: of :func:`start_worker`.
-    """
+    """Run workers that know a source as the section "products"."""
     options = {"pool": "solo", **options}
     options["WORKER_SECTIONS"] = {"products": _path(source)}
     with ExitStack() as stack:

@@ -28,11 +28,7 @@ _PORTS = ("master.port", "volume.port", "filer.port", "s3.port")
 
 
 class S3:
-    """What tests need of a server.
-
-    Attributes:
-        url: its address, for clients that know nothing of buckets.
-    """
+    """What tests need of a server."""
 
     def __init__(self, url: str, program: Program | None = None) -> None:
         self.url = url
@@ -61,12 +57,7 @@ class S3:
             client.close()
 
     def storage(self, **options: Any) -> dict[str, Any]:
-        """Return an entry for STORAGES with a bucket of its own.
-
-        Args:
-            options: of django-storages, in place of those that are made here or
-                beside them.
-        """
+        """Return an entry for STORAGES with a bucket of its own."""
         bucket = f"tests-{uuid.uuid4()}"
         with self.client() as client:
             client.create_bucket(Bucket=bucket)

@@ -20,12 +20,7 @@ def _key(number: int) -> rsa.RSAPrivateKey:
 
 
 def make_service_account(state: State, number: int = 0) -> dict[str, Any]:
-    """Return what the JSON key file of an account holds, and let an engine know it.
-
-    Args:
-        state: of the engine that gives it tokens.
-        number: another one for another key.
-    """
+    """Return what the JSON key file of an account holds, and let an engine know it."""
     key = _key(number)
     state.public_keys[EMAIL] = key.public_key().public_bytes(
         serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo

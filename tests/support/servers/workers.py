@@ -31,12 +31,7 @@ _SHARED = ("MEDIA_ROOT", "STORAGES", "CACHES", "SITEMAPS_PLUS")
 
 @dataclass(frozen=True, slots=True)
 class Broker:
-    """Where messages wait.
-
-    Attributes:
-        url: of the server.
-        queue: a name of its own, so that tests may share a server.
-    """
+    """Where messages wait."""
 
     url: str
     queue: str = field(default_factory=lambda: f"tests-{uuid.uuid4()}")
@@ -120,13 +115,7 @@ def start_worker(
 def start_beat(
     broker: Broker, schedule: Mapping[str, Any], *, app: str = APP, **overrides: Any
 ) -> Iterator[Worker]:
-    """Run a beat for the time of a ``with`` block.
-
-    Args:
-        schedule: as CELERY_BEAT_SCHEDULE, with seconds for times.
-        app: where the Celery app is.
-        overrides: Django settings of the beat, which hold JSON.
-    """
+    """Run a beat for the time of a ``with`` block."""
     overrides["CELERY_BEAT_SCHEDULE"] = schedule
     # In its directory, with which it goes.
     command = ["beat", "--schedule", "{directory}/schedule", "--pidfile", ""]
@@ -160,12 +149,7 @@ def _running(
 
 
 def environment(broker: Broker, **overrides: Any) -> dict[str, str]:
-    """Return the environment of a process that works where this test does.
-
-    Args:
-        broker: what its Celery app uses.
-        overrides: Django settings of that process, which hold JSON.
-    """
+    """Return the environment of a process that works where this test does."""
     given = {name: getattr(settings, name) for name in _SHARED}
     given |= broker.settings() | overrides
     return {
