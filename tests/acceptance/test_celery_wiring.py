@@ -162,11 +162,9 @@ class TestBroker:
         variables = environment(REDIS_URL=valkey.url)
         command = [sys.executable, "-m", "celery", "-A", "example_project.worker"]
         command += ["worker", "--loglevel", "INFO", "--pool", "solo"]
-        worker = Program(command, directory=tmp_path, environment=variables)
-        try:
-            worker.start(lambda: " ready." in worker.printed())
-            with sender(REDIS_URL=valkey.url) as process:
-                process.send()
-                wait_until(lambda: DONE.search(worker.printed()), "it is done")
-        finally:
-            worker.kill()
+        worker = Program(
+            command, directory=tmp_path, environment=variables, ready=" ready."
+        )
+        with worker.started(), sender(REDIS_URL=valkey.url) as process:
+            process.send()
+            wait_until(lambda: DONE.search(worker.printed()), "it is done")

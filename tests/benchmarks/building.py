@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,8 @@ from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.storage import deferred_flush, get_storage
+from django_sitemaps_plus.testing import temporary_source
+from tests.benchmarks.sources import DeclaredSource
 from tests.support.builds import build_fully
 from tests.support.testapp.models import Product
 
@@ -44,6 +47,16 @@ def build_all(entries: int, workers: int = 1) -> None:
     built = sum([section.entries for section in report.sections])
     if built != entries:
         raise RuntimeError(f"{built:,} entries were built, not {entries:,}")
+
+
+@contextmanager
+def built(rows: int, source: Any = DeclaredSource) -> Iterator[None]:
+    """Have a section that is built, alone, for the time of a ``with`` block."""
+    with temporary_source("products", source):
+        unbuild()
+        build_all(rows)
+        yield
+        unbuild()
 
 
 def hide(name: str = _HIDDEN) -> None:

@@ -18,7 +18,7 @@ NOTE = (
 )
 
 #: What must be reached, else two builders are not judged.
-GIVEN = Target(name=_TWO, beside=_ONE, times=1 / 1.9)
+GIVEN = Target(_TWO, beside=_ONE, times=1 / 1.9)
 
 
 def contenders() -> list[Contender]:

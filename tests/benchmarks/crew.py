@@ -13,8 +13,8 @@ from django.db.models import Sum
 from redis import Redis
 
 from django_sitemaps_plus.models import INDEX, Page
-from tests.support.servers.programs import wait_until
-from tests.support.servers.workers import Broker, Worker, messages_to, start_worker
+from tests.support.servers.programs import Program, wait_until
+from tests.support.servers.workers import Broker, messages_to, start_worker
 
 _SITE, _SECTION = "default", "products"
 
@@ -27,7 +27,7 @@ class Crew:
     """Some workers with a queue of their own."""
 
     broker: Broker
-    workers: list[Worker]
+    workers: list[Program]
     rows: int
 
     def build(self) -> None:
@@ -62,7 +62,7 @@ class Crew:
     def start_again(self) -> None:
         """Start the workers after a kill, all together."""
         for worker in self.workers:
-            worker.program.start(lambda: True)
+            worker.start(waits=False)
 
     def is_ready(self) -> bool:
         """Return whether all of them take messages."""

@@ -6,16 +6,15 @@ import gc
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any
 
-#: Makes the subjects of one file ready for so many rows, and cleans up after them.
-Setting = Callable[[int], AbstractContextManager[list["Subject"]]]
+#: Yields the subjects of one file, for so many rows, and cleans up after them.
+Setting = Callable[[int], Iterator["Subject"]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Contender:
     """One way of doing something."""
 
@@ -23,7 +22,7 @@ class Contender:
     measure: Callable[[], float]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Target:
     """A figure that a contender is to reach: at most ``times`` another's, and ``plus``.
 
@@ -170,4 +169,4 @@ def timed(
             action()
         return (time.perf_counter() - began) / times
 
-    return Contender(name=name, measure=measure)
+    return Contender(name, measure)

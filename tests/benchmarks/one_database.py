@@ -55,18 +55,13 @@ def _measure(names: list[str], rows: int, rounds: int | None) -> dict[str, objec
     add_products(rows)
     results = []
     for setting in chosen.values():
-        with setting(rows) as subjects:
-            for subject in subjects:
-                _say(subject.title)
-                result = run(subject, rounds)
-                for line in in_short(result):
-                    _say(f"  {line}")
-                results.append(asdict(result))
-    return {
-        "database": describe_database(),
-        "machine": machine,
-        "results": results,
-    }
+        for subject in setting(rows):
+            _say(subject.title)
+            result = run(subject, rounds)
+            for line in in_short(result):
+                _say(f"  {line}")
+            results.append(asdict(result))
+    return {"database": describe_database(), "machine": machine, "results": results}
 
 
 def _say(text: str) -> None:

@@ -16,7 +16,7 @@ from tests.support.testapp.models import Product
 
 from .tools.defects import HARMLESS, LOCATIONS, VALUES
 from .tools.published import crawl, published_urls
-from .tools.shop import STEP, PlainSource, add_quietly, rename, table
+from .tools.shop import STEP, PlainSource, add_quietly, publish, rename, stock, table
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -85,9 +85,8 @@ def test_many_defects_at_once(sections, figures):
             raise value
         return value if number % 20 == 0 else f"/products/{row.slug}/"
 
-    add_quietly(range(0, 1_000 * STEP, STEP))
     source = {"location": location, "limit": 100}
-    sections.register("products", type("Source", (PlainSource,), source))
+    stock(1_000, type("Source", (PlainSource,), source))
     report = build().sections[0]
     listed = set(published_urls())
     lost = set(table()) - listed
@@ -102,9 +101,7 @@ def test_many_defects_at_once(sections, figures):
 
 def test_on_error_raise_publishes_nothing_of_the_page(sections):
     """The command fails, names the page, and what was published before stays."""
-    add_quietly(range(0, 20 * STEP, STEP))
-    sections.register("products", PlainSource)
-    build()
+    publish(20)
     before = crawl()
     strict = answering("location", ZeroDivisionError("divided"))
     strict.on_error = "raise"
@@ -132,10 +129,8 @@ class EndlessSource(Source):
 def test_a_generator_that_never_ends_keeps_what_there_was(sections, monkeypatch):
     """The build says so and goes on with the others."""
     monkeypatch.setattr(positions, "MAX_POSITIONS", 10_000)
-    add_quietly(range(0, GOOD * STEP, STEP))
     sections.register("endless", EndlessSource)
-    sections.register("products", PlainSource)
-    build()
+    publish(GOOD)
     before = set(published_urls())
     monkeypatch.setattr(EndlessSource, "has_end", False)
     endless, others = build(replan=True).sections

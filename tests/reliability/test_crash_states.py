@@ -107,7 +107,7 @@ def wrong_names(disk: Disk) -> Iterator[str]:
 
 
 def wrong_after(cut: Cut, *, was_public: bool) -> Iterator[str]:
-    """Yield what is wrong in any state after a power cut; one more "" for each state."""
+    """Yield what is wrong in any state after a power cut; "" for each state."""
     # The last commit may be lost as well, where the database takes its time.
     possible = [step[1] for step in cut.noted[-2:]]
     for disk in cut.states():

@@ -70,23 +70,21 @@ def seconds() -> int:
 
 
 @pytest.fixture
-def key_site(tmp_path: Any) -> Iterator[KeySite]:
+def key_site() -> Iterator[KeySite]:
     """Serve the key file of the site."""
-    (tmp_path / "site").mkdir()
-    with start_key_site(tmp_path / "site", KEY) as site:
+    with start_key_site(KEY) as site:
         yield site
 
 
 @pytest.fixture
 def engine(
-    key_site: KeySite, tmp_path: Any, settings: Any, monkeypatch: Any
+    key_site: KeySite, settings: Any, monkeypatch: Any
 ) -> Iterator[EngineProgram]:
     """Run a faulty engine that fetches the key file, and which everybody is to tell."""
     monkeypatch.setattr(IndexNow, "max_batch", changes() // 50)  # many requests
     words = [f"--fault={name}={chance}" for name, chance in FAULTS.items()]
     words.append(f"--site={key_site.url}")
-    (tmp_path / "engine").mkdir()
-    with start_engine_program(tmp_path / "engine", *words) as program:
+    with start_engine_program(*words) as program:
         tell_soon(settings, program.url)
         yield program
 
@@ -115,7 +113,7 @@ def test_killed_while_telling(number, engine, key_site, broker, sections, figure
         {
             "broker killed": (broker.kill, broker.start),
             "broker frozen": (broker.freeze, broker.thaw),
-            "engine killed": (engine.program.kill, engine.start),
+            "engine killed": (engine.kill, engine.start),
         },
     )
     with ExitStack() as stack:
@@ -172,7 +170,7 @@ def fire(relays: Relays, fate: Fate, chance: random.Random) -> None:
 
 def heal(engine: EngineProgram) -> None:
     """Let the engine behave from now on."""
-    engine.program.kill()
-    command = engine.program.command
-    engine.program.command = [w for w in command if not w.startswith("--fault")]
+    engine.kill()
+    command = engine.command
+    engine.command = [w for w in command if not w.startswith("--fault")]
     engine.start()

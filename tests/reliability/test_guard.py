@@ -19,7 +19,9 @@ from .tools.shop import (
     STEP,
     PlainSource,
     add_quietly,
+    publish,
     rename,
+    stock,
     table,
     unfinished,
 )
@@ -32,8 +34,7 @@ GOOD = 200
 @pytest.fixture
 def built(sections: Any) -> dict[str, bytes]:
     """Have 200 products and 5 others published; return the documents."""
-    add_quietly(range(0, GOOD * STEP, STEP))
-    sections.register("products", PlainSource)
+    stock(GOOD)
     sections.register(
         "others", type("Others", (PlainSource,), {"get_queryset": others})
     )
@@ -110,18 +111,14 @@ class TestShrinkGuard:
 
     def test_a_section_of_fewer_entries_may_shrink(self, sections):
         """Below 100 entries everything passes."""
-        add_quietly(range(0, 99 * STEP, STEP))
-        sections.register("products", PlainSource)
-        build()
+        publish(99)
         Product.objects.filter(pk__gte=STEP).delete()
         build()
         assert published_urls() == table()
 
     def test_a_section_of_100_entries_may_not(self, sections):
         """From 100 on it is held."""
-        add_quietly(range(0, 100 * STEP, STEP))
-        sections.register("products", PlainSource)
-        build()
+        publish(100)
         Product.objects.filter(pk__gte=STEP).delete()
         assert build().problems != []
         assert len(published_urls()) == 100
@@ -182,9 +179,7 @@ class TestSplits:
     @pytest.fixture
     def page(self, sections: Any) -> Page:
         """Publish one page of 100 products, and add 20 more than it may hold."""
-        add_quietly(range(0, 100 * STEP, STEP))
-        sections.register("products", type("Source", (PlainSource,), {"limit": 100}))
-        build()
+        publish(100, type("Source", (PlainSource,), {"limit": 100}))
         add_quietly(range(100 * STEP, 120 * STEP, STEP))
         return Page.objects.get(section__name="products")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import itertools
-import logging
 import random
 from collections import Counter
 from collections.abc import Iterator
@@ -27,15 +26,7 @@ from tests.support.key_files import ENGINES, PATH
 from tests.support.published import age, all_rows
 from tests.support.published import files as stored_files
 
-from .tools.shop import (
-    IS_SOAK,
-    ORIGIN,
-    STEP,
-    PlainSource,
-    add_quietly,
-    rename,
-    some_seed,
-)
+from .tools.shop import IS_SOAK, ORIGIN, STEP, PlainSource, rename, some_seed, stock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -153,8 +144,7 @@ def site(request: Any, sections: Any, settings: Any, engines: Any) -> Iterator[N
     }
     if not base:
         _name_site(settings)
-    add_quietly(range(0, 20 * STEP, STEP))
-    sections.register("built", PlainSource)
+    stock(20, name="built")
     build_and_relay()
     rename([STEP], "told")
     build_and_relay()
@@ -177,14 +167,6 @@ def _name_site(settings: Any) -> None:
     from django.contrib.sites.models import SITE_CACHE, Site
 
     SITE_CACHE[1] = Site(pk=1, domain="example.com", name="A site")
-
-
-@pytest.fixture
-def quiet() -> Iterator[None]:
-    """Log nothing: hundreds of requests are wrong on purpose."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 def tag(**headers: str) -> str:
@@ -267,11 +249,10 @@ def test_no_host_of_a_request_is_kept_or_sent(figures):
         "hostile hosts",
         seed=seed,
         points=len(requests),
-        bad=len(bad),
+        bad=bad,
         answers=dict(answers),
         due=len(due),
     )
-    assert bad[:5] == []
     assert set(answers) == {200}
     assert due == DUE
     assert [found for found in all_seen if found != plain] == []

@@ -16,7 +16,7 @@ from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
 from tests.support.configuring import configure
-from tests.support.servers.engine import Heard
+from tests.support.servers.engine import Heard, LocalEngine
 from tests.support.servers.engine_rules import BAIDU_TOKEN
 
 from .tools.shop import IS_SOAK, SEEDS, some_seed
@@ -39,94 +39,89 @@ SWEEP = timedelta(minutes=45)
 MAX_REQUESTS = 60
 
 
+class Outage:
+    """Days in which an engine is away, in the time of a test.
+
+    Attributes:
+        pauses: seconds for which a host was left alone.
+    """
+
+    def __init__(self, engine: LocalEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.engine = engine
+        self.pauses: set[float] = set()
+        self._began, self._real = timezone.now(), timezone.now
+        self._passed = timedelta()
+        monkeypatch.setattr(timezone, "now", lambda: self._real() + self._passed)
+
+    def sweep(self, urls: list[str], seed: int) -> list[Heard]:
+        """Be swept or woken, while changes come in; return what the engine heard."""
+        random.seed(seed)
+        self.engine.faults.misbehave({"503": 1.0})
+        want_urls(get_site(), urls)
+        while self._passed < OUTAGE:
+            report = notify_engines()
+            assert report.next_at is not None
+            self.pauses.update(_pauses())
+            want_urls(get_site(), random.sample(urls, 20))
+            # Woken when it may be told, or swept before.
+            next_one = report.next_at - self._began + timedelta(seconds=1)
+            self._passed = min(next_one, self._passed + SWEEP)
+        return list(self.engine.journal)
+
+    def end(self, urls: list[str]) -> list[Heard]:
+        """Let the engine be well, and told everything; return what it heard."""
+        assert Delivery.objects.waiting().count() == len(urls)
+        self.engine.journal.clear()
+        self.engine.faults.heal()
+        self._passed += 2 * backoff.LONGEST_PAUSE
+        assert notify_engines().failures == []
+        assert self.engine.accepted() == Counter(urls)
+        assert not Delivery.objects.waiting().exists()
+        return list(self.engine.journal)
+
+
+@pytest.fixture
+def outage(engine, monkeypatch) -> Outage:
+    """Have default times, and a clock of the test's own."""
+    return Outage(engine, monkeypatch)
+
+
 @pytest.mark.parametrize("number", SEEDS)
-def test_an_outage_of_two_days(number, engine, settings, monkeypatch, figures):
-    """With default times; changes come in meanwhile, and sweeps ask again and again."""
-    tell_indexnow(settings, engine.url)
-    chance = random.Random(seed := some_seed(number))
-    random.seed(seed)
-    began, real = timezone.now(), timezone.now
-    passed = timedelta()
-    monkeypatch.setattr(timezone, "now", lambda: real() + passed)
-    engine.faults.misbehave({"503": 1.0})
+def test_an_outage_of_two_days(number, outage, settings, figures):
+    """Sweeps ask again and again, and the engine is asked seldom."""
+    tell_indexnow(settings, outage.engine.url)
     urls = [f"https://example.com/{number}/" for number in range(URLS)]
-    want_urls(get_site(), urls)
-    pauses: set[float] = set()
-    while passed < OUTAGE:
-        report = notify_engines()
-        assert report.next_at is not None
-        pauses.update(_pauses())
-        want_urls(get_site(), chance.sample(urls, 20))
-        # Woken when it may be told, or swept before.
-        passed = min(report.next_at - began + timedelta(seconds=1), passed + SWEEP)
-    during = len(engine.journal)
-    waiting = Delivery.objects.waiting().count()
-    engine.journal.clear()
-    engine.faults.heal()
-    passed += 2 * backoff.LONGEST_PAUSE
-    report = notify_engines()
-    batches = [len(heard.targets) for heard in engine.journal]
-    figures(
-        "outage of 48 hours",
-        seed=seed,
-        points=URLS,
-        requests=during,
-        lost=len(set(urls) - set(engine.accepted())),
-        longest=round(max(pauses)),
-        after=batches,
-    )
+    during = len(outage.sweep(urls, seed := some_seed(number)))
+    batches = [len(heard.targets) for heard in outage.end(urls)]
+    longest = max(outage.pauses)
+    what = {"points": URLS, "requests": during, "longest": round(longest)}
+    figures("outage of 48 hours", seed=seed, after=batches, **what)
     assert during <= MAX_REQUESTS
-    assert max(pauses) <= 1.2 * backoff.LONGEST_PAUSE.total_seconds()
-    assert len({round(pause) for pause in pauses if pause > 3_600}) > 10  # no rhythm
-    assert waiting == URLS
-    assert report.failures == []
-    assert engine.accepted() == Counter(urls)
+    assert longest <= 1.2 * backoff.LONGEST_PAUSE.total_seconds()
+    long = {round(pause) for pause in outage.pauses if pause > 3_600}
+    assert len(long) > 10  # no rhythm
     assert batches[0] == 1  # finds out whether it is well; then twice as many each time
     assert len(batches) <= 20
-    assert not Delivery.objects.waiting().exists()
 
 
-def test_an_outage_of_two_days_for_three_hosts(engine, settings, monkeypatch, figures):
+def test_an_outage_of_two_days_for_three_hosts(outage, settings, figures):
     """Each host has pauses of its own, and a request is about one host.
 
     Of an engine that takes any of them: to IndexNow the others would need a key file.
     """
-    options = {"token": BAIDU_TOKEN, "endpoint": f"{engine.url}/baidu/urls"}
+    options = {"token": BAIDU_TOKEN, "endpoint": f"{outage.engine.url}/baidu/urls"}
     backend = "django_sitemaps_plus.notifications.Baidu"
-    configure(
-        settings,
-        ENGINES={"baidu": {"BACKEND": backend, "OPTIONS": options}},
-        NOTIFY=True,
-    )
-    random.seed(seed := some_seed(1))
-    began, real = timezone.now(), timezone.now
-    passed = timedelta()
-    monkeypatch.setattr(timezone, "now", lambda: real() + passed)
-    engine.faults.misbehave({"503": 1.0})
+    engines = {"baidu": {"BACKEND": backend, "OPTIONS": options}}
+    configure(settings, ENGINES=engines, NOTIFY=True)
     urls = [f"https://{host}/{number}/" for host in HOSTS for number in range(100)]
-    want_urls(get_site(), urls)
-    while passed < OUTAGE:
-        report = notify_engines()
-        assert report.next_at is not None
-        passed = min(report.next_at - began + timedelta(seconds=1), passed + SWEEP)
-    during = Counter(map(_host, engine.journal))
-    engine.faults.heal()
-    passed += 2 * backoff.LONGEST_PAUSE
-    report = notify_engines()
-    figures(
-        "outage of 48 hours, three hosts",
-        seed=seed,
-        points=len(urls),
-        requests=max(during.values()),
-        lost=len(set(urls) - set(engine.accepted())),
-    )
+    during = Counter(map(_host, outage.sweep(urls, seed := some_seed(1))))
+    heard = outage.end(urls)
+    what = {"points": len(urls), "requests": max(during.values())}
+    figures("outage of 48 hours, three hosts", seed=seed, **what)
     assert sorted(during) == sorted(HOSTS)
     assert max(during.values()) <= MAX_REQUESTS
-    assert report.failures == []
-    assert engine.accepted() == Counter(urls)
-    for heard in engine.journal:
-        assert {urlsplit(url).netloc for url in heard.body.split()} == {_host(heard)}
-    assert not Delivery.objects.waiting().exists()
+    for one in heard:
+        assert {urlsplit(url).netloc for url in one.body.split()} == {_host(one)}
 
 
 def _host(heard: Heard) -> str:

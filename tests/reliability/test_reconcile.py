@@ -17,15 +17,7 @@ from tests.support.builds import build_and_relay
 from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
-from .tools.shop import (
-    IS_SOAK,
-    ORIGIN,
-    SEEDS,
-    STEP,
-    PlainSource,
-    add_quietly,
-    some_seed,
-)
+from .tools.shop import IS_SOAK, ORIGIN, SEEDS, STEP, PlainSource, some_seed, stock
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -120,8 +112,7 @@ def test_edits_that_nobody_told(number, how, sections, settings, figures):
     )
     editor = Editor(random.Random(seed := some_seed(number)))
     options = {"allow_shrink": True, "full": how == "full", "audits": how == "audit"}
-    sections.register("products", DatedSource)
-    add_quietly(range(0, ROWS * STEP, STEP))
+    stock(ROWS, DatedSource)
     build_and_relay()
     missed = spurious = told = 0
     for _ in range(EDITS // ROUND):

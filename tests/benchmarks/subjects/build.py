@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 from django_sitemaps_plus.testing import temporary_source
@@ -17,20 +16,17 @@ _BESIDE_LOOP = {10_000: 1.6, 50_000: 1.5}
 _BESIDE_ICV = 16
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare builds into an empty storage with a loop."""
-    yield [_beside_loop(rows, limit) for limit in _BESIDE_LOOP]
+    for limit in _BESIDE_LOOP:
+        yield _beside_loop(rows, limit)
     unbuild()
 
 
-@contextmanager
-def icv_setting(rows: int) -> Iterator[list[Subject]]:
+def icv_setting(rows: int) -> Iterator[Subject]:
     """Compare them with icv, of which one build takes half a minute."""
-    yield [
-        _beside_icv(rows, 10_000, rounds=3),
-        _beside_icv(rows, 50_000, rounds=1),
-    ]
+    yield _beside_icv(rows, 10_000, rounds=3)
+    yield _beside_icv(rows, 50_000, rounds=1)
     unbuild()
 
 
@@ -43,7 +39,7 @@ def _beside_loop(rows: int, limit: int) -> Subject:
             timed("bare loop", partial(bare_loop, rows, limit), before=_prepare),
             _build(rows, limit),
         ],
-        targets=[Target(name="build", beside="bare loop", times=_BESIDE_LOOP[limit])],
+        targets=[Target("build", beside="bare loop", times=_BESIDE_LOOP[limit])],
     )
 
 
@@ -65,7 +61,7 @@ def _beside_icv(rows: int, limit: int, rounds: int) -> Subject:
             _build(rows, limit),
         ],
         targets=[
-            Target(name="build", beside=name, times=1 / _BESIDE_ICV)
+            Target("build", beside=name, times=1 / _BESIDE_ICV)
             for name in ("icv", "icv with isal")
         ],
     )

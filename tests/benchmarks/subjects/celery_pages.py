@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.testing import temporary_source
-from tests.benchmarks.building import build_all, unbuild
+from tests.benchmarks.building import built
 from tests.benchmarks.changing import edit_each_page
 from tests.benchmarks.crew import start_crew
 from tests.benchmarks.harness import Subject, Target, timed
@@ -22,39 +20,34 @@ _PAGES = 1_000
 _MOST_ROWS = 100_000
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare two workers with two local processes."""
     size = min(rows, _MOST_ROWS) // _PAGES
     rows = size * _PAGES
-    with temporary_source("products", sized_source(rows, size)):
-        unbuild()
-        build_all(rows)
-        with start_valkey() as server, start_crew(server.url, 2, rows, size) as crew:
+    with (
+        built(rows, sized_source(rows, size)),
+        start_valkey() as server,
+        start_crew(server.url, 2, rows, size) as crew,
+    ):
 
-            def change() -> None:
-                crew.rest()
-                edit_each_page(size, _PAGES)
-                os.sync()
-
-            yield [
-                Subject(
-                    title=f"{_PAGES:,} dirty pages of {size} entries",
-                    note="By two Celery workers over Valkey, from the message to the "
-                    "published index; and by a refresh with two local processes.",
-                    rounds=9,
-                    warm_ups=2,
-                    contenders=[
-                        timed("two processes", _checked(_refresh), before=change),
-                        timed("two workers", _checked(crew.build), before=change),
-                    ],
-                    targets=[
-                        Target(name="two workers", beside="two processes", times=1.1)
-                    ],
-                )
-            ]
+        def change() -> None:
             crew.rest()
-        unbuild()
+            edit_each_page(size, _PAGES)
+            os.sync()
+
+        yield Subject(
+            title=f"{_PAGES:,} dirty pages of {size} entries",
+            note="By two Celery workers over Valkey, from the message to the "
+            "published index; and by a refresh with two local processes.",
+            rounds=9,
+            warm_ups=2,
+            contenders=[
+                timed("two processes", _checked(_refresh), before=change),
+                timed("two workers", _checked(crew.build), before=change),
+            ],
+            targets=[Target("two workers", beside="two processes", times=1.1)],
+        )
+        crew.rest()
 
 
 def _refresh() -> None:

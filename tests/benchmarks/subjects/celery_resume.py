@@ -22,8 +22,7 @@ _PAGES, _SIZE = 200, 100
 _ROWS = _PAGES * _SIZE
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare the time with lease and poll."""
     quick = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": _LEASE_SECONDS}
     unbuild()
@@ -34,24 +33,21 @@ def setting(rows: int) -> Iterator[list[Subject]]:
         crew.build()
         accident = _Accident(crew)
         from_start = "from the start of new workers"
-        yield [
-            Subject(
-                title=f"All published after SIGKILL of two workers at {_PAGES} pages",
-                note=f"A lease of {_LEASE_SECONDS} s, and a message each second from "
-                "the start of new workers on. The second line leaves out the time that "
-                "Celery takes to start.",
-                rounds=9,
-                warm_ups=1,
-                contenders=[
-                    Contender(name=from_start, measure=accident.measure),
-                    Contender(
-                        name="since they take messages",
-                        measure=lambda: accident.seconds_since_ready,
-                    ),
-                ],
-                targets=[Target(name=from_start, plus=_LEASE_SECONDS + _POLL_SECONDS)],
-            )
-        ]
+        yield Subject(
+            title=f"All published after SIGKILL of two workers at {_PAGES} pages",
+            note=f"A lease of {_LEASE_SECONDS} s, and a message each second from "
+            "the start of new workers on. The second line leaves out the time that "
+            "Celery takes to start.",
+            rounds=9,
+            warm_ups=1,
+            contenders=[
+                Contender(from_start, accident.measure),
+                Contender(
+                    "since they take messages", lambda: accident.seconds_since_ready
+                ),
+            ],
+            targets=[Target(from_start, plus=_LEASE_SECONDS + _POLL_SECONDS)],
+        )
     unbuild()
 
 

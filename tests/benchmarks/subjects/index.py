@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from django.core.cache import cache
 
-from django_sitemaps_plus.testing import temporary_registry
-from tests.benchmarks.building import build_all, hide, show, unbuild
+from tests.benchmarks.building import built, hide, show
 from tests.benchmarks.harness import Subject, timed
-from tests.benchmarks.sources import DeclaredSource
 from tests.benchmarks.web import Web
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare the indexes as each has them from its defaults."""
     web = Web()
 
@@ -30,27 +26,18 @@ def setting(rows: int) -> Iterator[list[Subject]]:
         hide()
         web.get("/sitemap.xml")
 
-    with temporary_registry() as sections:
-        sections.register("products", DeclaredSource)
-        unbuild()
-        build_all(rows)
-        yield [
-            Subject(
-                title=f"The index of {rows:,} rows",
-                rounds=3,
-                note="Ours names pages of 10,000, contrib's pages of 50,000.",
-                contenders=[
-                    timed("contrib, lastmod a method", fetch("/contrib/sitemap.xml")),
-                    timed("contrib, GenericSitemap", fetch("/generic/sitemap.xml")),
-                    timed("live, plan made for it", fetch(), before=forget_plan),
-                    timed(
-                        "live, plan in the cache",
-                        fetch(),
-                        before=remember_plan,
-                        times=50,
-                    ),
-                    timed("published", fetch(), before=show, times=50),
-                ],
-            )
-        ]
-        unbuild()
+    with built(rows):
+        yield Subject(
+            title=f"The index of {rows:,} rows",
+            rounds=3,
+            note="Ours names pages of 10,000, contrib's pages of 50,000.",
+            contenders=[
+                timed("contrib, lastmod a method", fetch("/contrib/sitemap.xml")),
+                timed("contrib, GenericSitemap", fetch("/generic/sitemap.xml")),
+                timed("live, plan made for it", fetch(), before=forget_plan),
+                timed(
+                    "live, plan in the cache", fetch(), before=remember_plan, times=50
+                ),
+                timed("published", fetch(), before=show, times=50),
+            ],
+        )

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 from django.db import connection
 
@@ -18,37 +17,29 @@ _MOST = 32  # MiB
 _NOISE = 2  # MiB by which two runs of the same may differ
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare all rows with a tenth of them; with SOAK=1 ten times as many too."""
     if sys.platform != "linux":
-        yield []
         return
-    subjects = [
-        Subject(
-            title="Peak memory above that of the idle process",
-            unit="MiB",
-            rounds=3,
-            warm_ups=0,
-            note="Resident memory of a fresh process, by Linux's VmHWM, which is reset "
-            "once everything is imported and the database connected. ru_maxrss would "
-            "count the imports too.",
-            contenders=[
-                _contender(
-                    "contrib, a page of 50,000", "/contrib/sitemap-products.xml"
-                ),
-                _contender(f"contrib, index of {rows:,}", "/contrib/sitemap.xml"),
-                *_sizes("build", rows),
-                *_sizes("plan", rows),
-            ],
-            targets=[*_flat("build", rows), *_flat("plan", rows)],
-        )
-    ]
+    yield Subject(
+        title="Peak memory above that of the idle process",
+        unit="MiB",
+        rounds=3,
+        warm_ups=0,
+        note="Resident memory of a fresh process, by Linux's VmHWM, which is reset "
+        "once everything is imported and the database connected. ru_maxrss would "
+        "count the imports too.",
+        contenders=[
+            _contender("contrib, a page of 50,000", "/contrib/sitemap-products.xml"),
+            _contender(f"contrib, index of {rows:,}", "/contrib/sitemap.xml"),
+            *_sizes("build", rows),
+            *_sizes("plan", rows),
+        ],
+        targets=[*_flat("build", rows), *_flat("plan", rows)],
+    )
     if "SOAK" in os.environ:
         add_authors(10 * rows)
-        subjects.append(_soak(10 * rows))
-    yield subjects
-    if "SOAK" in os.environ:
+        yield _soak(10 * rows)
         Author.objects.all()._raw_delete(connection.alias)
 
 
@@ -73,10 +64,7 @@ def _sizes(action: str, rows: int) -> list[Contender]:
 def _flat(action: str, rows: int) -> list[Target]:
     """Return what is asked: little memory, and as much for a tenth of the rows."""
     name, tenth = _name(action, rows), _name(action, rows // 10)
-    return [
-        Target(name=name, plus=_MOST),
-        Target(name=name, beside=tenth, plus=_NOISE),
-    ]
+    return [Target(name, plus=_MOST), Target(name, beside=tenth, plus=_NOISE)]
 
 
 def _name(action: str, rows: int) -> str:
@@ -93,4 +81,4 @@ def _contender(name: str, action: str, rows: int = 0) -> Contender:
         )
         return float(done.stdout)
 
-    return Contender(name=name, measure=measure)
+    return Contender(name, measure)

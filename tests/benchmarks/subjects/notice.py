@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -16,8 +15,7 @@ from django.test import override_settings
 from django_sitemaps_plus import receivers
 from django_sitemaps_plus.conf import AppSettings
 from django_sitemaps_plus.models import Delivery, EngineHost
-from django_sitemaps_plus.testing import temporary_source
-from tests.benchmarks.building import build_all, unbuild
+from tests.benchmarks.building import built
 from tests.benchmarks.crew import start_crew, wait_for
 from tests.benchmarks.harness import Contender, Subject, Target
 from tests.benchmarks.sources import sized_source
@@ -32,24 +30,20 @@ _LIMIT = 1_000
 _CELERY = "django_sitemaps_plus.tasks.CeleryExecutor"
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Have one worker, with the default times, and one engine that is well."""
     rows = min(rows, _MAX_ROWS)
     with (
-        temporary_source("products", sized_source(rows, _LIMIT)),
         start_valkey() as server,
         start_engine() as engine,
         override_settings(**_settings(server.url, engine)),
+        built(rows, sized_source(rows, _LIMIT)),
         start_crew(server.url, 1, rows, _LIMIT),
     ):
-        unbuild()
-        build_all(rows)
         receivers.connect()
-        yield [_subject(engine, rows)]
+        yield _subject(engine, rows)
         Delivery.objects.all().delete()
         EngineHost.objects.all().delete()
-        unbuild()
 
 
 def _settings(cache_url: str, engine: LocalEngine) -> dict[str, Any]:
@@ -84,11 +78,11 @@ def _subject(engine: LocalEngine, rows: int) -> Subject:
         rounds=1,
         warm_ups=0,
         contenders=[
-            Contender(name="median", measure=notices.measure),
-            Contender(name="95th of a hundred", measure=lambda: notices.share(0.95)),
-            Contender(name="the longest", measure=lambda: notices.share(1.0)),
+            Contender("median", notices.measure),
+            Contender("95th of a hundred", lambda: notices.share(0.95)),
+            Contender("the longest", lambda: notices.share(1.0)),
         ],
-        targets=[Target(name="95th of a hundred", plus=8.0)],
+        targets=[Target("95th of a hundred", plus=8.0)],
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.renderers import render_urlset
@@ -23,42 +22,39 @@ _DECLARED = "/sitemap-declared-1.xml"
 _METHOD = "/sitemap-method-1.xml"
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare the first page, which both render from the rows."""
     web, zipped = Web(), Web(_GZIP)
     with temporary_registry() as sections:
         sections.register("declared", FullDeclaredSource)
         sections.register("method", FullMethodSource)
         _must_list_the_same(web)
-        yield [
-            Subject(
-                title="One page of 50,000 entries, from rows to XML",
-                contenders=[
-                    timed("contrib, its view", lambda: web.get(_CONTRIB)),
-                    timed("declared source", _rendered("declared")),
-                    timed("source with a method", _rendered("method")),
-                ],
-            ),
-            Subject(
-                title="The same through the views, to a client that takes gzip",
-                note="The live view of a section that is not built; its plan is cached."
-                " contrib with GZipMiddleware.",
-                contenders=[
-                    timed("contrib", _fetched(zipped, _CONTRIB, "gzip")),
-                    timed("declared source", _fetched(zipped, _DECLARED, "gzip")),
-                    timed("source with a method", _fetched(zipped, _METHOD, "gzip")),
-                ],
-            ),
-            Subject(
-                title="The same, to a client that does not",
-                contenders=[
-                    timed("contrib", _fetched(web, _CONTRIB, "")),
-                    timed("declared source", _fetched(web, _DECLARED, "")),
-                    timed("source with a method", _fetched(web, _METHOD, "")),
-                ],
-            ),
-        ]
+        yield Subject(
+            title="One page of 50,000 entries, from rows to XML",
+            contenders=[
+                timed("contrib, its view", lambda: web.get(_CONTRIB)),
+                timed("declared source", _rendered("declared")),
+                timed("source with a method", _rendered("method")),
+            ],
+        )
+        yield Subject(
+            title="The same through the views, to a client that takes gzip",
+            note="The live view of a section that is not built; its plan is cached."
+            " contrib with GZipMiddleware.",
+            contenders=[
+                timed("contrib", _fetched(zipped, _CONTRIB, "gzip")),
+                timed("declared source", _fetched(zipped, _DECLARED, "gzip")),
+                timed("source with a method", _fetched(zipped, _METHOD, "gzip")),
+            ],
+        )
+        yield Subject(
+            title="The same, to a client that does not",
+            contenders=[
+                timed("contrib", _fetched(web, _CONTRIB, "")),
+                timed("declared source", _fetched(web, _DECLARED, "")),
+                timed("source with a method", _fetched(web, _METHOD, "")),
+            ],
+        )
 
 
 def _rendered(section: str) -> Callable[[], bytes]:

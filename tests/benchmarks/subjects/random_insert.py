@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import random
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 from django.conf import settings
 from isal import igzip
 
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import unbuild
 from tests.benchmarks.harness import Contender, Subject, Target
@@ -26,27 +26,24 @@ class _SameSizeSitemap(ProductSitemap):
     limit = _LIMIT
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Count files of other content, uncompressed; of contrib pages of other rows."""
     key = random.Random(3).randrange(1, rows)
     with temporary_source("products", DeclaredSource):
-        yield [
-            Subject(
-                title=f"Files that one insert at a random key changes, {rows:,} rows",
-                note=f"{_LIMIT:,} entries a page, so {rows // _LIMIT:,} pages and an "
-                f"index. The new row belongs to page {key // _LIMIT + 1}.",
-                unit="files",
-                rounds=1,
-                warm_ups=0,
-                contenders=[
-                    Contender(name="contrib", measure=partial(_contrib, key)),
-                    Contender(name="icv", measure=partial(_icv, key, rows)),
-                    Contender(name="ours", measure=partial(_ours, key, rows)),
-                ],
-                targets=[Target(name="ours", plus=2)],
-            )
-        ]
+        yield Subject(
+            title=f"Files that one insert at a random key changes, {rows:,} rows",
+            note=f"{_LIMIT:,} entries a page, so {rows // _LIMIT:,} pages and an "
+            f"index. The new row belongs to page {key // _LIMIT + 1}.",
+            unit="files",
+            rounds=1,
+            warm_ups=0,
+            contenders=[
+                Contender("contrib", partial(_contrib, key)),
+                Contender("icv", partial(_icv, key, rows)),
+                Contender("ours", partial(_ours, key)),
+            ],
+            targets=[Target("ours", plus=2)],
+        )
         unbuild()
 
 
@@ -63,10 +60,7 @@ def _icv(key: int, rows: int) -> float:
     return _changed(key, build=build, contents=partial(_files, directory()))
 
 
-def _ours(key: int, rows: int) -> float:
-    def build() -> None:
-        build()
-
+def _ours(key: int) -> float:
     unbuild()
     files = partial(_files, Path(settings.MEDIA_ROOT))
     return _changed(key, build=build, contents=files)

@@ -11,8 +11,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.storage import store_object
-from django_sitemaps_plus.testing import temporary_source
-from tests.benchmarks.building import bare_rows, build_all, store_bare, unbuild
+from tests.benchmarks.building import bare_rows, built, store_bare
 from tests.benchmarks.changing import edit, listening, refresh_one
 from tests.benchmarks.harness import Contender, Subject, Target, timed
 from tests.benchmarks.icv import begin, build_icv, note_save
@@ -22,31 +21,25 @@ _NUMBER = 3  # of the page that changes
 _KEY = 25_000
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare it with one page by hand."""
     with _refresh(rows) as ours:
-        yield [
-            Subject(
-                title=f"A refresh after one change in {rows:,} rows",
-                note="Warm, and somebody listens to which URLs have changed. One page "
-                "is read, rendered, compressed and stored, and no more.",
-                rounds=21,
-                warm_ups=2,
-                contenders=[
-                    timed("one page", _store_page),
-                    timed("one page, bare loop", _store_bare),
-                    ours,
-                ],
-                targets=[
-                    Target(name="refresh", beside="one page", times=2, plus=0.010)
-                ],
-            )
-        ]
+        yield Subject(
+            title=f"A refresh after one change in {rows:,} rows",
+            note="Warm, and somebody listens to which URLs have changed. One page "
+            "is read, rendered, compressed and stored, and no more.",
+            rounds=21,
+            warm_ups=2,
+            contenders=[
+                timed("one page", _store_page),
+                timed("one page, bare loop", _store_bare),
+                ours,
+            ],
+            targets=[Target("refresh", beside="one page", times=2, plus=0.010)],
+        )
 
 
-@contextmanager
-def icv_setting(rows: int) -> Iterator[list[Subject]]:
+def icv_setting(rows: int) -> Iterator[Subject]:
     """Compare it with what icv does, whose first build is like each that follows."""
 
     def change_both() -> None:
@@ -55,32 +48,27 @@ def icv_setting(rows: int) -> Iterator[list[Subject]]:
 
     with _refresh(rows) as ours:
         begin(DeclaredSource.limit)
-        yield [
-            Subject(
-                title=f"A refresh after one change in {rows:,} rows, beside icv",
-                note="icv's receiver marks the section, and its periodic task does the "
-                "rest; with isal.",
-                rounds=1,
-                warm_ups=0,
-                contenders=[
-                    timed("icv", partial(build_icv, rows), before=change_both),
-                    ours,
-                ],
-                targets=[Target(name="refresh", beside="icv", times=1 / 200)],
-            )
-        ]
+        yield Subject(
+            title=f"A refresh after one change in {rows:,} rows, beside icv",
+            note="icv's receiver marks the section, and its periodic task does the "
+            "rest; with isal.",
+            rounds=1,
+            warm_ups=0,
+            contenders=[
+                timed("icv", partial(build_icv, rows), before=change_both),
+                ours,
+            ],
+            targets=[Target("refresh", beside="icv", times=1 / 200)],
+        )
 
 
 @contextmanager
 def _refresh(rows: int) -> Iterator[Contender]:
-    with temporary_source("products", DeclaredSource), listening() as heard:
-        unbuild()
-        build_all(rows)
+    with listening() as heard, built(rows):
         change, refresh = partial(edit, _KEY), partial(refresh_one, heard)
         change()
         refresh()  # so that it is warm
         yield timed("refresh", refresh, before=change)
-        unbuild()
 
 
 def _store_page() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
 from django_sitemaps_plus.building.build import build
@@ -92,11 +91,10 @@ class _Variant:
             hide(self.name)
             return seconds
 
-        return Contender(name=self.name, measure=measure)
+        return Contender(self.name, measure)
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare few pages with many; each holds as many entries."""
     size = rows // _MANY
     some = _FEW * size
@@ -106,11 +104,9 @@ def setting(rows: int) -> Iterator[list[Subject]]:
         unbuild()
         few.build()
         many.build()
-        yield [
-            # First, while both know of all edits.
-            _subject("deletion", size, [few.deletions(heard), many.deletions(heard)]),
-            _subject("edit", size, [few.edits(heard), many.edits(heard)]),
-        ]
+        # First, while both know of all edits.
+        yield _subject("deletion", size, [few.deletions(heard), many.deletions(heard)])
+        yield _subject("edit", size, [few.edits(heard), many.edits(heard)])
         unbuild()
 
 
@@ -122,5 +118,5 @@ def _subject(change: str, size: int, contenders: list[Contender]) -> Subject:
         rounds=21,
         warm_ups=2,
         contenders=contenders,
-        targets=[Target(name=many.name, beside=few.name, plus=0.020)],
+        targets=[Target(many.name, beside=few.name, plus=0.020)],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from statistics import quantiles
@@ -16,10 +16,8 @@ from django.test import override_settings
 
 from django_sitemaps_plus import receivers
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.testing import temporary_source
-from tests.benchmarks.building import build_all, unbuild
+from tests.benchmarks.building import built
 from tests.benchmarks.harness import Contender, Subject, Target, timed
-from tests.benchmarks.sources import DeclaredSource
 from tests.support.testapp.models import Product
 
 _SAVES = 200
@@ -30,27 +28,21 @@ _INSERT = f"INSERT INTO {_TABLE} (section, kind, low, high) VALUES (%s, %s, %s, 
 _Block = Callable[[], AbstractContextManager[object]]
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare receivers with an INSERT by hand after the save."""
-    with temporary_source("products", DeclaredSource):
-        unbuild()
-        build_all(rows)
-        yield [
-            _subject("inside atomic()", transaction.atomic, transaction.atomic),
-            _with_engines(
-                _subject(
-                    "inside atomic(), engines configured",
-                    transaction.atomic,
-                    transaction.atomic,
-                )
-            ),
-            _subject("in autocommit", nullcontext, nullcontext),
-            _single("median", 50, plus=0.001),
-            _single("99th of a hundred", 99, plus=0.005),
-        ]
+    with built(rows):
+        yield _subject("inside atomic()", transaction.atomic, transaction.atomic)
+        yield _with_engines(
+            _subject(
+                "inside atomic(), engines configured",
+                transaction.atomic,
+                transaction.atomic,
+            )
+        )
+        yield _subject("in autocommit", nullcontext, nullcontext)
+        yield _single("median", 50, plus=0.001)
+        yield _single("99th of a hundred", 99, plus=0.005)
         Change.objects.all().delete()
-        unbuild()
 
 
 def _subject(where: str, outer: _Block, inner: _Block) -> Subject:
@@ -66,7 +58,7 @@ def _subject(where: str, outer: _Block, inner: _Block) -> Subject:
             _saves("registered", receivers.connect, outer),
             _saves("not registered", receivers.disconnect, outer),
         ],
-        targets=[Target(name="registered", beside="an INSERT by hand", times=1.3)],
+        targets=[Target("registered", beside="an INSERT by hand", times=1.3)],
     )
 
 
@@ -76,8 +68,7 @@ def _with_engines(subject: Subject) -> Subject:
     ours = {"NOTIFY": True, "ENGINES": {"recording": backend}}
     site = override_settings(SITEMAPS_PLUS={**settings.SITEMAPS_PLUS, **ours})
     contenders = [
-        replace(contender, measure=site(contender.measure))
-        for contender in subject.contenders
+        replace(contender, site(contender.measure)) for contender in subject.contenders
     ]
     return replace(subject, contenders=contenders)
 
@@ -112,7 +103,7 @@ def _single(which: str, percent: int, plus: float) -> Subject:
             _single_saves("not registered", receivers.disconnect, percent),
             _single_saves("registered", receivers.connect, percent),
         ],
-        targets=[Target(name="registered", beside="not registered", plus=plus)],
+        targets=[Target("registered", beside="not registered", plus=plus)],
     )
 
 
@@ -125,7 +116,7 @@ def _single_saves(name: str, wire: Callable[[], None], percent: int) -> Contende
         seconds = [_seconds(product.save) for product in products]
         return quantiles(seconds, n=100)[percent - 1]
 
-    return Contender(name=name, measure=measure)
+    return Contender(name, measure)
 
 
 def _seconds(action: Callable[[], object]) -> float:

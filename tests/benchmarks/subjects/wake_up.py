@@ -17,10 +17,8 @@ from django.test import override_settings
 from django_sitemaps_plus import receivers
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.testing import temporary_source
-from tests.benchmarks.building import build_all, unbuild
+from tests.benchmarks.building import built
 from tests.benchmarks.harness import Contender, Subject, Target
-from tests.benchmarks.sources import DeclaredSource
 from tests.support.servers.chaos import ChaosProxy, start_chaos
 from tests.support.servers.valkey import start_valkey
 from tests.support.servers.workers import Broker, messages_to
@@ -63,17 +61,14 @@ class _Way:
         return seconds
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare saves in blocks of their own; each figure is of the same saves."""
     with (
-        temporary_source("products", DeclaredSource),
         start_valkey() as server,
         start_chaos(server.port) as proxy,
         messages_to(Broker(f"redis://127.0.0.1:{proxy.port}/0")),
+        built(rows),
     ):
-        unbuild()
-        build_all(rows)
         receivers.connect()
         products = list(Product.objects.filter(pk__lte=_SAVES))
         in_a_row = [
@@ -81,9 +76,9 @@ def setting(rows: int) -> Iterator[list[Subject]]:
             _Way(_WITH, _listened),
             _Way(_HOLE, lambda: _black_holed(proxy)),
         ]
-        yield [_each_told(products[:_PAUSED_SAVES]), *_subjects(in_a_row, products)]
+        yield _each_told(products[:_PAUSED_SAVES])
+        yield from _subjects(in_a_row, products)
         Change.objects.all().delete()
-        unbuild()
 
 
 def _each_told(products: list[Product]) -> Subject:
@@ -94,7 +89,7 @@ def _each_told(products: list[Product]) -> Subject:
     return _subject(
         "A save in a block, each with a wake-up of its own, the median",
         [_first(way, products) for way in ways],
-        [Target(name=_WITH, beside=_WITHOUT, plus=0.001)],
+        [Target(_WITH, beside=_WITHOUT, plus=0.001)],
         note="A thread sends the message; it is waited for between saves, unmeasured.",
         rounds=9,
         warm_ups=1,
@@ -106,7 +101,7 @@ def _subjects(ways: list[_Way], products: list[Product]) -> Iterator[Subject]:
     yield _subject(
         f"A save in a block, {_SAVES:,} in a row, the median",
         [_first(way, products) for way in ways],
-        [Target(name=way.name, beside=_WITHOUT, plus=0.001) for way in ways[1:]],
+        [Target(way.name, beside=_WITHOUT, plus=0.001) for way in ways[1:]],
         note="One wake-up speaks for those of the next half second. The next two "
         "tables are of the saves of the last round.",
         rounds=5,
@@ -115,12 +110,12 @@ def _subjects(ways: list[_Way], products: list[Product]) -> Iterator[Subject]:
     yield _subject(
         "The same, the longest save",
         [_again(way, max) for way in ways],
-        [Target(name=_HOLE, plus=0.3)],
+        [Target(_HOLE, plus=0.3)],
     )
     yield _subject(
         "The same, all of them together",
         [_again(way, sum) for way in ways],
-        [Target(name=_HOLE, beside=_WITHOUT, plus=0.3)],
+        [Target(_HOLE, beside=_WITHOUT, plus=0.3)],
     )
 
 
@@ -136,11 +131,11 @@ def _first(way: _Way, products: list[Product]) -> Contender:
         way.save(products)
         return median(way.seconds)
 
-    return Contender(name=way.name, measure=measure)
+    return Contender(way.name, measure)
 
 
 def _again(way: _Way, figure: _Figure) -> Contender:
-    return Contender(name=way.name, measure=lambda: figure(way.seconds))
+    return Contender(way.name, lambda: figure(way.seconds))
 
 
 def _unlistened() -> AbstractContextManager[object]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 
 from django_sitemaps_plus.testing import temporary_source
@@ -14,33 +13,30 @@ from tests.benchmarks.harness import Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource
 
 
-@contextmanager
-def setting(rows: int) -> Iterator[list[Subject]]:
+def setting(rows: int) -> Iterator[Subject]:
     """Compare them in the same rounds."""
     with temporary_source("products", DeclaredSource):
-        yield [
-            Subject(
-                title=f"A full build of {rows:,} rows by two local processes",
-                note=cores.NOTE,
-                contenders=[
-                    timed("one process", partial(build_all, rows), before=_prepare),
-                    timed(
-                        "two processes",
-                        partial(build_all, rows, workers=2),
-                        before=_prepare,
-                    ),
-                    *cores.contenders(),
-                ],
-                targets=[
-                    Target(
-                        name="two processes",
-                        beside="one process",
-                        times=1 / 1.6,
-                        given=cores.GIVEN,
-                    )
-                ],
-            )
-        ]
+        yield Subject(
+            title=f"A full build of {rows:,} rows by two local processes",
+            note=cores.NOTE,
+            contenders=[
+                timed("one process", partial(build_all, rows), before=_prepare),
+                timed(
+                    "two processes",
+                    partial(build_all, rows, workers=2),
+                    before=_prepare,
+                ),
+                *cores.contenders(),
+            ],
+            targets=[
+                Target(
+                    "two processes",
+                    beside="one process",
+                    times=1 / 1.6,
+                    given=cores.GIVEN,
+                )
+            ],
+        )
     unbuild()
 
 

@@ -12,7 +12,7 @@ from django.db import Error, close_old_connections, transaction
 from django_sitemaps_plus.exceptions import BuildError
 from tests.support.builds import build_and_relay
 from tests.support.servers.postgresql import PostgreSQL
-from tests.support.servers.workers import Worker
+from tests.support.servers.programs import Program
 from tests.support.testapp.models import Product
 
 from .how_to import Answer, WebClient
@@ -120,7 +120,7 @@ class Builders:
     Nobody starts them again.
     """
 
-    def __init__(self, worker: Worker, notes: Path) -> None:
+    def __init__(self, worker: Program, notes: Path) -> None:
         self._worker = worker
         self._notes = notes
 

@@ -73,15 +73,17 @@ def add_quietly(keys: Any, prefix: str = "p") -> None:
     )
 
 
-def stock(count: int, source: type[ModelSource] = PlainSource) -> None:
+def stock(
+    count: int, source: type[ModelSource] = PlainSource, *, name: str = "products"
+) -> None:
     """Have so many products in a section that is not built."""
     add_quietly(range(0, count * STEP, STEP))
-    registry.register("products", source)
+    registry.register(name, source)
 
 
-def publish(count: int, source: type[ModelSource] = PlainSource) -> None:
+def publish(count: int, source: type[ModelSource] = PlainSource, **name: str) -> None:
     """Have so many products in a section that is built."""
-    stock(count, source)
+    stock(count, source, **name)
     build()
 
 

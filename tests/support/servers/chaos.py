@@ -32,7 +32,7 @@ class _Weather:
 
 
 class ChaosProxy:
-    """A proxy of one TCP server; each method but ``close`` says how it is from now on."""
+    """A proxy of a TCP server; each method but ``close`` says how it is from now on."""
 
     def __init__(self, upstream_port: int) -> None:
         self.accepted = 0

@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import Any
 
 from .engine_faults import FAULTS, Fault, Faults, answer
 from .engine_requests import Request, State, Verdict
 from .engine_rules import judge, kind_of
-from .programs import HOST, Program, answers, port_of, reserve_port
+from .programs import HOST, Program, place
 
 #: Of a request; who sends more is cut off.
 _MAX_BODY = 20_000_000
@@ -180,33 +179,16 @@ def start_engine(**options: Any) -> Iterator[LocalEngine]:
         thread.join()
 
 
-class EngineProgram:
+class EngineProgram(Program):
     """One that runs as a program of its own, to be killed and started again.
 
     It forgets what it knew, but not its journal, nor its address.
     """
 
-    def __init__(self, port: int, directory: Path, *arguments: str) -> None:
-        self.url = f"http://{HOST}:{port}"
-        self._port = port
-        command = [
-            sys.executable,
-            "-m",
-            "tests.support.servers.engine",
-            "--port",
-            str(port),
-        ]
-        self.program = Program([*command, *arguments], directory=directory)
-        self.program.environment = {"PYTHONPATH": ":".join(filter(None, sys.path))}
-
-    def start(self) -> None:
-        """Start it, or start it again, and return when it listens."""
-        self.program.start(lambda: answers(self._port))
-
     def journal(self) -> list[Heard]:
         """Return what it has heard in all its lives."""
         found = []
-        for line in self.program.log.read_text("utf-8").splitlines():
+        for line in self.log.read_text("utf-8").splitlines():
             # The last line of a life may be torn: nobody had an answer to that.
             with suppress(ValueError, TypeError):
                 values = json.loads(line)
@@ -215,15 +197,17 @@ class EngineProgram:
 
 
 @contextmanager
-def start_engine_program(directory: Path, *arguments: str) -> Iterator[EngineProgram]:
-    """Run one as a program for the time of a ``with`` block."""
-    with reserve_port() as reserved:
-        engine = EngineProgram(port_of(reserved), directory, *arguments)
-        try:
-            engine.start()
+def start_engine_program(*arguments: str) -> Iterator[EngineProgram]:
+    """Run one as a program, with words of its command line besides the port."""
+    with place("engine") as (port, directory):
+        command = [sys.executable, "-m", "tests.support.servers.engine"]
+        command += ["--port", str(port), *arguments]
+        path = {"PYTHONPATH": ":".join(filter(None, sys.path))}
+        engine = EngineProgram(
+            command, directory=directory, environment=path, port=port
+        )
+        with engine.started():
             yield engine
-        finally:
-            engine.program.kill()
 
 
 def _chances(text: str) -> tuple[str, float]:

@@ -5,36 +5,25 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from .programs import HOST, Program, answers, port_of, reserve_port
+from .programs import HOST, Program, place
 
 
-class KeySite:
+class KeySite(Program):
     """Serves the file, in a process of its own: a test that forks has no threads."""
 
-    def __init__(self, port: int, directory: Path, key: str) -> None:
-        self.url = f"http://{HOST}:{port}"
-        self._line = f'"GET /{key}.txt HTTP/1.1" 200'
+    def count_fetched(self) -> int:
+        """Return how many times the file was fetched."""
+        return self.printed().count('.txt HTTP/1.1" 200')
+
+
+@contextmanager
+def start_key_site(key: str) -> Iterator[KeySite]:
+    """Serve a file with a key, by its name, for the time of a ``with`` block."""
+    with place("key-site") as (port, directory):
         (directory / "files").mkdir()
         (directory / "files" / f"{key}.txt").write_text(key)
         command = [sys.executable, "-m", "http.server", "--bind", HOST, str(port)]
         command += ["--directory", "files"]
-        self.program = Program(command, directory=directory)
-
-    def count_fetched(self) -> int:
-        """Return how many times the file was fetched."""
-        return self.program.printed().count(self._line)
-
-
-@contextmanager
-def start_key_site(directory: Path, key: str) -> Iterator[KeySite]:
-    """Run one for the time of a ``with`` block."""
-    with reserve_port() as reserved:
-        port = port_of(reserved)
-        site = KeySite(port, directory, key)
-        try:
-            site.program.start(lambda: answers(port))
+        with KeySite(command, directory=directory, port=port).started() as site:
             yield site
-        finally:
-            site.program.kill()

@@ -6,14 +6,13 @@ import grp
 import os
 import pwd
 import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from .programs import HOST, Program, answers, port_of, reserve_port
+from .programs import HOST, Program, place
 
 _CONFIGURATION = """
 {user}
@@ -52,37 +51,21 @@ _SERVER = """server {{
 """
 
 
-class Nginx:
-    """A server of one directory."""
-
-    def __init__(self, program: Program, port: int) -> None:
-        self._program = program
-        self.port = port
-        self.url = f"http://{HOST}:{port}"
-        self.kill = program.kill
-
-    def start(self) -> None:
-        """Start it and return when it listens."""
-        self._program.start(lambda: answers(self.port))
-
-
 @contextmanager
 def start_nginx(
-    public: Path,
-    *,
-    upstream: str | None = None,
-    server: str = _SERVER,
-) -> Iterator[Nginx]:
-    """Run a server for the time of a ``with`` block."""
+    public: Path, *, upstream: str | None = None, server: str = _SERVER
+) -> Iterator[Program]:
+    """Run a server for the time of a ``with`` block.
+
+    Args:
+        public: the directory that it serves.
+        upstream: the address that is asked for what is not there; None for 404.
+        server: another block to configure it by, for :meth:`str.format`.
+    """
     program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin")
     if program is None:
         pytest.skip("nginx is missing: apt install nginx-light")
-    with (
-        reserve_port() as reserved,
-        tempfile.TemporaryDirectory(prefix="sitemaps-plus-nginx-") as directory,
-    ):
-        port = port_of(reserved)
-        configuration = Path(directory) / "nginx.conf"
+    with place("nginx") as (port, directory):
         block = server.format(
             host=HOST,
             port=port,
@@ -91,14 +74,12 @@ def start_nginx(
             upstream=upstream or "http://127.0.0.1:9",  # never asked
         )
         text = _CONFIGURATION.format(user=_user(), prefix=directory, server=block)
+        configuration = directory / "nginx.conf"
         configuration.write_text(text, encoding="utf-8")
-        command = [program, "-p", directory, "-c", str(configuration), "-e", "stderr"]
-        server = Nginx(Program(command, directory=Path(directory)), port)
-        try:
-            server.start()
-            yield server
-        finally:
-            server.kill()
+        command = [program, "-p", str(directory), "-c", str(configuration)]
+        command += ["-e", "stderr"]
+        with Program(command, directory=directory, port=port).started() as nginx:
+            yield nginx
 
 
 def _user() -> str:

@@ -7,9 +7,12 @@ import shutil
 import signal
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Self
 
 HOST = "127.0.0.1"
 
@@ -33,6 +36,16 @@ def port_of(reserved: socket.socket) -> int:
     """Return the number of a reserved port."""
     number: int = reserved.getsockname()[1]
     return number
+
+
+@contextmanager
+def place(name: str) -> Iterator[tuple[int, Path]]:
+    """Give a port that stays reserved, and a directory that goes in the end."""
+    with (
+        reserve_port() as reserved,
+        tempfile.TemporaryDirectory(prefix=f"sitemaps-plus-{name}-") as directory,
+    ):
+        yield port_of(reserved), Path(directory)
 
 
 def answers(port: int) -> bool:
@@ -59,7 +72,15 @@ def _ending_with_us() -> list[str]:
 
 
 class Program:
-    """A program with its children, in a process group of its own."""
+    """A program with its children, in a process group of its own.
+
+    Args:
+        command: its words.
+        directory: of its log, which holds all that it printed, of earlier runs too.
+        environment: of it; that of the tests unless told.
+        port: where it listens, once it is ready.
+        ready: what it prints once it is ready, where it does not listen.
+    """
 
     def __init__(
         self,
@@ -67,11 +88,16 @@ class Program:
         *,
         directory: Path,
         environment: Mapping[str, str] | None = None,
+        port: int = 0,
+        ready: str = "",
     ) -> None:
         self.command = list(command)
         self.directory = directory
         self.environment = environment
+        self.port = port
+        self.url = f"http://{HOST}:{port}"
         self.log = directory / "log"
+        self._ready = ready
         self._process: subprocess.Popen[bytes] | None = None
         self._log_begins = 0
 
@@ -81,8 +107,22 @@ class Program:
         assert self._process is not None, "it was never started"
         return self._process.pid
 
-    def start(self, is_ready: Callable[[], object]) -> None:
-        """Start it and return when it is ready."""
+    @contextmanager
+    def started(self) -> Iterator[Self]:
+        """Run it for the time of a ``with`` block."""
+        try:
+            self.start()
+            yield self
+        finally:
+            self.kill()
+
+    def restart(self) -> None:
+        """Kill it, if it runs, and start it again."""
+        self.kill()
+        self.start()
+
+    def start(self, *, waits: bool = True) -> None:
+        """Start it, or start it again, and return when it is ready."""
         # A file and no pipe, which would stop the program when nobody reads it.
         with self.log.open("ab") as log:
             self._log_begins = log.tell()
@@ -95,11 +135,17 @@ class Program:
                 stderr=log,
                 start_new_session=True,
             )
+        if not waits:
+            return
         try:
-            wait_until(lambda: self._is_up(is_ready), f"{self.command[0]} is ready")
+            wait_until(self._is_up, f"{self.command[0]} is ready")
         except BaseException:
             self.kill()
             raise
+
+    def is_ready(self) -> bool:
+        """Return whether it does its work."""
+        return answers(self.port) if self.port else self._ready in self.printed()
 
     def is_running(self) -> bool:
         """Return whether it has not ended."""
@@ -151,9 +197,9 @@ class Program:
             self._process.terminate()
             self._process.wait(HANG)
 
-    def _is_up(self, is_ready: Callable[[], object]) -> bool:
+    def _is_up(self) -> bool:
         assert self.is_running(), f"it ended at once: {self.printed()[-2_000:]}"
-        return bool(is_ready())
+        return self.is_ready()
 
     def _signal(self, number: int) -> None:
         # An id that was waited for may belong to a stranger already. Only the leader

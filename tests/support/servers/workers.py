@@ -45,36 +45,6 @@ class Broker:
         }
 
 
-class Worker:
-    """A worker, or a beat, with the processes of its pool."""
-
-    def __init__(self, program: Program, ready: str) -> None:
-        self._ready = ready
-        self.program = program
-        self.kill = program.kill
-        self.was_killed = program.was_killed
-        self.stop = program.stop
-        self.freeze = program.freeze
-        self.thaw = program.thaw
-        self.is_running = program.is_running
-        self.printed = program.printed
-        self.processes = program.processes
-
-    @property
-    def pid(self) -> int:
-        """Return the process to signal; it leads the group of all of them."""
-        return self.program.pid
-
-    def start(self) -> None:
-        """Start it and return when it takes messages."""
-        self.program.start(lambda: self._ready in self.program.printed())
-
-    def restart(self) -> None:
-        """Kill it, if it runs, and start it again."""
-        self.kill()
-        self.start()
-
-
 @contextmanager
 def start_worker(
     broker: Broker,
@@ -86,7 +56,7 @@ def start_worker(
     app: str = APP,
     options: Sequence[str] = (),
     **overrides: Any,
-) -> Iterator[Worker]:
+) -> Iterator[Program]:
     """Run a worker for the time of a ``with`` block.
 
     Args:
@@ -114,7 +84,7 @@ def start_worker(
 @contextmanager
 def start_beat(
     broker: Broker, schedule: Mapping[str, Any], *, app: str = APP, **overrides: Any
-) -> Iterator[Worker]:
+) -> Iterator[Program]:
     """Run a beat for the time of a ``with`` block."""
     overrides["CELERY_BEAT_SCHEDULE"] = schedule
     # In its directory, with which it goes.
@@ -131,21 +101,18 @@ def _running(
     ready: str,
     broker: Broker,
     overrides: Mapping[str, Any],
-) -> Iterator[Worker]:
+) -> Iterator[Program]:
     with tempfile.TemporaryDirectory(prefix="sitemaps-plus-worker-") as directory:
         words = [word.replace("{directory}", directory) for word in command]
-        # Ready is what it logs at INFO.
         program = Program(
+            # Ready is what it logs at INFO.
             [sys.executable, "-m", "celery", "-A", app, *words, "--loglevel", "INFO"],
             directory=Path(directory),
             environment=environment(broker, **overrides),
+            ready=ready,
         )
-        worker = Worker(program, ready)
-        try:
-            worker.start()
-            yield worker
-        finally:
-            worker.kill()
+        with program.started():
+            yield program
 
 
 def environment(broker: Broker, **overrides: Any) -> dict[str, str]:
