@@ -12,10 +12,10 @@ from django.db.models import F, Value
 from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.signals import urls_changed
+from tests.support.builds import build_and_relay
 from tests.support.testapp.models import Product
 
 # One second each, so that every edit shows in the lastmod.
@@ -63,6 +63,6 @@ def listening() -> Iterator[list[str]]:
 def refresh_one(heard: list[str]) -> None:
     """Refresh after one edit, as a worker does."""
     heard.clear()
-    (section,) = build(waits=False).sections
+    (section,) = build_and_relay(waits=False).sections
     if (section.stored, len(heard)) != (1, 1):
         raise RuntimeError(f"{section.stored} pages and {len(heard)} URLs, not one")
