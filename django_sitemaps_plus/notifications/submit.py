@@ -179,7 +179,6 @@ class Submitter:
 
     def _park(self, error: EngineRefused) -> None:
         self.host.park(error)
-        self.report.failures.append(f"{self.host}: {error}")
         words = "%s is parked: %s. Fix this, then run: manage.py %s --retry"
         self._log(logging.ERROR, "engine_parked", words, error, "notify_search_engines")
 

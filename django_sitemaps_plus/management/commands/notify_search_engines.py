@@ -78,11 +78,7 @@ class Command(BaseCommand):
         return super().execute(*args, **options)
 
     def handle(self, *, new_key: bool, verbosity: int, **asked: Any) -> None:
-        """Submit what was asked for.
-
-        Raises:
-            CommandError: something was not submitted, or engines are not notified here.
-        """
+        """Submit what was asked for, and fail if any of it was not submitted."""
         if new_key:
             self.stdout.write(secrets.token_hex(16))
             return
@@ -99,11 +95,11 @@ class Command(BaseCommand):
             self.stdout.write(table(_HEAD, rows))
             dry_run = f"Nothing was sent (--dry-run). {chosen:,} URLs chosen."
             self.stdout.write(dry_run if asked["dry_run"] else _closing(report))
-        problems = _problems(
-            report, engines, asked["engine"], begin if chosen else None
-        )
-        if problems and not asked["dry_run"]:
-            raise CommandError("\n".join(dict.fromkeys(problems)))
+        if not asked["dry_run"]:
+            begin_of_choice = begin if chosen else None
+            found = _problems(report, engines, asked["engine"], begin_of_choice)
+            if found:
+                raise CommandError("\n".join(dict.fromkeys(found)))
 
 
 def _notify(
@@ -129,7 +125,6 @@ def _notify(
 
 
 def _engines(site: Site, names: list[str]) -> list[Engine]:
-    """Return the engines that are to be notified, or raise why there are none."""
     engines = dispatch.chosen_engines(names)
     if not engines:
         none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."
@@ -163,7 +158,6 @@ def _urls(
     everything: bool,
     **others: Any,
 ) -> Iterator[list[str]]:
-    """Yield the URLs that were chosen, some at a time."""
     for name in section:
         registry.get(name)
     if given := [_as_listed(url, site) for url in urls]:
@@ -187,15 +181,10 @@ def _problems(
     begin: datetime | None,
 ) -> list[str]:
     """Return what failed or needs a person; ``begin`` is None if no URL was chosen."""
-    # What an engine is parked for is one of its problems.
-    parked = {
-        f"{engine.engine} for {host}: {why}"
-        for engine in engines
-        for host, why in engine.parked.items()
-    }
-    found = [failure for failure in report.failures if failure not in parked]
-    asked = [engine for engine in engines if not names or engine.engine in names]
-    for engine in asked:
+    found = list(report.failures)
+    for engine in engines:
+        if names and engine.engine not in names:
+            continue
         found += engine.problems
         if begin and engine.waiting:
             found += [
@@ -230,15 +219,11 @@ def _closing(report: DeliveryReport) -> str:
     closing = f"{report.sent:,} accepted in {report.requests:,} requests."
     at = report.next_at
     if at is not None and at > timezone.now():
-        local = at if timezone.is_naive(at) else timezone.localtime(at)
-        closing += f" The next may be submitted at {local:%Y-%m-%d %H:%M:%S}."
+        at = at if timezone.is_naive(at) else timezone.localtime(at)
+        closing += f" The next may be submitted at {at:%Y-%m-%d %H:%M:%S}."
     return closing
 
 
 def _as_json(report: DeliveryReport, engines: list[EngineStatus], chosen: int) -> str:
-    found = {
-        "chosen": chosen,
-        **asdict(report),
-        "engines": [asdict(engine) for engine in engines],
-    }
+    found = {"chosen": chosen, **asdict(report), "engines": list(map(asdict, engines))}
     return json.dumps(found, cls=DjangoJSONEncoder)

@@ -138,7 +138,7 @@ class TestABadUrl:
         with SingleEngine.failing(BatchRejected("no")):
             report = notify_engines()
         assert report.requests == backoff.MAX_REJECTIONS
-        assert "rejects everything" in report.failures[0]
+        assert "rejects everything" in EngineHost.objects.get().parked_reason
         retry()
         assert notify_engines().sent == backoff.MAX_REJECTIONS + 5
 
