@@ -15,7 +15,7 @@ from django_sitemaps_plus.exceptions import (
     EngineRefused,
     RetryLater,
 )
-from django_sitemaps_plus.notifications import SearchConsole, Secret, Takes
+from django_sitemaps_plus.notifications import SearchConsole, Secret
 from tests.support.batches import INDEX, SITE, make_batch
 from tests.support.servers.service_account import EMAIL
 
@@ -38,35 +38,24 @@ class TestOptions:
             SearchConsole(service_account_key=given)
 
     @pytest.mark.parametrize(
-        "change", [{"private_key": None}, {"private_key": "canary"}, {"token_uri": ""}]
-    )
-    def test_an_incomplete_key_file_is_refused_without_being_shown(
-        self, account, tmp_path, change
-    ):
-        """Neither in the message nor in what led to it."""
-        broken = {k: v for k, v in {**account, **change}.items() if v}
-        path = tmp_path / "key.json"
-        path.write_text(json.dumps(broken))
-        for given in (path, Secret(json.dumps(broken))):
-            with pytest.raises(ConfigurationError, match="'service_acc") as caught:
-                SearchConsole(service_account_key=given)
-            assert "canary" not in str(caught.value)
-            assert caught.value.__context__ is None
-
-    @pytest.mark.parametrize(
         "given",
-        [None, "", '{"canary": 1}', {"canary": 1}, b"canary", "canary" * 100]
-        + [Secret(text) for text in ("", "{canary", "[1]", "{}", "5")],
+        [
+            *(None, '{"canary": 1}', {"canary": 1}, b"canary", "canary" * 100),
+            *({"private_key": None}, {"private_key": "canary"}, {"token_uri": ""}),
+            *[Secret(text) for text in ("", "{canary", "[1]", "{}", "5")],
+        ],
     )
-    def test_anything_else_is_refused_without_being_shown(self, given):
-        """Text must be a secret, or tools would show it."""
+    def test_anything_else_is_refused_without_being_shown(self, account, given):
+        """Text must be a secret, or tools would show it; the key must be complete."""
+        if isinstance(given, dict):
+            changed = {k: v for k, v in {**account, **given}.items() if v}
+            given = given if "canary" in given else Secret(json.dumps(changed))
         with pytest.raises(ConfigurationError, match="a Secret of its text") as caught:
             SearchConsole(service_account_key=given)
         assert "canary" not in str(caught.value)
         assert caught.value.__context__ is None
 
-    def test_a_file_that_does_not_exist_is_named_as_the_fault(self, tmp_path):
-        """So that nobody looks for a fault in the key."""
+    def test_a_file_that_cannot_be_read_is_named_as_the_fault(self, tmp_path):
         with pytest.raises(ConfigurationError, match="No such file"):
             SearchConsole(service_account_key=tmp_path / "none.json")
 
@@ -107,22 +96,18 @@ class TestToken:
         assert claims["aud"] == "https://oauth2.googleapis.com/token"
         assert claims["exp"] - claims["iat"] == 3_600
 
-    def test_it_is_reused_while_it_is_valid(self, console, wire):
-        """Then another one is fetched."""
+    @pytest.mark.parametrize("is_withdrawn", [False, True])
+    def test_it_is_reused_while_it_is_valid(self, console, wire, is_withdrawn):
+        """Then another one is fetched; nobody has to act if it ends early."""
         console.send(make_batch())
         console.send(make_batch())
         assert [asked["method"] for asked in wire.asked] == ["POST", "PUT", "PUT"]
-        console._credentials.expiry -= timedelta(hours=1)
-        wire.will_answer(200, {"access_token": "next"})
-        console.send(make_batch())
-        assert wire.asked[-1]["headers"] == {"Authorization": "Bearer next"}
-
-    def test_one_that_was_withdrawn_is_replaced(self, console, wire):
-        """Nobody has to act, as long as the account is good."""
-        console.send(make_batch())
-        wire.will_answer(401)
-        with pytest.raises(RetryLater, match="401"):
-            console.send(make_batch())
+        if is_withdrawn:
+            wire.will_answer(401)
+            with pytest.raises(RetryLater, match="401"):
+                console.send(make_batch())
+        else:
+            console._credentials.expiry -= timedelta(hours=1)
         wire.will_answer(200, {"access_token": "next"})
         console.send(make_batch())
         assert wire.asked[-1]["headers"] == {"Authorization": "Bearer next"}
@@ -157,31 +142,26 @@ class TestToken:
 
 
 class TestSend:
-    def test_an_index_is_put_below_its_property(self, console, wire):
+    @pytest.mark.parametrize(
+        ("site_url", "segment"),
+        [
+            (None, "https%3A%2F%2Fshop.example%2F"),
+            ("sc-domain:shop.example", "sc-domain%3Ashop.example"),
+        ],
+    )
+    def test_an_index_is_put_below_its_property(self, key, wire, site_url, segment):
         """Each is one segment of the path, and there is no body."""
-        console.send(make_batch())
+        wire.will_answer(200, {"access_token": TOKEN})
+        engine = SearchConsole(service_account_key=key, site_url=site_url)
+        engine.send(make_batch())
         assert wire.asked[1:] == [
             {
                 "method": "PUT",
-                "url": f"{API}https%3A%2F%2Fshop.example%2F/sitemaps/"
+                "url": f"{API}{segment}/sitemaps/"
                 "https%3A%2F%2Fshop.example%2Fsitemap.xml",
                 "headers": {"Authorization": f"Bearer {TOKEN}"},
             }
         ]
-
-    def test_the_property_may_be_a_domain(self, key, wire):
-        """Its colon is encoded too."""
-        wire.will_answer(200, {"access_token": TOKEN})
-        site_url = "sc-domain:shop.example"
-        engine = SearchConsole(service_account_key=key, site_url=site_url)
-        engine.send(make_batch())
-        assert f"{API}sc-domain%3Ashop.example/sitemaps/" in wire.asked[1]["url"]
-
-    def test_it_is_notified_at_most_daily(self):
-        """Google fetches on its own what it knows."""
-        assert (SearchConsole.takes, SearchConsole.max_batch) == (Takes.FEEDS, 1)
-        assert SearchConsole.again_after == timedelta(days=1)
-        assert not SearchConsole.follows_content
 
     @pytest.mark.parametrize(
         ("status", "body", "error"),
@@ -204,7 +184,7 @@ class TestSend:
 
 class TestReadBack:
     def test_it_returns_googles_own_numbers(self, console, wire):
-        """They come as strings."""
+        """They come as strings; zeros it leaves out."""
         wire.will_answer(
             200,
             {
@@ -212,30 +192,22 @@ class TestReadBack:
                 "lastSubmitted": "2026-11-20T10:00:00.000Z",
                 "lastDownloaded": "2026-11-20T11:00:00.000Z",
                 "isPending": False,
-                "warnings": "2",
                 "errors": "1",
-                "contents": [{"type": "web", "submitted": "120", "indexed": "0"}],
+                "contents": [
+                    {"type": "web", "submitted": "120", "indexed": "0"},
+                    {"type": "image"},
+                ],
             },
         )
         assert console.read_back(SITE, INDEX) == {
             "errors": 1,
-            "warnings": 2,
+            "warnings": 0,
             "isPending": False,
             "lastSubmitted": "2026-11-20T10:00:00.000Z",
             "lastDownloaded": "2026-11-20T11:00:00.000Z",
-            "submitted": {"web": 120},
+            "submitted": {"web": 120, "image": 0},
         }
         assert wire.asked[1]["method"] == "GET"
-
-    def test_what_google_leaves_out_is_nothing(self, console, wire):
-        """As it does with zeros, and with times that are still to come."""
-        wire.will_answer(200, {"contents": [{"type": "web"}]})
-        assert console.read_back(SITE, INDEX) == {
-            "errors": 0,
-            "warnings": 0,
-            "isPending": False,
-            "submitted": {"web": 0},
-        }
 
     @pytest.mark.parametrize(("status", "body"), [(404, b""), (200, b"<html>")])
     def test_it_is_none_where_google_knows_nothing(self, console, wire, status, body):
