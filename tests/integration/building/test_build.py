@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import re
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.core import gzip as compression
 from django_sitemaps_plus.models import INDEX, Page, Section
 from tests.support.builds import build_fully
-from tests.support.published import age, objects, page_row, path_of, rows, seen, served
+from tests.support.published import age, objects, page_row, path_of, seen, served
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -41,35 +42,40 @@ def products(sections: Any) -> Any:
 
 class TestFirstBuild:
     def test_each_page_is_an_object_and_a_row(self, products):
-        """The row knows the range, counts, sizes and hashes of the object."""
-        build_fully()
+        """Ranges part the whole key space, and the report adds up what is stored."""
+        told: list[Any] = []
+        report = build_fully(progress=lambda *step: told.append(step))
         pages = list(Page.objects.filter(section__name="products").order_by("number"))
-        assert [page.number for page in pages] == [1, 2, 3]
-        assert [page.entries for page in pages] == [10, 10, 5]
+        assert [(page.number, page.entries) for page in pages] == [
+            (1, 10),
+            (2, 10),
+            (3, 5),
+        ]
         for page in pages:
             packed = path_of(page).read_bytes()
             plain = gzip.decompress(packed)
-            assert page.gzip_size == len(packed)
-            assert page.plain_size == len(plain)
+            assert (page.gzip_size, page.plain_size) == (len(packed), len(plain))
             assert page.gzip_hash == hashlib.sha256(packed).hexdigest()
             assert page.plain_hash == hashlib.sha256(plain).hexdigest()
-
-    def test_ranges_part_the_whole_key_space(self, products):
-        """Stored as text, from infinity to infinity."""
-        build_fully()
         keys = list(Product.objects.order_by("pk").values_list("pk", flat=True))
-        assert list(
-            Page.objects.filter(section__name="products")
-            .order_by("number")
-            .values_list("low", "high")
-        ) == [
-            (None, str(keys[10])),
-            (str(keys[10]), str(keys[20])),
-            (str(keys[20]), None),
-        ]
+        cuts = [None, str(keys[10]), str(keys[20]), None]
+        bounds = [(page.low, page.high) for page in pages]
+        assert bounds == list(pairwise(cuts))
+        (section,) = report.sections
+        assert (section.section, section.pages, section.entries) == ("products", 3, 25)
+        assert (section.stored, section.rendered) == (3, 3)
+        assert section.plain_size == sum([page.plain_size for page in pages])
+        assert section.gzip_size == sum([page.gzip_size for page in pages])
+        assert told == [("products", done, 3) for done in (1, 2, 3)]
 
-    def test_names_of_objects_are_unique(self, products):
-        """Section, number, a hash and something random; never used again."""
+    def test_the_index_is_a_page_row_too(self, products):
+        """Page 0 of a section without a name."""
+        report = build_fully()
+        row = page_row(INDEX, 0)
+        assert row.entries == report.index_pages == 3
+        assert gzip.decompress(path_of(row).read_bytes()).count(b"<sitemap>") == 3
+
+    def test_names_of_objects_are_never_used_again(self, products):
         build_fully()
         Section.objects.all().delete()
         build_fully()
@@ -78,37 +84,12 @@ class TestFirstBuild:
             form = r"(products/[123]|sitemap\.xml/0)/[0-9a-f]{16}-[0-9a-f]{16}\.xml\.gz"
             assert re.fullmatch(form, name)
 
-    def test_the_index_is_a_page_row_too(self, products):
-        """Page 0 of a section without a name."""
-        report = build_fully()
-        row = page_row(INDEX, 0)
-        assert row.entries == report.index_pages == 3
-        index = gzip.decompress(path_of(row).read_bytes())
-        assert index.count(b"<sitemap>") == 3
-
     def test_published_bytes_are_the_live_ones(self, products, client, sections):
-        """Pages do not change by being built."""
         sections.register("pages", Pages)
         paths = [*PATHS[1:], "/sitemap-pages-1.xml"]
         live = {path: client.get(path).content for path in paths}
         build_fully()
         assert {path: client.get(path).content for path in paths} == live
-
-    def test_the_report_adds_up(self, products):
-        """Pages, entries, bytes and new objects of each section."""
-        (section,) = build_fully().sections
-        stored = [page for page in rows() if page.get("section_id")]
-        pages = [page for page in stored if page["number"]]
-        assert (section.section, section.pages, section.entries) == ("products", 3, 25)
-        assert section.stored == 3
-        assert section.plain_size == sum(page["plain_size"] for page in pages)
-        assert section.gzip_size == sum(page["gzip_size"] for page in pages)
-
-    def test_progress_is_told(self, products):
-        """After each page: the section, pages done, pages in all."""
-        told = []
-        build_fully(progress=lambda *step: told.append(step))
-        assert told == [("products", done, 3) for done in (1, 2, 3)]
 
     def test_bad_rows_are_counted_and_named(self, sections):
         """Rows and values apart, in the report and on the page's row."""
@@ -120,74 +101,57 @@ class TestFirstBuild:
         assert (section.entries, section.skipped, section.dropped) == (5, 1, 2)
         assert len(section.problems) == 3
         counts = Page.objects.filter(section__name="products").order_by("number")
-        assert list(counts.values_list("entries", "skipped", "dropped")) == [
-            (2, 1, 0),
-            (3, 0, 2),
-        ]
+        found = list(counts.values_list("entries", "skipped", "dropped"))
+        assert found == [(2, 1, 0), (3, 0, 2)]
 
     def test_another_storage_may_take_the_objects(self, products, settings, client):
-        """The alias of STORAGES that the setting names."""
         memory = "django.core.files.storage.InMemoryStorage"
         settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": memory}}
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
         live = client.get(PATHS[1]).content
         build_fully()
-        page = page_row("products", 1)
-        assert storages["sitemaps"].exists(page.object)
+        assert storages["sitemaps"].exists(page_row("products", 1).object)
         assert objects() == {}
         assert client.get(PATHS[1]).content == live
 
 
 class TestSecondBuild:
-    def test_nothing_is_stored_where_nothing_changed(self, products, client):
-        """No object, no row, no header is another one."""
+    @pytest.fixture(autouse=True)
+    def built(self, products: Any, monkeypatch: Any) -> None:
+        """Publish the three pages, a while ago."""
+        monkeypatch.setattr(compression, "isal_zlib", None)
         build_fully()
         age()
-        before = served(), objects(), seen(client, *PATHS)
-        report = build_fully()
-        assert [section.stored for section in report.sections] == [0]
-        assert (served(), objects(), seen(client, *PATHS)) == before
 
-    @pytest.mark.parametrize("change", ["level", "library"])
-    def test_another_compression_stores_nothing(
-        self, products, client, monkeypatch, change
-    ):
+    @pytest.mark.parametrize("level", [None, 1], ids=["same", "other compression"])
+    def test_nothing_is_stored_where_nothing_changed(self, client, monkeypatch, level):
         """Equal plain bytes are the same page: object, ETag and dates stay."""
-        if change == "library":
-            pytest.importorskip("isal", reason="the extra 'fast' is not installed")
-        else:
-            monkeypatch.setattr(compression, "isal_zlib", None)
-        build_fully()
-        age()
         before = served(), objects(), seen(client, *PATHS)
         page = page_row("products", 1)
         plain = gzip.decompress(path_of(page).read_bytes())
-        monkeypatch.setattr(compression, "isal_zlib", None)
-        monkeypatch.setattr(compression, "_ZLIB_LEVEL", 1)
-        assert compression.write_document([plain]).gzip_hash != page.gzip_hash
+        if level is not None:
+            monkeypatch.setattr(compression, "_ZLIB_LEVEL", level)
+        is_same = compression.write_document([plain]).gzip_hash == page.gzip_hash
+        assert is_same == (level is None)
         report = build_fully()
         assert [section.stored for section in report.sections] == [0]
         assert (served(), objects(), seen(client, *PATHS)) == before
 
-    def test_an_edit_changes_one_page_and_the_index(self, products, client):
+    def test_an_edit_changes_one_page_and_the_index(self, client):
         """All others keep their bytes and validators."""
-        build_fully()
-        age()
         before, stored = seen(client, *PATHS), len(objects())
-        edit(12)
+        rows = Product.objects.filter(slug="product-00012")
+        rows.update(updated_at=F("updated_at") + timedelta(hours=1))
         (section,) = build_fully().sections
         after = seen(client, *PATHS)
-        assert section.stored == 1
-        assert len(objects()) == stored + 2
+        assert (section.stored, len(objects())) == (1, stored + 2)
         changed = {path for path in PATHS if after[path] != before[path]}
         assert changed == {"/sitemap.xml", "/sitemap-products-2.xml"}
-        assert {after[path][2] for path in changed}.isdisjoint(
-            {before[path][2] for path in changed}
-        )
+        etags = [{found[path][2] for path in changed} for found in (before, after)]
+        assert etags[0].isdisjoint(etags[1])
 
-    def test_a_page_without_entries_leaves_the_index(self, products, client, crawl):
+    def test_a_page_without_entries_leaves_the_index(self, client, crawl):
         """It keeps number and range, answers 404, and may return."""
-        build_fully()
         deleted = Product.objects.filter(slug__gte="product-00010")
         deleted.filter(slug__lt="product-00020").delete()
         build_fully()
@@ -195,9 +159,8 @@ class TestSecondBuild:
         assert client.get(PATHS[2]).status_code == 404
         assert page_row("products", 2).low is not None
 
-    def test_nothing_left_is_404(self, products, client):
+    def test_nothing_left_is_404(self, client):
         """A site without entries has no index, built or not."""
-        build_fully()
         Product.objects.all().delete()
         build_fully()
         assert [client.get(path).status_code for path in PATHS] == [404] * 4
@@ -210,10 +173,8 @@ class TestSecondBuild:
         [lambda path: path.unlink(), lambda path: path.write_bytes(b"half")],
         ids=["gone", "cut short"],
     )
-    def test_an_object_that_is_lost_is_stored_again(self, products, client, damage):
+    def test_an_object_that_is_lost_is_stored_again(self, client, damage):
         """Under another name, and no reader sees a difference."""
-        build_fully()
-        age()
         before = seen(client, *PATHS)
         for page in (page_row("products", 2), page_row(INDEX, 0)):
             damage(path_of(page))
@@ -222,8 +183,3 @@ class TestSecondBuild:
         for page in (page_row("products", 2), page_row(INDEX, 0)):
             assert path_of(page).stat().st_size == page.gzip_size
         assert seen(client, *PATHS) == before
-
-
-def edit(number: int) -> None:
-    rows = Product.objects.filter(slug=f"product-{number:05}")
-    assert rows.update(updated_at=F("updated_at") + timedelta(hours=1)) == 1

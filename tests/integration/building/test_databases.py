@@ -12,7 +12,7 @@ from django.db import DatabaseError, connections
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import merge
-from django_sitemaps_plus.models import Change, Page, Section
+from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.rows import ReadsReplica, RowsElsewhere, make_tables, refused
@@ -73,21 +73,6 @@ class TestReplica:
         settings.DATABASE_ROUTERS = [ReadsReplica(other_database)]
         with refused(other_database, lambda sql: "sitemaps_plus_" in sql):
             live_through_everything(crawl)
-
-    def test_rows_are_reloaded_from_the_primary(
-        self, sections, settings, other_database
-    ):
-        """So are those that a row refers to."""
-        make_products(3)
-        sections.register("products", limited(10))
-        build_fully()
-        settings.DATABASE_ROUTERS = [ReadsReplica(other_database)]
-        page = Page.objects.get(number=1)
-        page.refresh_from_db()
-        assert page.section.name == "products"
-        assert (
-            Section.objects.get_or_create(site="default", name="products")[1] is False
-        )
 
 
 class TestElsewhere:

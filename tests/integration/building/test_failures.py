@@ -5,19 +5,17 @@ from __future__ import annotations
 import io
 import json
 import re
-import sys
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
-from django.db import DatabaseError, InterfaceError, OperationalError, connection
+from django.db import InterfaceError, OperationalError, connection
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
-from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support.builds import build_fully
 from tests.support.faults import fail_queries, fail_save, writes_to
 from tests.support.published import age, objects, page_row, seen, served
@@ -84,17 +82,25 @@ def mended(client: Any, crawl: Any) -> Any:
 
 
 class TestStorage:
-    @pytest.mark.parametrize("number", [1, 2, 3])
+    @pytest.mark.parametrize(
+        ("number", "error"),
+        [(1, None), (3, OSError(5, "I/O error")), (2, RuntimeError("S3"))],
+    )
     def test_a_save_that_fails_publishes_nothing_of_its_batch(
-        self, before, client, monkeypatch, mended, number
+        self, before, client, monkeypatch, mended, number, error
     ):
-        """Nor is any page of the batch still claimed."""
+        """The command says why, whatever a storage raises; no claim is left."""
         with monkeypatch.context() as patch:
-            fail_save(patch, number)
-            with pytest.raises(StoreError, match="No space left on device"):
-                build_fully()
+            fail_save(patch, number, error)
+            with pytest.raises(CommandError) as caught:
+                call_command("build_sitemaps", full=True, verbosity=0)
             assert state(client) == before
             assert not Page.objects.exclude(token="").exists()
+        message = str(caught.value)
+        assert type(error or OSError()).__name__ in message
+        assert "products/" in message
+        assert message.endswith("What was published before stays.")
+        assert caught.value.returncode == 1
         mended()
 
     def test_a_build_that_waits_for_no_other_goes_on_after_a_failure(
@@ -151,30 +157,6 @@ class TestStorage:
         after = seen(client, INDEX_PATH)[INDEX_PATH]
         assert (after[1], after[2]) == (content, etag)
 
-    def test_the_first_build_may_fail_too(self, sections, client, monkeypatch):
-        """Then the views go on rendering live."""
-        make_products(25)
-        sections.register("products", limited(10))
-        live = seen(client, *PATHS)
-        with monkeypatch.context() as patch:
-            fail_save(patch, 2)
-            with pytest.raises(StoreError):
-                build_fully()
-        assert seen(client, *PATHS) == live
-
-    @pytest.mark.parametrize("error", [OSError(5, "I/O error"), RuntimeError("S3")])
-    def test_the_command_says_what_failed(self, before, client, monkeypatch, error):
-        """Whatever a storage raises, it exits with a message, not a traceback."""
-        fail_save(monkeypatch, 1, error)
-        with pytest.raises(CommandError) as caught:
-            call_command("build_sitemaps", full=True, verbosity=0)
-        message = str(caught.value)
-        assert type(error).__name__ in message
-        assert "products/" in message
-        assert message.endswith("What was published before stays.")
-        assert caught.value.returncode == 1
-        assert state(client) == before
-
     def test_sitemap_status_says_what_keeps_pages(self, before, monkeypatch):
         """Until they are built: nobody parks them, however often it fails."""
         call_command("sitemap_status", stdout=io.StringIO())
@@ -196,7 +178,6 @@ class TestStorage:
         "text",
         [
             "no host at https://us:hush@s3.example/bucket",
-            "no way to https://s3.example/a.gz?sv=1&sig=hush: timed out",
             "Max retries exceeded with url: /a.gz?X-Amz-Signature=hush (timed out)",
         ],
     )
@@ -211,33 +192,16 @@ class TestStorage:
         assert "***" in error
         assert "hush" not in error
 
-    def test_a_storage_that_cannot_say_what_it_has(self, before, client, monkeypatch):
-        """exists() may fail as well."""
-        build_fully()
-        age()
-        before = state(client)
-
-        def refuse(self: Any, name: str) -> bool:
-            raise TimeoutError("no answer")
-
-        with monkeypatch.context() as patch:
-            patch.setattr(AtomicFileSystemStorage, "exists", refuse)
-            with pytest.raises(StoreError, match="TimeoutError: no answer"):
-                build_fully()
-        assert state(client) == before
-
 
 @pytest.mark.django_db(transaction=True)
 class TestDatabase:
-    @pytest.mark.parametrize("number", [1, 3])
     @pytest.mark.parametrize(
-        "error",
+        ("number", "error"),
         [
-            OperationalError,
-            DatabaseError,
-            InterfaceError,
+            (1, OperationalError),
+            (3, InterfaceError),
             # The driver's own, which Django lets through when it closes a cursor.
-            connection.Database.OperationalError,
+            (3, connection.Database.OperationalError),
         ],
     )
     def test_a_flip_that_fails_publishes_nothing_of_its_batch(
@@ -252,7 +216,7 @@ class TestDatabase:
         assert state(client) == before
         mended()
 
-    def test_any_write_may_be_the_last(self, before, client, crawl, mended, capsys):
+    def test_any_write_may_be_the_last(self, before, client, crawl, mended):
         """From each on all fail; what is found is complete, and one build mends it."""
         with CaptureQueriesContext(connection) as queries:
             build_fully()
@@ -265,18 +229,23 @@ class TestDatabase:
             if unmarked(crawl()) != product_urls(range(25)):
                 bad.append(number)
             mended(f"at{number}")
-        with capsys.disabled():
-            sys.stdout.write(f"\nwrites that fail: points {points}, bad {len(bad)}\n")
         assert points >= 6
         assert bad == []
 
-    def test_a_first_flip_that_fails_publishes_nothing(self, sections, client, crawl):
+    def test_a_first_build_that_fails_publishes_nothing(
+        self, sections, client, crawl, monkeypatch
+    ):
         """The plan may be there; its pages are rendered live until they are built."""
         make_products(25)
         sections.register("products", limited(10))
         live = seen(client, *PATHS)
         with fail_queries(is_flip, 2), pytest.raises(BuildError):
             build_fully()
+        assert seen(client, *PATHS) == live
+        with monkeypatch.context() as patch:
+            fail_save(patch, 2)
+            with pytest.raises(StoreError):
+                build_fully()
         assert seen(client, *PATHS) == live
         build_fully()
         assert unmarked(crawl()) == product_urls(range(25))

@@ -61,27 +61,22 @@ def slow(pass_lease: Any) -> Any:
 
 
 def test_a_page_that_takes_longer_than_its_lease_stays_claimed(slow, publish):
-    """Its rows are read in chunks, and the claim is renewed with them."""
+    """Its rows are read in chunks, and the claim is renewed with them; so in a split.
+
+    Each piece is rendered under the claim of the page that is cut.
+    """
     make_products(CHUNK_ROWS + 10)
-    rows = slow(1_000)
+    rows = slow(800)
     section = publish(rows.source)
     rows.is_slow = True
     section.pages.update(wanted=5)
     publish(rows.source)
     assert rows.lost == [False]
-
-
-def test_a_split_that_takes_longer_than_a_lease_keeps_its_claim(slow, publish):
-    """Each piece is rendered under the claim of the page that is cut."""
-    make_products(CHUNK_ROWS + 10)
-    rows = slow(800)
-    section = publish(rows.source)
     make_products(500, first=CHUNK_ROWS + 10)
-    rows.is_slow = True
-    section.pages.update(wanted=5)
+    section.pages.update(wanted=10)
     publish(rows.source)
     assert section.pages.count() == 2
-    assert rows.lost
+    assert len(rows.lost) > 1
     assert not any(rows.lost)
 
 

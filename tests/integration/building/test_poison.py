@@ -11,10 +11,11 @@ from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import build_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
-from tests.integration.building.overtaking import end_leases
 from tests.support.builds import build_fully
 from tests.support.published import page_row
 from tests.support.shop import limited, make_products
+
+from .overtaking import end_leases
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +24,7 @@ POISON = 4
 
 @pytest.fixture
 def dirty_pages(sections: Any) -> list[int]:
-    """Have eight pages that were never built; return their section."""
+    """Have eight dirty pages; return their section."""
     make_products(8)
     sections.register("products", limited(1))
     build_fully()
@@ -55,7 +56,6 @@ def test_only_the_page_that_kills_is_parked(dirty_pages):
 
 
 def test_pages_without_a_past_go_first(dirty_pages):
-    """What was claimed in vain keeps nothing back."""
     Page.objects.filter(number=1).update(attempts=1)
     assert builder(dirty_pages)[0] == [2, 3, 4, 5, 6, 7, 8]
 
@@ -63,13 +63,12 @@ def test_pages_without_a_past_go_first(dirty_pages):
 def test_a_page_that_fails_is_tried_once_however_long_the_build(sections, settings):
     """Even where its claim is old by the time that the others are built."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 0}
+
+    def bad_first(self: Any, row: Any) -> float:
+        return 7.0 if row.slug == "product-00000" else 0.5
+
     make_products(4)
     sections.register("products", limited(1, on_error="raise", priority=bad_first))
     for attempts in (1, 2):
         assert len(build().sections[0].errors) == 1
         assert page_row("products", 1).attempts == attempts
-
-
-def bad_first(self: Any, row: Any) -> float:
-    """Give a priority that is none to the first row."""
-    return 7.0 if row.slug == "product-00000" else 0.5

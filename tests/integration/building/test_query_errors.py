@@ -72,7 +72,7 @@ class TestSection:
         assert b"renamed" in client.get("/sitemap-others-1.xml").content
         assert b"product-00001/" in client.get("/sitemap-products-1.xml").content
 
-    def test_pages_that_cannot_be_read_are_named(self, broken):
+    def test_pages_that_cannot_be_read_are_named_and_parked_in_the_end(self, broken):
         """Each by itself, with what the database said of it."""
         Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
         ids = list(Page.objects.values_list("section_id", flat=True).distinct())
@@ -80,11 +80,6 @@ class TestSection:
         assert len(counts["products"].errors) == 3
         assert all("no_such_column" in error for error in counts["products"].errors)
         assert Product.objects.count() == 25, "the connection is of use"
-
-    def test_pages_that_cannot_be_read_are_parked_in_the_end(self, broken):
-        """Whatever kind of error their database makes of an unknown column."""
-        Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
-        ids = list(Page.objects.values_list("section_id", flat=True).distinct())
         for _ in range(MAX_ATTEMPTS):
             work(ids)
             end_leases()
@@ -159,22 +154,19 @@ class TestRow:
         section = build_fully(["products"]).sections[0]
         assert (section.errors, section.skipped) == ([], 0)
 
-    def test_a_row_whose_own_query_always_fails_is_left_out(
-        self, two_sections, sections
+    @pytest.mark.parametrize(
+        ("location", "errors", "skipped"),
+        [(malformed, [], 25), (no_memory, ["MemoryError: "] * 3, 0)],
+    )
+    def test_a_row_is_left_out_for_its_own_query_and_not_for_want_of_memory(
+        self, two_sections, sections, location, errors, skipped
     ):
         """Or its page would never be built; what SQLite says of it is no outage."""
         sections.unregister("products")
-        sections.register("products", limited(10, location=malformed))
+        sections.register("products", limited(10, location=location))
         section = build_fully(["products"]).sections[0]
-        assert (section.errors, section.skipped) == ([], 25)
-
-    def test_no_row_is_left_out_for_want_of_memory(self, two_sections, sections):
-        """Whichever row is rendered when there is none left."""
-        sections.unregister("products")
-        sections.register("products", limited(10, location=no_memory))
-        section = build_fully(["products"]).sections[0]
-        assert [error[-13:] for error in section.errors] == ["MemoryError: "] * 3
-        assert section.skipped == 0
+        assert [error[-13:] for error in section.errors] == errors
+        assert section.skipped == skipped
 
 
 class TestOurs:
