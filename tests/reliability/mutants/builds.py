@@ -315,7 +315,7 @@ def changes_deleted_by_a_range(delete_changes, changes):
 
 @mutant(
     "models.page_queries:PageQuerySet.listed",
-    "tests/integration/building/plan/test_next_plans.py",
+    "tests/integration/building/plan/test_replan.py::TestUnfinished",
 )
 def next_pages_listed(listed, pages):
     """The index lists pages of a plan to come."""
@@ -326,7 +326,7 @@ def next_pages_listed(listed, pages):
 
 @mutant(
     "models.page_queries:PageQuerySet.served",
-    "tests/integration/building/plan/test_next_plans.py",
+    "tests/integration/building/plan/test_replan.py::TestUnfinished",
 )
 def next_pages_served(served, pages, site, section, number):
     """Pages of a plan to come are served."""
