@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import uuid
-
 import pytest
 from django.db.models import F
 
-from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan.merge import merge
 from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Section
 from tests.integration.sources.contrib_zoo import InLanguages
 from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, limited
-from tests.support.testapp.models import Product, Shop
+from tests.support.testapp.models import Product
 
 from .plans import (
     add,
@@ -72,20 +68,15 @@ class TestSplit:
         """The new page gets the next number, whatever its place."""
         spread(30)
         section = publish(limited(10))
+        add(111)
+        build()
+        assert sizes(section) == [10, 11, 10]  # it may grow by a tenth
         before = objects(section)
-        add(111, 112)
+        add(112)
         build()
         assert (numbers(section), sizes(section)) == ([1, 2, 4, 3], [10, 6, 6, 10])
         after = objects(section)
         assert [n for n in before if before[n] != after[n]] == [2]
-
-    def test_a_page_may_grow_by_a_tenth(self, publish):
-        """A row more does not move the others."""
-        spread(30)
-        section = publish(limited(10))
-        add(111)
-        build()
-        assert (numbers(section), sizes(section)) == ([1, 2, 3], [10, 11, 10])
 
     def test_one_insert_of_many_makes_many_pieces(self, publish):
         """At once, in one refresh."""
@@ -96,20 +87,6 @@ class TestSplit:
         assert sum(sizes(section)) == 57
         assert max(sizes(section)) <= 11
         assert dirty(section) == []
-
-    def test_a_large_page_splits_by_its_bytes(self, publish, monkeypatch):
-        """However few its rows are."""
-        spread(10)
-        section = publish(limited(20))
-        assert numbers(section) == [1]
-        for product in Product.objects.all():
-            product.slug = f"{'x' * 60}-{product.pk}"
-            product.save()
-        monkeypatch.setattr(write_document, "__defaults__", (900,))
-        build()
-        assert sum(sizes(section)) == 10
-        assert len(numbers(section)) > 1
-        assert max(page.plain_size for page in plan_of(section)) <= 900
 
     def test_a_dry_run_cuts_the_last_page_by_its_bytes(self, publish, monkeypatch):
         """Its end is not where it is cut: its rows are less than its limit."""
@@ -127,15 +104,6 @@ class TestSplit:
         ways = split_ranges(page, get_site())
         assert next(ways) == [KeyRange(page.low, page.high)]
 
-    def test_pieces_are_rendered_once_more(self, publish, monkeypatch):
-        """A change located a moment before the split is on one of them."""
-        spread(30)
-        section = publish(limited(10))
-        add(111, 112)
-        monkeypatch.setattr("django_sitemaps_plus.building.build.work", one_batch)
-        build()
-        assert dirty(section) == [2, 4]
-
 
 class OfLargeRows(ProductSource):
     """Rows whose bytes fill a page long before their number does."""
@@ -145,14 +113,6 @@ class OfLargeRows(ProductSource):
     def location(self, item):
         """Return a path of some 400 characters."""
         return f"/{item.slug}/{'x' * 400}"
-
-
-def one_batch(made, sections):
-    """Build what is dirty now, and nothing that becomes it meanwhile."""
-    pages = Page.objects.claim(sections, since=made.since)
-    if pages:
-        worker._build(made, pages)
-    return made
 
 
 class TestMerge:
@@ -167,17 +127,17 @@ class TestMerge:
             product.delete()
         return section
 
-    def test_two_small_neighbours_become_one(self, section):
-        """The first keeps its number and takes the other's range."""
+    def test_two_small_neighbours_become_one(self, section, client):
+        """The first keeps its number and takes the other's range.
+
+        The other answers until it is pruned, since a crawler may hold an index that
+        names it; then it is gone for ever, and nothing has its number again.
+        """
         build(**ALLOW)
         assert (numbers(section), sizes(section)) == ([1, 2, 4], [10, 4, 10])
         page = section.pages.get(number=2)
         assert (page.low, page.high) == ("110", "310")
         assert dirty(section) == []
-
-    def test_the_page_that_went_answers_until_it_is_pruned(self, section, client):
-        """A crawler may hold an index that names it; then it is gone for ever."""
-        build(**ALLOW)
         assert locs(client.get(url(3)).content) == [
             f"https://example.com/products/p-{key}/" for key in (210, 220)
         ]
@@ -185,11 +145,6 @@ class TestMerge:
         section.pages.filter(state="retired").delete()
         assert client.get(url(3)).status_code == 410
         assert client.get(url(5)).status_code == 404
-
-    def test_its_number_is_not_used_again(self, section):
-        """Neither by a split nor by a new plan."""
-        build(**ALLOW)
-        section.pages.filter(state="retired").delete()
         add(*range(211, 220), *range(221, 230))
         build()
         assert 3 not in numbers(section)
@@ -212,7 +167,6 @@ class TestMerge:
         assert stamps(section) == {1: stamped[1]}
 
     def test_a_page_that_went_meanwhile_takes_in_nothing(self, section, crawl):
-        """Another worker had read it a moment before."""
         Product.objects.filter(pk__gt=310, pk__lte=370).delete()
         build(**ALLOW)
         before = crawl()
@@ -256,23 +210,11 @@ class TestARaisedLimit:
         assert (everything(crawl()), dirty(section)) == (urls, [])
 
     def test_pages_that_a_deploy_marks_merge_all(self, section):
-        """In one refresh; and the next one has nothing to do."""
+        """At once; and then they are left alone."""
         replace(limited(60, changefreq="daily"))
         build()
         assert sizes(section) == [20, 20, 20]
         assert build().sections[0].rendered == 0
-
-    def test_they_grow_up_to_it(self, publish):
-        """Two and two, and two of these, in one refresh."""
-        spread(80)
-        section = publish(limited(5))
-        replace(limited(100))
-        build(full=True)
-        assert sizes(section) == [40, 40]
-
-    def test_pages_that_merged_are_left_alone(self, section):
-        """Neither edits nor a row that comes and goes split or merge them again."""
-        build(full=True)
         version = Section.objects.get(pk=section.pk).plan_version
         for key in (15, 205, 415):
             product = add(key)[0]
@@ -318,30 +260,6 @@ class TestEmptyPages:
         assert numbers(section) == [1]
 
 
-class ShopSource(ModelSource):
-    """Keys that do not grow."""
-
-    model = Shop
-    location = Route("shop-detail", pk="pk")
-    limit = 10
-
-
-class TestRandomKeys:
-    def test_random_inserts_touch_their_own_pages(self, publish):
-        """All other objects stay."""
-        Shop.objects.bulk_create([Shop(pk=uuid.uuid4()) for _ in range(95)])
-        section = publish(ShopSource)
-        for _ in range(12):
-            before = objects(section)
-            Shop.objects.create()
-            build()
-            after = objects(section)
-            touched = [n for n in after if after[n] != before.get(n)]
-            assert len(touched) <= 2
-        assert sum(sizes(section)) == 107
-        assert max(sizes(section)) <= 11
-
-
 class TestNoOscillation:
     def test_pages_that_are_full_by_their_bytes_do_not_merge(
         self, publish, monkeypatch
@@ -367,14 +285,14 @@ class TestNoOscillation:
         build(full=True)
         assert sizes(section) == [12]
 
-    @pytest.mark.parametrize("key", [101, 195, 305, 401], ids=str)
+    @pytest.mark.parametrize("key", [101, 305], ids=str)
     def test_a_row_that_comes_and_goes_does_not_split_and_merge_each_time(
         self, publish, key
     ):
         """After the first split there is room."""
         spread(30)
         section = publish(limited(10))
-        add(*[n for n in (102, 196, 306) if n != key])
+        add(102, 196, 306)
         build()
         versions = []
         for _ in range(6):

@@ -14,7 +14,7 @@ from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import build_finished, page_built, urls_changed
 from tests.support.builds import build_and_relay
-from tests.support.shop import limited
+from tests.support.shop import START, limited
 from tests.support.testapp.models import Product
 from tests.support.told import hearing
 
@@ -70,13 +70,24 @@ def die(*args: object) -> None:
     raise SystemExit
 
 
+def rename(key, slug):
+    """Save a product under another slug."""
+    product = Product.objects.get(pk=key)
+    product.slug = slug
+    product.save()
+
+
+def recut(limit):
+    """Register the source anew, with another limit."""
+    registry.unregister("products")
+    registry.register("products", limited(limit))
+
+
 class TestUrlsChanged:
     def test_an_edit_an_insert_and_a_delete(self, section):
         """Each is told once, by what became of it."""
         with hearing(urls_changed) as heard:
-            product = Product.objects.get(pk=150)
-            product.slug = "p-renamed"
-            product.save()
+            rename(150, "p-renamed")
             Product.objects.get(pk=250).delete()
             add(55)
             build_and_relay()
@@ -89,10 +100,11 @@ class TestUrlsChanged:
         }
 
     def test_another_lastmod_is_an_update(self, section):
-        """The URL stays, what is said of it does not."""
-        from tests.support.shop import START
-
+        """The URL stays; a save that shows nowhere is no news."""
         with hearing(urls_changed) as heard:
+            Product.objects.get(pk=150).save()
+            build_and_relay()
+            assert heard == []
             product = Product.objects.get(pk=150)
             product.updated_at = START
             product.save()
@@ -132,19 +144,14 @@ class TestUrlsChanged:
             build_and_relay()
         assert [told["announce"] for told in heard] == [True, True, True]
 
-    def test_a_new_plan_tells_nothing(self, section):
-        """The same URLs are on other pages."""
-        registry.unregister("products")
-        registry.register("products", limited(7))
+    def test_a_row_that_comes_in_with_a_new_plan_is_not_announced(self, section):
+        """A publication is announced as a whole or not at all; a plan tells nothing."""
+        recut(9)
         with hearing(urls_changed) as heard:
             build_and_relay(replan=True)
         assert heard == []
         assert Publication.objects.count() == 0
-
-    def test_a_row_that_comes_in_with_a_new_plan_is_not_announced(self, section):
-        """A publication is announced as a whole or not at all."""
-        registry.unregister("products")
-        registry.register("products", limited(7))
+        recut(7)
         Product.objects.bulk_create([Product(pk=15, name="p", slug="p-15")])
         with hearing(urls_changed) as heard:
             build_and_relay(replan=True)
@@ -155,8 +162,7 @@ class TestUrlsChanged:
         self, section, monkeypatch
     ):
         """That change is told by the build that follows, not all that moved."""
-        registry.unregister("products")
-        registry.register("products", limited(7))
+        recut(7)
         with hearing(urls_changed):
             with monkeypatch.context() as patch:
                 patch.setattr(Build, "_settle", lambda self, section: False)
@@ -167,47 +173,27 @@ class TestUrlsChanged:
 
     def test_a_change_that_only_the_new_plan_shows_is_announced(self, section, failing):
         """The page of the old plan cannot be built: it is announced now or never."""
-        registry.unregister("products")
-        registry.register("products", limited(7))
+        recut(7)
         failing(2)
         with hearing(urls_changed) as heard:
-            product = Product.objects.get(pk=150)
-            product.slug = "p-renamed"
-            product.save()
+            rename(150, "p-renamed")
             build_and_relay(replan=True)
         assert numbers(section)[0] == 4
         assert total(heard) == {"added": url("renamed"), "removed": url(150)}
         assert [told["announce"] for told in heard] == [True]
 
-    def test_an_unchanged_page_tells_nothing(self, section):
-        """A save that shows nowhere is no news."""
-        with hearing(urls_changed) as heard:
-            Product.objects.get(pk=150).save()
-            build_and_relay()
-        assert heard == []
-
     def test_many_urls_come_in_several_calls(self, section, monkeypatch):
         """Each holds at most BATCH_URLS of them."""
         monkeypatch.setattr(url_changes, "BATCH_URLS", 4)
         with hearing(urls_changed) as heard:
-            for product in Product.objects.filter(pk__gt=200):
-                product.slug = f"q-{product.pk}"
-                product.save()
+            for key in range(210, 310, 10):
+                rename(key, f"q-{key}")
             build_and_relay()
         sizes = [
             len(told["added"]) + len(told["updated"]) + len(told["removed"])
             for told in heard
         ]
         assert (max(sizes), sum(sizes)) == (4, 20)
-
-    def test_a_receiver_that_fails_hurts_nobody(self, section, caplog):
-        """The others hear, the page is published, the failure is logged."""
-        with failing(urls_changed), hearing(urls_changed) as heard:
-            add(55)
-            build_and_relay()
-        assert total(heard) == {"added": url(55)}
-        assert "a receiver failed" in caplog.text
-        assert Publication.objects.count() == 0
 
     def test_a_publication_whose_objects_are_lost_is_let_go(self, section, caplog):
         """Its URLs are lost too, and who tells it says so, once."""
@@ -219,15 +205,6 @@ class TestUrlsChanged:
         assert heard == []
         assert Publication.objects.count() == 0
         assert "are lost" in caplog.text
-
-    def test_a_publication_is_relayed_after_a_crash(self, section):
-        """The build that follows finds it."""
-        with hearing(urls_changed) as heard:
-            add(55)
-            build()
-            assert heard == []
-            build_and_relay()
-        assert total(heard) == {"added": url(55)}
 
     def test_a_teller_that_dies_leaves_it_to_the_next(self, section, monkeypatch):
         """Whoever comes once its lease is over."""
@@ -242,24 +219,7 @@ class TestUrlsChanged:
         assert total(heard) == {"added": url(55)}
 
     def test_a_storage_that_is_away_is_asked_once(self, section, monkeypatch, caplog):
-        """It would be for each publication, and all of them wait for it."""
-        asked = []
-
-        def away(name):
-            asked.append(name)
-            raise StoreError("no answer")
-
-        add_publications(section, ["a.gz"], ["b.gz"])
-        monkeypatch.setattr(url_changes, "open_object", away)
-        with hearing(urls_changed):
-            url_changes.relay()
-        assert asked == ["a.gz"]
-        assert "wait for the next run: no answer" in caplog.text
-        waiting = Publication.objects.order_by("id").values_list("old", flat=True)
-        assert list(waiting) == [["a.gz"], ["b.gz"]]
-
-    def test_one_that_cannot_be_told_comes_after_the_others(self, section, monkeypatch):
-        """Though it was there before them, and the next call may try it again."""
+        """What could not be told comes after the others in the next call."""
         asked = []
 
         def away(name):
@@ -269,9 +229,13 @@ class TestUrlsChanged:
         add_publications(section, ["a.gz"], ["b.gz"], ["c.gz"])
         monkeypatch.setattr(url_changes, "open_object", away)
         with hearing(urls_changed):
-            for _ in range(4):
+            url_changes.relay()
+            assert asked == ["a.gz"]
+            assert "wait for the next run: no answer" in caplog.text
+            for _ in range(3):
                 url_changes.relay()
         assert asked == ["a.gz", "b.gz", "c.gz", "a.gz"]
+        assert Publication.objects.count() == 3
 
     def test_none_is_begun_when_the_time_is_over(self, section):
         """A task ends in time; the next one goes on."""
@@ -300,15 +264,11 @@ class TestPageBuilt:
             for number, entries in [(1, 10), (2, 10), (3, 5)]
         ]
 
-    def test_an_unchanged_page_is_not_told(self, section):
-        """It was compared, not published."""
+    def test_the_pieces_of_a_split_are_told_by_their_own_numbers(self, section):
+        """A page that is only compared is not told."""
         with hearing(page_built) as heard:
             build_and_relay(full=True)
-        assert heard == []
-
-    def test_the_pieces_of_a_split_are_told_by_their_own_numbers(self, section):
-        """The new page too."""
-        with hearing(page_built) as heard:
+            assert heard == []
             add(111, 112)
             build_and_relay()
         assert sorted((told["number"], told["entries"]) for told in heard) == [
@@ -328,8 +288,7 @@ class TestPageBuilt:
 
     def test_pages_of_a_new_plan_are_told_once_it_serves(self, section, client):
         """Whoever fetches what was told gets it."""
-        registry.unregister("products")
-        registry.register("products", limited(6))
+        recut(6)
         answers = {}
 
         def fetch(number, url, **told):
@@ -340,23 +299,21 @@ class TestPageBuilt:
         page_built.disconnect(fetch)
         assert answers == dict.fromkeys([4, 5, 6, 7, 8], 200)
 
-    def test_a_receiver_that_fails_hurts_nobody(self, section):
-        """The page is published."""
-        with failing(page_built), hearing(page_built) as heard:
-            add(55)
-            report = build_and_relay()
-        assert (len(heard), report.sections[0].stored) == (1, 1)
 
-
-class TestBuildFinished:
-    def test_it_gives_the_report(self, section):
-        """The one that the caller gets."""
-        with hearing(build_finished) as heard:
-            report = build_and_relay()
-        assert heard == [{"report": report}]
-
-    def test_a_receiver_that_fails_hurts_nobody(self, section):
-        """The build has ended all the same."""
-        with failing(build_finished), hearing(build_finished) as heard:
-            build_and_relay()
-        assert len(heard) == 1
+def test_receivers_that_fail_hurt_nobody(section, caplog):
+    """The others hear, the page is published, the build ends; the failure is logged."""
+    with (
+        failing(page_built),
+        failing(urls_changed),
+        failing(build_finished),
+        hearing(page_built) as pages,
+        hearing(urls_changed) as changes,
+        hearing(build_finished) as builds,
+    ):
+        add(55)
+        report = build_and_relay()
+    assert (len(pages), report.sections[0].stored) == (1, 1)
+    assert total(changes) == {"added": url(55)}
+    assert builds == [{"report": report}]
+    assert "a receiver failed" in caplog.text
+    assert Publication.objects.count() == 0
