@@ -7,6 +7,7 @@ there is to do is in the database. So it may be lost, or come twice or late.
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -163,23 +164,19 @@ class CeleryExecutor(Executor):
 
 def _short_limits() -> Iterator[tuple[str, str]]:
     """Yield that workers end what should end by itself, with its remedy."""
+    conf, limits = current_app.conf, []
+    for task in (refresh, build_pages, audit):
+        limits.append(task.time_limit or conf.task_time_limit)
+        limits.append(task.soft_time_limit or conf.task_soft_time_limit)
+    least = min(filter(None, limits), default=math.inf)
     seconds: object = get_settings().task_seconds  # another check names a wrong type
-    limits = [n for n in _time_limits() if isinstance(n, int | float)]
-    if limits and isinstance(seconds, int) and min(limits) <= seconds:
+    if isinstance(seconds, int) and least <= seconds:
         yield (
-            f"Celery ends tasks after {min(limits):g} s, and one that builds leaves "
-            f"after {seconds} s, TASK_SECONDS.",
+            f"Celery ends tasks after {least:g} s, and one that builds leaves after "
+            f"{seconds} s, TASK_SECONDS.",
             "Set TASK_SECONDS to less, or longer limits for the tasks of "
             "django_sitemaps_plus in task_annotations.",
         )
-
-
-def _time_limits() -> Iterator[Any]:
-    """Yield the time limits of tasks that build, in seconds, or None for none."""
-    conf = current_app.conf
-    for task in (refresh, build_pages, audit):
-        yield task.time_limit or conf.task_time_limit
-        yield task.soft_time_limit or conf.task_soft_time_limit
 
 
 def _goes_nowhere() -> bool:

@@ -16,25 +16,26 @@ def temporary_source(name: str, source: Any) -> Iterator[SourceRegistry]:
 
     A section that has the name already comes back afterwards; all others stay.
     """
-    before = dict(registry._registry)
-    registry._registry.pop(name, None)
-    try:
+    with _restored_registry():
+        registry._registry.pop(name, None)
         registry.register(name, source)
         yield registry
-    finally:
-        registry._registry.clear()
-        registry._registry.update(before)
-        registry.changed()
 
 
 @contextmanager
 def temporary_registry() -> Iterator[SourceRegistry]:
     """Empty the registry for the time of a ``with`` block; then all is as before."""
-    before = dict(registry._registry)
-    registry._registry.clear()
-    registry.changed()
-    try:
+    with _restored_registry():
+        registry._registry.clear()
+        registry.changed()
         yield registry
+
+
+@contextmanager
+def _restored_registry() -> Iterator[None]:
+    before = dict(registry._registry)
+    try:
+        yield
     finally:
         registry._registry.clear()
         registry._registry.update(before)

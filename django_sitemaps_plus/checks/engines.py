@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
@@ -42,32 +43,23 @@ def _unserved_files() -> Iterator[CheckMessage]:
 
     The name of a file may be the key, so no message has it.
     """
-    for engine, names in _file_names().items():
-        unserved = [n for n in names if not is_answered_by(views.key_file, f"/{n}")]
-        if unserved:
+    configured = get_settings()
+    has_urls = getattr(settings, "ROOT_URLCONF", None) and are_included()
+    # Without BASE_URL the site is in the database, which this check does not read.
+    if configured.notify is False or not configured.base_url or not has_urls:
+        return
+    for engine in get_engines().values():
+        paths: list[str] = []
+        with suppress(Exception):  # it may be the user's, and its view logs this
+            paths = [f"/{name}" for name in engine.files(get_site())]
+        if not all([is_answered_by(views.key_file, path) for path in paths]):
             yield warning(
                 11,
-                f"The engine {engine!r} looks for its key file at the root of the "
+                f"The engine {engine.name!r} looks for its key file at the root of the "
                 "site, where this app does not serve it.",
                 f"{PUT_FIRST}, or have files() return a name of A-Z, a-z, 0-9, '_' "
                 "and '-' before .txt.",
             )
-
-
-def _file_names() -> dict[str, list[str]]:
-    """Return the names of the files that each engine looks for, as far as known.
-
-    Without BASE_URL the site is in the database, which this check does not read.
-    """
-    configured = get_settings()
-    has_urls = getattr(settings, "ROOT_URLCONF", None) and are_included()
-    if configured.notify is False or not configured.base_url or not has_urls:
-        return {}
-    try:
-        site = get_site()
-        return {name: list(e.files(site)) for name, e in get_engines().items()}
-    except Exception:  # noqa: BLE001 - an engine may be the user's; its view logs this
-        return {}
 
 
 def _urls_are_submitted() -> bool:
