@@ -46,17 +46,20 @@ class TestReading:
             assert isinstance(source, ProductSource)
             assert get_script_prefix() == "/shop/"
         assert get_script_prefix() == before
-
-    def test_no_section_of_that_name(self):
-        """It is the caller's mistake, not one of a source."""
         with pytest.raises(NotRegistered), reading("nothing", SITE):
             pass
 
     @pytest.mark.parametrize(
-        "error", [ValueError("odd"), ConfigurationError("odd"), ProgrammingError("odd")]
+        ("error", "is_outage"),
+        [
+            (ValueError("odd"), False),
+            (ConfigurationError("odd"), False),
+            (ProgrammingError("odd"), False),
+            (OperationalError("odd: closed the connection unexpectedly"), True),
+        ],
     )
-    def test_what_a_source_raises_names_its_section(self, error):
-        """Whatever class it has."""
+    def test_what_a_source_raises_names_its_section(self, error, is_outage):
+        """An outage is known as one: no page is to blame for it."""
         words = f"section 'products' could not be read: {type(error).__name__}: odd"
         with (
             pytest.raises(SourceError, match=words) as caught,
@@ -64,13 +67,7 @@ class TestReading:
         ):
             raise error
         assert caught.value.__cause__ is error
-        assert not caught.value.is_outage
-
-    def test_an_outage_is_known_as_one(self):
-        """No page is to blame for it."""
-        with pytest.raises(SourceError) as caught, reading("products", SITE):
-            raise away()
-        assert caught.value.is_outage
+        assert caught.value.is_outage is is_outage
 
     def test_a_source_without_a_section_is_named_itself(self):
         """As a check has it."""
