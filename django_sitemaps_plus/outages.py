@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import Error, InterfaceError, OperationalError
 
 # MySQL's codes for an unknown column and an unknown function.
@@ -12,6 +14,10 @@ _PASSING = {0, 1040, 1053, 1205, 1213, 1969, 2002, 2003, 2006, 2013, 3024, 4031}
 
 # SQLSTATE classes: no connection, rolled back, no resources, operator intervention.
 _PASSING_CLASSES = {"08", "40", "53", "57"}
+
+# A transaction that lost against another: PostgreSQL's deadlock and serialization
+# failure; MySQL's deadlock, lock wait and (MariaDB) record that has changed.
+_LOST = {"40P01", "40001", 1213, 1205, 1020}
 
 # In messages of SQLite, and of PostgreSQL's clients when the connection is lost.
 _PASSING_WORDS = ("connection", "locked", "busy", "unable to open", "disk I/O")
@@ -50,11 +56,23 @@ def is_passing(error: BaseException) -> bool:
 
 
 def _is_surely_passing(error: Error) -> bool:
-    code = next(iter(error.args), None)
+    code = _code(error)
     if isinstance(code, int):  # MySQL's
         return code in _PASSING
-    state = getattr(error.__cause__, "sqlstate", None)  # psycopg
-    state = state or getattr(error.__cause__, "pgcode", None)  # psycopg2
-    if state:
-        return state[:2] in _PASSING_CLASSES
+    if code:
+        return code[:2] in _PASSING_CLASSES
     return any(word in str(error) for word in _PASSING_WORDS)
+
+
+def has_lost(error: OperationalError) -> bool:
+    """Return whether another transaction was in the way, so that a new try may do."""
+    return _code(error) in _LOST or "is locked" in str(error)
+
+
+def _code(error: Error) -> Any:
+    """Return MySQL's number, or the SQLSTATE of psycopg or psycopg2."""
+    number = next(iter(error.args), None)
+    if isinstance(number, int):
+        return number
+    cause = error.__cause__
+    return getattr(cause, "sqlstate", None) or getattr(cause, "pgcode", None)

@@ -7,7 +7,8 @@ from django.urls import reverse
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.renderers import page_lines
-from django_sitemaps_plus.models.listing import Listed, index_numbers
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models.listing import Listed
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import surroundings
 
@@ -30,7 +31,8 @@ def index_url(site: Site, number: int = 0) -> str:
 
 def index_urls(site: Site) -> list[str]:
     """Return the URLs of all indexes of a site, by one query."""
-    return [index_url(site, number) for number in (0, *index_numbers(site.name))]
+    rows = [(0,), *Page.objects.index_numbers(site.name)]
+    return [index_url(site, number) for (number,) in rows]
 
 
 def index_lines(site: Site, listed: Listed) -> list[str]:

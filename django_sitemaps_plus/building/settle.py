@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Hold, Page, Section, State
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
 from .flip import take_new_changes
@@ -33,7 +33,7 @@ def settle(build: Build, section: Section) -> bool:
     if is_of_other_code(section, build.site, build.fingerprints):
         return False  # the process that builds its last page decides
     is_dirty = False
-    if small and not Page.objects.first_next(section=section.pk):
+    if small and not section.pages.filter(state=State.NEXT).exists():
         is_dirty = merge_small(section, build.site, small)
     if not build.waits and _is_left_to_others(section):
         return is_dirty
@@ -59,7 +59,8 @@ def _decide(build: Build, section: Section) -> bool:
     elif section.name in build.stale and not plan:
         is_dirty = begin_replan(section, build.site, is_broken=True) > 0
     build.stale.discard(section.name)
-    if section.hold_reason or reason or Page.objects.first_held(section=section.pk):
+    held = section.pages.filter(state=State.ACTIVE, hold=Hold.HELD)
+    if section.hold_reason or reason or held.exists():
         judge(section, allow_shrink=build.allow_shrink, of_plan=reason)
         is_dirty |= not section.hold_reason
     return is_dirty

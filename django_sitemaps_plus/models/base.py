@@ -10,10 +10,7 @@ M = TypeVar("M", bound=models.Model, covariant=True)
 
 
 class RowQuerySet(models.QuerySet[M]):
-    """Rows of ours: read where they are written, since a replica may lag behind.
-
-    What a builder has claimed, marked or flipped decides what the next one does.
-    """
+    """Rows of ours: read where they are written, since a replica may lag behind."""
 
     @property
     def db(self) -> str:

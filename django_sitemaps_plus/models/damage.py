@@ -1,7 +1,6 @@
-"""Damaged objects that views have found, for the next build to replace.
+"""Damaged objects that views have found; noted in the cache for the next build.
 
-They are noted in the cache, since no request of a crawler writes to the database; the
-audit finds those that the cache loses.
+No request of a crawler writes to the database. The audit finds what the cache loses.
 """
 
 from __future__ import annotations

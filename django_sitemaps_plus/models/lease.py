@@ -23,11 +23,9 @@ _leases: ContextVar[tuple[_Lease, ...]] = ContextVar("leases", default=())
 
 @contextmanager
 def keep(renew: Callable[[], object], seconds: float | None = None) -> Iterator[None]:
-    """Let every :func:`heartbeat` within renew a lease, besides those around it.
+    """Let every :func:`heartbeat` within renew a lease, once a sixth of it is over.
 
-    Args:
-        renew: renews it; called once a sixth of it is over.
-        seconds: how long it lasts; LEASE_SECONDS by default.
+    It lasts for so many seconds, LEASE_SECONDS by default.
     """
     lasts = get_settings().lease_seconds if seconds is None else seconds
     lease = _Lease(renew, lasts / 6, time.monotonic())

@@ -39,8 +39,3 @@ def listed_pages(
     by_section = groupby(rows, itemgetter(0))
     listed = {names[pk]: list(pages) for pk, pages in by_section}
     return listed, {name for _, name, next_number in sections if next_number > 1}
-
-
-def index_numbers(site: str) -> list[int]:
-    """Return the numbers of the indexes after the first that list something."""
-    return [number for (number,) in Page.objects.index_numbers(site)]

@@ -1,7 +1,6 @@
 """Claims of pages: which process works on which page.
 
-A claim only saves work. What keeps an old result from replacing a newer one is the
-flip, which asks for the claim's token again.
+A claim only saves work: the flip asks for its token again.
 """
 
 from __future__ import annotations
@@ -52,11 +51,8 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
     ) -> Self:
         """Return the dirty pages that nobody is at work on.
 
-        Args:
-            since: when the build began, by the database's clock. Claims from before
-                count as given up, and pages that failed after it are left alone.
-                Without it both hold for the time of the lease.
-            lease: after which a claim counts as given up; LEASE_SECONDS unless told.
+        A claim counts as given up after the lease, or if it was made before ``since``,
+        when the build began. Pages that failed after that are left alone.
         """
         lease = lease or get_settings().lease
         given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
@@ -80,11 +76,10 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
     ) -> list[Page]:
         """Take up to ``limit`` dirty pages to work on; none if nothing is left to do.
 
-        Two statements in autocommit, the same on every database: candidates are read,
-        then taken if they are still free. A builder that loses a race against another
-        tries the next ones. A page that was claimed in vain before is taken alone: if
-        it kills its builder, it brings no other page nearer to being parked. Claims
-        made before `since` are taken over, as :meth:`claimable` says.
+        Candidates are read, then taken if they are still free; a builder that loses a
+        race against another tries the next ones. A page that was claimed in vain before
+        is taken alone: if it kills its builder, no other page comes nearer to being
+        parked.
         """
         free = (tuple(sections), get_settings().lease)
         earlier: dict[str, Any] = {} if since is None else {"since": since}
@@ -119,15 +114,11 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         is_to_blame: bool = False,
         is_free: bool = False,
     ) -> None:
-        """Give up pages, which stay dirty.
+        """Give up pages, as they were claimed; they stay dirty.
 
-        Args:
-            pages: as they were claimed.
-            error: why they could not be built. They keep the time of their claim then,
-                so that no process of the same build tries them again.
-            is_to_blame: whether the attempt counts, so that a page is parked at last.
-            is_free: whether others may claim them at once in spite of the error, which
-                was not theirs.
+        With an error they keep the time of their claim, so that no process of the same
+        build tries them again; unless they are free, since it was not theirs. If they
+        are to blame the attempt counts, so that a page is parked at last.
         """
         fields: dict[str, Any] = {"error": error[:2_000]} if error else {}
         if is_free or not error:
@@ -145,9 +136,8 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         return self._at_work().filter(section__in=sections).exists()
 
     def count_builders(self, site: str, names: Collection[str]) -> int:
-        """Return how many builders are at work on dirty pages of sections of a site."""
+        """Return how many builders, each with one token, are at work on sections."""
         pages = self._at_work().filter(section__site=site, section__name__in=names)
-        # Each is at one batch of pages, all with one token.
         return pages.values("token").distinct().count()
 
     def _at_work(self) -> Self:

@@ -36,8 +36,7 @@ class PageQuerySet(PageClaimQuerySet):
     def served(self, site: str, section: str, number: int) -> Page | None:
         """Return a page as far as a view needs it; None where no plan in force has it.
 
-        Every answer begins with this query, and to compile it would take many times as
-        long as to run it. So it is written down.
+        Every answer begins with this query, so it is not compiled.
         """
         values = [site, section, number, State.NEXT]
         return next(iter(self.raw(_SERVED, values)), None)
@@ -48,19 +47,15 @@ class PageQuerySet(PageClaimQuerySet):
         return active.filter(Q(entries__gt=0) | Q(built=0))
 
     def active(self) -> PageQuerySet:
-        """Return the pages of the plans that are served.
-
-        In words that leave the choice to the other conditions: before it has looked at
-        the values, a database takes the index of the states for the best, which then
-        reads all pages of a section.
-        """
+        """Return the pages of the plans that are served."""
+        # Not by state=ACTIVE: a database would take the index of the states for the
+        # best before it looks at the values, and read all pages of a section.
         return self.exclude(state__in=[State.NEXT, State.RETIRED])
 
     @prepared
     def first_dirty(self, sections: tuple[int, ...]) -> Rows:
         """Return one dirty page of sections, or none."""
-        # By a range, and in the order of the index that has it, or PostgreSQL reads all
-        # pages where it takes many of them for dirty, as after a first build.
+        # By a range, in the order of its index: else PostgreSQL may read all pages.
         found = self.planned().filter(section__in=sections, is_dirty__gt=0)
         return found.order_by("section_id", "is_dirty").values_list("pk")[:1]
 
@@ -71,17 +66,6 @@ class PageQuerySet(PageClaimQuerySet):
         # Not by is_dirty=0, for the reason that active() gives.
         due = old.filter(section__in=sections).active().exclude(is_dirty=1)
         return due.order_by("checked_at").values_list("pk", "section_id")[:limit]
-
-    @prepared
-    def first_next(self, *, section: Any) -> Rows:
-        """Return one page of the next plan of a section, or none."""
-        return self.filter(section=section, state=State.NEXT).values_list("pk")[:1]
-
-    @prepared
-    def first_held(self, *, section: Any) -> Rows:
-        """Return one page of a section that waits for its others, or none."""
-        held = self.filter(section=section, state=State.ACTIVE, hold=Hold.HELD)
-        return held.values_list("pk")[:1]
 
     @prepared
     def totals(self, *, section: Any) -> Rows:
@@ -99,7 +83,7 @@ class PageQuerySet(PageClaimQuerySet):
         )
 
     def owner(self, section: int, key: int) -> tuple[int, int, bool] | None:
-        """Return the page that owns a key, the plan's version, and if there is a next.
+        """Return the page that owns an integer, the plan's version, and if one is next.
 
         By one query, so that they belong together. None where bounds are not integers.
         """
@@ -127,18 +111,12 @@ class PageQuerySet(PageClaimQuerySet):
 
     @prepared
     def raise_wanted(self, announce: bool, *, pages: Any, since: Any = None) -> Update:
-        """Make pages dirty.
-
-        Args:
-            announce: whether changes of pages that were built are announced.
-            pages: their keys, a list.
-            since: when the first change was committed, where that is known.
-        """
-        fields = announced() if announce else {"wanted": F("wanted") + 1}
-        return self.filter(pk__in=pages), {
-            **fields,
-            "changed_at": Coalesce(F("changed_at"), since),
-        }
+        """Make pages dirty, for changes that were committed since a time, if known."""
+        fields: dict[str, Any] = {"wanted": F("wanted") + 1}
+        if announce:
+            fields = announced()
+        fields["changed_at"] = Coalesce(F("changed_at"), since)
+        return self.filter(pk__in=pages), fields
 
     @prepared
     def mark_indexes(self, *, site: Any) -> Update:
@@ -224,12 +202,6 @@ class PageQuerySet(PageClaimQuerySet):
         """Return columns of pages that are served."""
         served = self.exclude(state=State.NEXT)
         return served.filter(pk__in=pages).values_list("pk", *columns)
-
-    @prepared
-    def pointers_of_site(self, *columns: str, site: Any) -> Rows:
-        """Return columns of the pages of a site that have an object."""
-        served = self.exclude(state=State.NEXT).exclude(object="")
-        return served.filter(section__site=site).values_list("pk", *columns)
 
     @prepared
     def empty(self) -> Rows:

@@ -1,9 +1,8 @@
 """Prepared queries: compiled once, then only run.
 
-Django takes many times as long to compile a query as a database takes to find a row.
-That counts in a build of one page, and in a build that finds nothing to do: they
-consist of such queries. Objects are made by ``from_db()``: a ``RawQuerySet`` takes
-nearly twice as long, and cannot join a section to its page.
+Django takes many times as long to compile a query as a database takes to find a row,
+and a build of one page consists of such queries. Objects are made by ``from_db()``: a
+``RawQuerySet`` takes nearly twice as long, and cannot join a section to its page.
 """
 
 from __future__ import annotations
@@ -24,6 +23,9 @@ MAX_KEPT = 1_000
 
 #: Values in a list up to which a statement is kept for each length.
 MAX_LISTED = 100
+
+# The length of a value that is not a list.
+_NO_LIST = -1
 
 Rows = QuerySet[Any, Any]
 
@@ -50,29 +52,33 @@ def prepared(method: Callable[..., Any]) -> Callable[..., Any]:
     the rows and returns their number. It belongs on the manager: filters that were
     chained before it do not count.
 
-    Positional arguments shape the query. They are hashable, and it is compiled anew for
+    Positional arguments shape the query: they are hashable, and it is compiled anew for
     each set of them. Keyword arguments are bound each time: the method gets each as a
     :class:`Parameter`, or as a list of these. It depends on nothing else.
 
     Raises:
-        ValueError: the query joins objects that may be missing, or an UPDATE needs
-            columns of other tables.
+        ValueError: an UPDATE needs columns of other tables.
     """
 
     @wraps(method)
     def run(rows: Rows, *shape: Any, **values: Any) -> Any:
-        return _run(method, rows.model, rows.db, shape, values)
+        alias: str = rows.db
+        model: Any = rows.model
+        lengths = tuple([(name, _length(value)) for name, value in values.items()])
+        if max([length for _, length in lengths], default=0) > MAX_LISTED:
+            made = method(model.objects.all(), *shape, **values)
+            return _run(_statement(made, alias), alias, values)
+        return _run(_compile(method, model, alias, shape, lengths), alias, values)
 
     return run
 
 
-class Parameter(Expression):
-    """A value that a prepared query gets each time it runs.
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list) else _NO_LIST
 
-    Attributes:
-        name: the value's.
-        position: in a list of values; None for a value that is not a list.
-    """
+
+class Parameter(Expression):
+    """A value that a prepared query gets each time it runs, or one of a list."""
 
     def __init__(self, name: str, position: int | None = None) -> None:
         super().__init__()
@@ -102,18 +108,7 @@ class _Statement:
     is_update: bool = False
 
 
-def _run(
-    method: Callable[..., Any],
-    model: Any,
-    alias: str,
-    shape: tuple[Any, ...],
-    values: dict[str, Any],
-) -> Any:
-    lengths = {k: len(v) if isinstance(v, list) else None for k, v in values.items()}
-    if max([length or 0 for length in lengths.values()], default=0) > MAX_LISTED:
-        statement = _statement(method(model.objects.all(), *shape, **values), alias)
-    else:
-        statement = _compile(method, model, alias, shape, tuple(lengths.items()))
+def _run(statement: _Statement, alias: str, values: dict[str, Any]) -> Any:
     if not statement.sql:
         return 0 if statement.is_update else []
     connection = connections[alias]
@@ -131,16 +126,15 @@ def _compile(
     model: Any,
     alias: str,
     shape: tuple[Any, ...],
-    lengths: tuple[tuple[str, int | None], ...],
+    lengths: tuple[tuple[str, int], ...],
 ) -> _Statement:
-    parameters = {name: _parameter(name, length) for name, length in lengths}
+    parameters: dict[str, Any] = {
+        name: [Parameter(name, position) for position in range(length)]
+        if length != _NO_LIST
+        else Parameter(name)
+        for name, length in lengths
+    }
     return _statement(method(model.objects.all(), *shape, **parameters), alias)
-
-
-def _parameter(name: str, length: int | None) -> Any:
-    if length is None:
-        return Parameter(name)
-    return [Parameter(name, position) for position in range(length)]
 
 
 def _statement(made: Any, alias: str) -> _Statement:
@@ -160,7 +154,6 @@ def _select(rows: Rows, alias: str) -> _Statement:
     converted = [item for item in columns if _converters(compiler.connection, item[1])]
     if rows._iterable_class is not ModelIterable:
         return _Statement(sql, tuple(params), converted)
-    _check_joins(rows)
     return _Statement(sql, tuple(params), converted, _maker(compiler, alias))
 
 
@@ -175,16 +168,6 @@ def _update(rows: Rows, fields: dict[str, Any], alias: str) -> _Statement:
         )
     sql, params = query.get_compiler(alias).as_sql()
     return _Statement(sql, tuple(params), is_update=True)
-
-
-def _check_joins(rows: Rows) -> None:
-    joined: Any = rows.query.select_related or {}
-    for name, further in joined.items():
-        if further or rows.model._meta.get_field(name).null:
-            raise ValueError(
-                f"objects are made with others that they always have, and not with "
-                f"{name!r}: fetch its rows by themselves"
-            )
 
 
 def _maker(compiler: Any, alias: str) -> _Maker:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from django.db import Error, OperationalError, connections, transaction
 
+from django_sitemaps_plus.outages import has_lost
+
 from .sections import Section, own_alias
 
 if TYPE_CHECKING:
@@ -19,10 +21,6 @@ R = TypeVar("R")
 
 #: How often what loses against other transactions is tried.
 TRIES = 3
-
-# What databases call a transaction that lost: PostgreSQL's deadlock and serialization
-# failure; MySQL's deadlock, lock wait and (MariaDB) record that has changed.
-_LOST = {"40P01", "40001", 1213, 1205, 1020}
 
 
 def atomic() -> transaction.Atomic:
@@ -38,9 +36,6 @@ def lock(sections: Iterable[int]) -> None:
 
     Whoever changes several pages at once does so first, so that no two wait for each
     other's pages.
-
-    Raises:
-        TransactionManagementError: there is none, and the lock would end at once.
     """
     keys, connection = sorted(set(sections)), connections[own_alias()]
     if not connection.in_atomic_block:
@@ -51,16 +46,6 @@ def lock(sections: Iterable[int]) -> None:
         # SQLite refuses at once who reads first and then finds another at work, but
         # lets who begins with a write wait.
         Section.objects.touched(sections=keys)
-
-
-def has_lost(error: OperationalError) -> bool:
-    """Return whether another transaction was in the way, so that a new try may do."""
-    code = (
-        getattr(error.__cause__, "sqlstate", None)
-        or getattr(error.__cause__, "pgcode", None)
-        or next(iter(error.args), None)
-    )
-    return code in _LOST or "is locked" in str(error)
 
 
 def retried(work: Callable[P, R]) -> Callable[P, R]:

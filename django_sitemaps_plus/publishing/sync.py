@@ -127,7 +127,8 @@ def repair(site: Site) -> bool:
     if tree is None:
         return False
     files = tree.files()  # before the rows, so that no name is newer than its row
-    rows = Page.objects.pointers_of_site(*_COLUMNS, site=site.name)
+    served = Page.objects.exclude(state=State.NEXT).exclude(object="")
+    rows = served.filter(section__site=site.name).values_list("pk", *_COLUMNS)
     pointers = {pk: Pointer(*columns) for pk, *columns in rows}
     wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, files, p)}
     others = {name.partition(".")[0] for name in files}

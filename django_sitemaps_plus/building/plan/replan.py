@@ -81,7 +81,7 @@ def renew_plan(section: Section, site: Site) -> bool:
     section.fingerprint = current
     if not has_others and not is_broken(section, was_deployed=was_deployed):
         return False
-    if has_others or not Page.objects.first_next(section=section.pk):
+    if has_others or not section.pages.filter(state=State.NEXT).exists():
         logger.warning("The plan of %s is broken: it gets a new one", section)
         noted = current if has_others else ""
         begin_replan(section, site, is_broken=True, fingerprint=noted)
@@ -119,7 +119,7 @@ def next_plan(section: Section) -> list[Page]:
 
     Pages whose ranges stay the same serve in both.
     """
-    if not Page.objects.first_next(section=section.pk):
+    if not section.pages.filter(state=State.NEXT).exists():
         return []
     pages = section.pages.planned().with_section()
     ordered = sorted(pages, key=lambda page: page.state == State.NEXT)

@@ -114,13 +114,6 @@ def test_objects_have_the_values_of_their_fields(pages):
     assert found.old == ["a", "b"]
 
 
-def test_objects_with_others_that_they_may_lack_are_refused(pages, monkeypatch):
-    """They would have one without any value."""
-    monkeypatch.setattr(Page._meta.get_field("section"), "null", True)
-    with pytest.raises(ValueError, match="'section'"):
-        run(with_sections, before=3)
-
-
 def test_rows_may_be_objects(pages, django_assert_num_queries):
     """As those of the query: with what it joins and works out, and defers."""
     with django_assert_num_queries(1):
