@@ -41,6 +41,13 @@ NAMES = {
     "documentation.example": ["2001:db8::1"],
     "unspecified.example": ["::"],
     "localhost.example": ["127.0.0.1"],
+    "benchmark.example": ["198.18.0.1"],
+    "reserved.example": ["240.0.0.1"],
+    "6to4-relay.example": ["192.88.99.1"],
+    "mapped-public.example": ["::ffff:8.8.8.8"],
+    "multicast6.example": ["ff0e::1"],
+    "documentation6.example": ["3fff::1"],
+    "segment.example": ["5f00::1"],
 }
 
 #: URLs that may not be asked; PORT is of a server on loopback.

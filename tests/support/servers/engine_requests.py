@@ -82,7 +82,6 @@ class State:
         sitemaps: what was submitted to Search Console, by property and URL.
         tokens: access tokens that hold.
         yandex: URLs that a Yandex user has added.
-        quota: how many URLs Baidu still takes.
     """
 
     url: str
@@ -92,4 +91,3 @@ class State:
     sitemaps: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     tokens: set[str] = field(default_factory=set)
     yandex: set[str] = field(default_factory=set)
-    quota: int = 10**9

@@ -35,7 +35,6 @@ REPLIES: dict[str, Reply] = {
     "yes": says(answer()),
     "yes, and what it heard": echoes(b"HTTP/1.1 200 OK\r\n\r\n"),
     "no, and what it heard": echoes(b"HTTP/1.1 403 Forbidden\r\n\r\n"),
-    "later, and what it heard": echoes(b"HTTP/1.1 503 Busy\r\n\r\n"),
     "bad, and what it heard": echoes(b"HTTP/1.1 400 Bad\r\n\r\n"),
     "what it heard": echoes(),
     "what it heard as a header of its own": echoes(b"HTTP/1.1 200 OK\r\n"),

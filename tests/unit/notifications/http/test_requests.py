@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import socket
 import threading
 from collections.abc import Iterator
+from itertools import chain
+from typing import Any
 
 import pytest
 
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.http import Answer, client, request
-from django_sitemaps_plus.notifications.http.answers import MAX_BODY
 from django_sitemaps_plus.notifications.secrets import Secret
 from tests.support.servers.odd_http import (
     OddServer,
@@ -69,27 +69,30 @@ class TestSending:
         }
         assert body == b""
 
-    def test_json_is_sent_with_its_secrets(self, server):
-        """A secret in it is revealed only here."""
-        told = {"key": Secret("c4nary"), "urlList": ["https://example.com/ä"]}
-        request("POST", server.url, json=told)
-        _, headers, body = heard(server)
-        assert headers["Content-Type"] == "application/json; charset=utf-8"
-        assert json.loads(body) == {**told, "key": "c4nary"}
-
-    def test_a_form_is_encoded(self, server):
-        """Names may repeat."""
-        pairs = [("hub.url", "https://a.example/?x=1&y"), ("hub.url", Secret("b"))]
-        request("POST", server.url, form=pairs)
-        _, headers, body = heard(server)
-        assert headers["Content-Type"] == "application/x-www-form-urlencoded"
-        assert body == b"hub.url=https%3A%2F%2Fa.example%2F%3Fx%3D1%26y&hub.url=b"
-
-    def test_a_put_without_a_body_says_so(self, server):
-        """Servers ask for a length."""
-        request("PUT", server.url)
-        _, headers, _ = heard(server)
-        assert headers["Content-Length"] == "0"
+    @pytest.mark.parametrize(
+        ("content", "content_type", "body"),
+        [
+            (
+                {"json": {"key": Secret("c4nary"), "urls": ["https://a.example/ä"]}},
+                "application/json; charset=utf-8",
+                b'{"key": "c4nary", "urls": ["https://a.example/\\u00e4"]}',
+            ),
+            (
+                {"form": [("hub.url", "https://a.example/?x&y"), ("b", Secret("c"))]},
+                "application/x-www-form-urlencoded",
+                b"hub.url=https%3A%2F%2Fa.example%2F%3Fx%26y&b=c",
+            ),
+            ({"text": "ä\nb"}, "text/plain; charset=utf-8", b"\xc3\xa4\nb"),
+            ({}, None, b""),  # servers ask for a length all the same
+        ],
+    )
+    def test_a_body_is_sent_with_its_secrets(self, server, content, content_type, body):
+        plain = {"Authorization": Secret("OAuth c4nary"), "X-Plain": "1"}
+        request("PUT", server.url, headers=plain, **content)
+        _, headers, sent = heard(server)
+        assert (headers.get("Content-Type"), sent) == (content_type, body)
+        assert headers["Content-Length"] == str(len(body))
+        assert (headers["Authorization"], headers["X-Plain"]) == ("OAuth c4nary", "1")
 
     @pytest.mark.parametrize(
         ("path", "target"),
@@ -100,14 +103,6 @@ class TestSending:
         query = {"key": Secret("a&b"), "x": " "}
         request("GET", server.url + path, query=query)
         assert heard(server)[0] == f"GET {target} HTTP/1.1"
-
-    def test_headers_are_sent_with_their_secrets(self, server):
-        """A secret in one is revealed only here."""
-        headers = {"Authorization": Secret("OAuth c4nary"), "X-Plain": "1"}
-        request("GET", server.url, headers=headers)
-        _, sent, _ = heard(server)
-        assert sent["Authorization"] == "OAuth c4nary"
-        assert sent["X-Plain"] == "1"
 
     @pytest.mark.parametrize("value", ["a\r\nX-Evil: 1", "key\n", "schlüssel"])
     def test_a_header_cannot_begin_another(self, server, value: str):
@@ -139,37 +134,19 @@ class TestSending:
 class TestAnswers:
     """What comes in."""
 
-    def test_a_body_is_cut(self):
-        """What comes after 64 KiB is not read."""
-        answered = ask(says(answer(body=b"x" * MAX_BODY * 2)))
-        assert answered.body == b"x" * MAX_BODY
-
     def test_a_body_in_pieces_is_put_together(self):
         """As servers send it that do not know its length yet."""
         pieces = b"2\r\nfi\r\n2\r\nne\r\n0\r\n\r\n"
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         assert ask(says(head + pieces)).body == b"fine"
 
-    def test_secrets_in_it_are_hidden(self):
-        """A server that quotes what it was sent does not bring it into our logs."""
-        with start_odd(says(answer("403 Forbidden", b"bad key c4nary"))) as server:
-            answered = request("GET", server.url, query={"key": Secret("c4nary")})
-        assert answered.text == "bad key ***"
-
     def test_what_it_asks_for_is_kept(self):
-        """When to come again, and where it points to."""
-        answered = ask(
-            says(
-                answer(
-                    "302 Found",
-                    b"",
-                    "Retry-After: 7",
-                    "Location: https://other.example/x",
-                )
-            )
-        )
-        assert answered.retry_after == 7
-        assert answered.redirect_host == "other.example"
+        """When to come again, and where it points to; secrets in it are hidden."""
+        headers = "Retry-After: 7", "Location: https://other.example/x"
+        with start_odd(says(answer("302 Found", b"no c4nary", *headers))) as server:
+            answered = request("GET", server.url, query={"key": Secret("c4nary")})
+        assert (answered.retry_after, answered.redirect_host) == (7, "other.example")
+        assert answered.text == "no ***"
 
     def test_a_server_that_has_heard_enough_is_listened_to(self):
         """One that answers and closes while a long body is sent has answered."""
@@ -193,14 +170,8 @@ class TestAnswers:
 
     @pytest.mark.parametrize(
         "reply",
-        [
-            stays_silent,
-            drips(b"HTTP/1.1 200 O"),
-            drips(answer(length=10**6)),
-            drips(answer("200 OK", b"", "Connection: close", length=10**6)),
-            drips(b"HTTP/1.0 200 OK\r\n\r\n"),
-        ],
-        ids=["silence", "status", "body", "body and close", "body without end"],
+        [stays_silent, drips(answer(length=10**6))],
+        ids=["silence", "body"],
     )
     def test_a_slow_answer_is_not_waited_for(self, reply: Reply, monkeypatch):
         """Neither a pause nor a byte now and then takes more than our patience."""
@@ -240,20 +211,12 @@ class TestAnswers:
 
     def test_another_address_is_tried(self, monkeypatch, server):
         """Where the first of a host does not answer."""
-        found = [
-            (family, socket.SOCK_STREAM, 6, "", (address, server.port))
-            for family, address in [
-                (socket.AF_INET, "127.0.0.2"),
-                (socket.AF_INET, "127.0.0.1"),
-            ]
-        ]
         real = socket.getaddrinfo
-        monkeypatch.setattr(
-            socket,
-            "getaddrinfo",
-            lambda host, *args, **options: (
-                found if host == "localhost" else real(host, *args, **options)
-            ),
-        )
-        url = f"http://localhost:{server.port}/"
-        assert request("GET", url).status == 200
+
+        def find(host: str, port: int, *args: int, **options: int) -> list[Any]:
+            hosts = ["127.0.0.2", "127.0.0.1"] if host == "localhost" else [host]
+            found = [real(host, port, *args, **options) for host in hosts]
+            return list(chain(*found))
+
+        monkeypatch.setattr(socket, "getaddrinfo", find)
+        assert request("GET", f"http://localhost:{server.port}/").status == 200
