@@ -43,7 +43,6 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
 
 
 def pumps(pattern: re.Pattern[str] | re.Pattern[bytes]) -> Iterator[str | bytes]:
-    """Yield texts for a pattern, of its type."""
     for piece in PIECES:
         for end in ENDS:
             text = piece * (SIZE // len(piece)) + end

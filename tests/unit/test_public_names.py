@@ -35,7 +35,6 @@ def run(code: str) -> str:
 
 class TestNames:
     def test_the_root_has_the_pinned_ones(self):
-        """Those that the documentation promises."""
         assert {
             *("register", "registry", "Source", "ModelSource", "ViewSource", "Route"),
             *("Entry", "Image", "Video", "News", "Alternate"),
@@ -70,7 +69,6 @@ class TestImport:
         ) == ("False")
 
     def test_sources_can_be_declared_before_django_is_set_up(self):
-        """As long as nothing is asked of them."""
         assert run(
             "from django_sitemaps_plus import *\n"
             "@register('pages')\n"
@@ -80,7 +78,6 @@ class TestImport:
         ) == ("pages")
 
     def test_the_core_needs_no_django(self):
-        """It can be used alone, and tested by tables."""
         package = core.__name__
         found = run(
             "import sys, types\n"

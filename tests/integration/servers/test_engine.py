@@ -15,7 +15,7 @@ from tests.support.servers.engine import (
     count_accepted,
     start_engine_program,
 )
-from tests.support.servers.engine_faults import HUGE, Faults, status
+from tests.support.servers.engine_faults import Faults, status
 from tests.support.servers.programs import wait_until
 
 URL = "https://shop.example/a"
@@ -101,26 +101,8 @@ class TestFaults:
         assert engine.journal[0].status is None
         assert not engine.accepted()
 
-    def test_a_drip_goes_on_for_ever(self, engine):
-        """Bytes keep coming, so no limit of a socket's own ends it."""
-        engine.faults.script("drip")
-        got = b""
-        with open_ping(engine) as client:
-            while len(got) < 5:
-                piece = client.recv(100)
-                assert piece
-                got += piece
-        assert got.startswith(b"HTTP/")
-
-    def test_a_huge_answer_has_ten_megabytes(self, engine):
-        """All of which it sends to who reads them."""
-        engine.faults.script("huge")
-        with open_ping(engine) as client, client.makefile("rb") as answer:
-            assert len(answer.read()) > HUGE
-
 
 def test_the_journal_of_a_program_outlives_it():
-    """What it had accepted before it was killed counts."""
     with start_engine_program() as engine:
         assert ping(engine.url) == 200
         engine.kill()

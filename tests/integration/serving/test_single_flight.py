@@ -23,12 +23,10 @@ def flight(compute, key="value", seconds=60):
 
 
 def be_busy(key="value"):
-    """Be another process that computes a value, and keeps none."""
     assert cache.first_to(f"{key}:busy", 30)
 
 
 def is_free(key="value"):
-    """Return whether another process would compute it now."""
     return cache.first_to(f"{key}:busy", single_flight.BUSY_SECONDS)
 
 
@@ -47,7 +45,6 @@ class TestKeeping:
         [("x", 60, 1), ("x" * 10, 60, 2), (None, 60, 2), ("x", 0, 2)],
     )
     def test_a_value_is_computed_once_if_it_is_kept(self, value, seconds, times):
-        """And each time if it is too large, None or kept for no time."""
         computed = []
         one = flight(lambda: computed.append(1) or value, seconds=seconds)
         assert (one.value(), one.value()) == (value, value)
@@ -69,7 +66,6 @@ class TestOtherProcesses:
         assert not is_free()
 
     def test_a_caller_that_waits_takes_what_the_other_keeps(self, waited, monkeypatch):
-        """As soon as it is there."""
         be_busy()
 
         def sleep(seconds):
@@ -89,7 +85,6 @@ class TestOtherProcesses:
 
     @pytest.mark.parametrize("is_nested", [True, False])
     def test_a_request_waits_once_for_all_its_values(self, waited, is_nested):
-        """For one within the other, and for one after the other."""
         be_busy("outer")
         be_busy("inner")
         inner = flight(lambda: "inner", "inner")

@@ -30,3 +30,15 @@ def untold_indexes() -> Iterator[None]:
     robots_txt._last.clear()
     yield
     robots_txt._last.clear()
+
+
+@pytest.fixture
+def django_site(settings: Any) -> Iterator[dict[int, Any]]:
+    """Have django.contrib.sites with one site in its cache, without its table."""
+    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "django.contrib.sites"]
+    settings.SITE_ID = 1
+    from django.contrib.sites.models import SITE_CACHE, Site
+
+    SITE_CACHE[1] = Site(pk=1, domain="sites.example", name="A site")
+    yield SITE_CACHE
+    SITE_CACHE.clear()

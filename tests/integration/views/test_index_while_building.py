@@ -37,7 +37,6 @@ def mark_indexes() -> None:
 
 
 def listed(client: Any, path: str = "/sitemap.xml") -> list[str]:
-    """Return the names of the files that an index lists."""
     return [url.rsplit("/", 1)[1] for url in read_index(client.get(path).content)]
 
 

@@ -23,7 +23,6 @@ class Own:
 
 @pytest.fixture(autouse=True)
 def engines(settings: Any) -> None:
-    """Have an engine that looks for a file."""
     settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ENGINES": ENGINES}
 
 
@@ -74,13 +73,11 @@ def test_engines_that_are_misconfigured_hide_no_other_file(client, settings, bro
 
 
 def test_without_an_origin_there_is_no_file(client, settings):
-    """Whatever the host of the request."""
     settings.SITEMAPS_PLUS = {"ENGINES": ENGINES}
     assert client.get(PATH, headers={"Host": "evil.example"}).status_code == 404
 
 
 def test_its_url_can_be_written():
-    """For a name that exists."""
     found = reverse("sitemaps_plus:key-file", kwargs={"name": f"{KEY}.txt"})
     assert found == PATH
     with pytest.raises(NoReverseMatch):

@@ -25,14 +25,11 @@ PAGE = "/sitemap-products-1.xml"
 
 
 class Pages(ViewSource):
-    """Views without rows."""
-
     views = ("home", "about")
 
 
 class TestIndexAndPages:
     def test_all_is_there_at_once(self, sections, crawl):
-        """The index lists each page, and each page its entries."""
         make_products(25)
         sections.register("products", limited(10))
         sections.register("pages", Pages)
@@ -228,7 +225,6 @@ class TestLiveMaxRows:
     def test_sitemaps_of_contrib_are_counted_too(
         self, sections, client, settings, kind
     ):
-        """Whatever pages it has."""
         settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROWS": 9}
 
         class Many(Sitemap):
@@ -262,7 +258,6 @@ class TestSourcesThatFail:
         assert len(messages("live_failed")) == 2
 
     def test_on_error_raise_is_unavailable(self, sections, client):
-        """With errors raised no page hides them."""
         make_products(1)
         strict = limited(5, on_error="raise", priority=lambda self, row: 7)
         sections.register("strict", strict)

@@ -18,21 +18,8 @@ PAGE = "/sitemap-products-1.xml"
 
 @pytest.fixture(autouse=True)
 def products(sections: Any) -> None:
-    """Have one entry."""
     make_products(1)
     sections.register("products", ProductSource)
-
-
-@pytest.fixture
-def django_site(settings: Any) -> None:
-    """Have django.contrib.sites with one site, without its table."""
-    settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "django.contrib.sites"]
-    settings.SITE_ID = 1
-    from django.contrib.sites.models import SITE_CACHE, Site
-
-    SITE_CACHE[1] = Site(pk=1, domain="sites.example", name="A site")
-    yield
-    SITE_CACHE.clear()
 
 
 class TestBaseUrl:
@@ -46,7 +33,6 @@ class TestBaseUrl:
         ],
     )
     def test_locations_begin_with_it(self, client, settings, base_url, origin, path):
-        """Index and pages name its scheme, host, port and path."""
         settings.SITEMAPS_PLUS = {"BASE_URL": base_url}
         assert list(read_index(client.get("/sitemap.xml").content)) == [
             f"{origin}{path}{PAGE}"
@@ -56,7 +42,6 @@ class TestBaseUrl:
         ]
 
     def test_force_script_name_is_the_path(self, client, settings):
-        """What Django puts before every URL goes before the path of BASE_URL."""
         settings.SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
         settings.FORCE_SCRIPT_NAME = "/forced"
         assert locs(client.get(PAGE).content) == [

@@ -28,7 +28,6 @@ GZIP = {"Accept-Encoding": "gzip"}
 
 @pytest.fixture(autouse=True)
 def published(sections: Any) -> None:
-    """Have two published pages."""
     make_products(15)
     sections.register("products", limited(10))
     build_fully()

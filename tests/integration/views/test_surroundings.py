@@ -27,8 +27,6 @@ PATHS = ("/sitemap.xml", "/sitemap-declared-1.xml", "/sitemap-methods-1.xml")
 
 
 class Declared(ModelSource):
-    """By a route."""
-
     model = Product
     location = Route("product-detail", slug="slug")
     lastmod = "updated_at"
@@ -40,19 +38,16 @@ class Methods(ModelSource):
     model = Product
 
     def location(self, product: Product) -> str:
-        """Put the surroundings into the URL."""
         path = product.get_absolute_url()
         zone = timezone.get_current_timezone_name().replace("/", "-")
         return f"{path}?{translation.get_language()}&{zone}"
 
     def lastmod(self, product: Product) -> Any:
-        """Return the date of the day, which is another one elsewhere."""
         return timezone.localdate(product.updated_at)
 
 
 @pytest.fixture(autouse=True)
 def registered(sections: Any, settings: Any) -> None:
-    """Have two sections, and languages in URLs."""
     settings.ROOT_URLCONF = "tests.support.urls_i18n"
     settings.LANGUAGE_CODE = "de"
     settings.LANGUAGES = [("de", "Deutsch"), ("en", "English"), ("fr", "French")]
@@ -116,7 +111,6 @@ class TestRequests:
         clear_script_prefix()
 
     def test_accept_language(self, among, expected):
-        """LocaleMiddleware activates what the client prefers."""
         client = among(LOCALE)
         headers = {"Accept-Language": "en;q=0.1,fr"}
         assert surroundings(client, headers=headers)[0] == "fr"
@@ -131,16 +125,18 @@ class TestRequests:
             assert get_script_prefix() == "/mounted/"
             assert b"".join(response) == expected[path]
 
-    def test_urlconf_of_the_request(self, among, expected):
-        """Middleware may choose another URLconf; sitemaps keep to ROOT_URLCONF."""
-        client = among(f"{MINE}.other_urlconf")
-        assert surroundings(client)[2] == "/other/x/"
-        assert served(client) == expected
-
-    def test_language_time_zone_and_prefix_left_active(self, among, expected):
-        """Whatever middleware has activated."""
-        client = among(f"{MINE}.other_surroundings")
-        assert surroundings(client) == ["fr", "Asia/Tokyo", "/elsewhere/fr/products/x/"]
+    @pytest.mark.parametrize(
+        ("middleware", "influenced"),
+        [
+            ("other_urlconf", ["de", "Europe/Berlin", "/other/x/"]),
+            ("other_surroundings", ["fr", "Asia/Tokyo", "/elsewhere/fr/products/x/"]),
+        ],
+    )
+    def test_what_middleware_has_activated(
+        self, among, expected, middleware, influenced
+    ):
+        client = among(f"{MINE}.{middleware}")
+        assert surroundings(client) == influenced
         assert served(client) == expected
 
     def test_what_was_active_is_active_again(self, client, settings, rf):

@@ -117,7 +117,6 @@ def test_it_agrees_with_a_plain_comparison(old, new):
 
 @given(ENTRIES, st.integers(0, 14), st.integers(0, 14), ENTRIES)
 def test_it_agrees_after_an_edit_of_a_stretch(entries, start, stop, others):
-    """Most of the page stays as it was."""
     edited = [*entries[:start], *others[:3], *entries[max(start, stop) :]]
     old, new = [document(*entries)], [document(*edited)]
     assert diff(old, new) == plain(old, new)
@@ -138,6 +137,5 @@ def test_memory_does_not_grow_with_the_pages():
 
 
 def cut(entries, size):
-    """Return pages of so many entries each."""
     starts = range(0, len(entries), size)
     return [document(*entries[start : start + size]) for start in starts]

@@ -15,13 +15,11 @@ URL = "https://shop.example/v"
 
 
 def video(**values: Any) -> Video:
-    """Return a video with the values, and what else one needs."""
     needed = {"thumbnail_loc": URL, "title": "T", "description": "D"}
     return Video(**{**needed, "content_loc": URL, **values})
 
 
 def news(**values: Any) -> News:
-    """Return news with the values, and what else they need."""
     needed = {"name": "P", "language": "en", "title": "T"}
     return News(**{**needed, "publication_date": date(2026, 11, 20), **values})
 
@@ -51,7 +49,6 @@ class TestAlternate:
         ],
     )
     def test_anything_else_is_refused(self, code):
-        """An underscore, and subtags that no search engine reads, too."""
         with pytest.raises(ValueError, match="is not a language code"):
             Alternate(code, URL)
 
@@ -117,46 +114,38 @@ class TestVideoValues:
         ],
     )
     def test_what_the_schema_allows_is_taken(self, field, value):
-        """Both ends of a range included."""
         assert getattr(video(**{field: value}), field) == value
 
     @pytest.mark.parametrize(
-        ("field", "value"),
+        ("field", "values"),
         [
-            *(("duration", 0), ("duration", 28_801), ("view_count", -1)),
-            *(("rating", -0.1), ("rating", 5.1), ("rating", math.nan)),
-            ("rating", Decimal("sNaN")),
+            ("duration", (0, 28_801)),
+            ("rating", (-0.1, 5.1, math.nan, Decimal("sNaN"))),
+            ("view_count", (-1,)),
+            ("allowed_countries", ("de",)),
+            ("denied_countries", ("DE, AT",)),
+            ("allowed_platforms", ("watch", "web,tv")),
+            ("denied_platforms", ("web\n",)),
         ],
     )
-    def test_a_number_out_of_range_is_refused(self, field, value):
-        with pytest.raises(ValueError, match=f"video {field} "):
-            video(**{field: value})
+    def test_what_it_does_not_is_refused(self, field, values):
+        for value in values:
+            with pytest.raises(ValueError, match=r"^video "):
+                video(**{field: value})
 
     @pytest.mark.parametrize(
-        ("field", "value"),
+        ("field", "values"),
         [
-            *(("duration", "60"), ("duration", 1.5), ("duration", True)),
-            *(("rating", True), ("view_count", 1.5)),
-            *(("family_friendly", "yes"), ("requires_subscription", 1), ("live", "")),
+            *(("duration", ("60", 1.5, True)), ("rating", (True, "4"))),
+            *(("view_count", (1.5,)), ("family_friendly", ("yes",))),
+            *(("requires_subscription", (1,)), ("live", ("",))),
         ],
     )
-    def test_a_value_of_another_kind_is_refused(self, field, value):
+    def test_a_value_of_another_kind_is_refused(self, field, values):
         """Seconds and views are whole; neither a word nor a number is a flag."""
-        with pytest.raises(TypeError, match=f"video {field} "):
-            video(**{field: value})
-
-    @pytest.mark.parametrize(
-        ("field", "value"),
-        [
-            *(("allowed_countries", "de"), ("denied_countries", "DE, AT")),
-            *(("allowed_platforms", "watch"), ("allowed_platforms", "web,tv")),
-            ("denied_platforms", "web\n"),
-        ],
-    )
-    def test_a_list_in_another_form_is_refused(self, field, value):
-        """Lower-case countries, other separators, other words."""
-        with pytest.raises(ValueError, match=f"video {field.split('_')[1]} "):
-            video(**{field: value})
+        for value in values:
+            with pytest.raises(TypeError, match=f"video {field} "):
+                video(**{field: value})
 
     @pytest.mark.parametrize(
         ("what", "value"), [("countries", "DE"), ("platforms", "web")]

@@ -89,7 +89,6 @@ class TestSplitting:
         ],
     )
     def test_a_tenth_more_than_the_limit_is_too_much(self, entries, limit, overfull):
-        """Below ten there is no tenth."""
         assert (entries > most_entries(limit)) is overfull
 
     @pytest.mark.parametrize(
@@ -136,12 +135,10 @@ class TestMerging:
     def test_neighbours_under_half_of_a_page_merge(
         self, entries, neighbour, limit, merges
     ):
-        """Half itself is enough for two."""
         assert may_merge(entries + neighbour, 0, limit) is merges
 
     @given(LIMITS, st.integers(0, 50_000), st.integers(0, 2 * MAX_BYTES))
     def test_what_has_merged_does_not_split(self, limit, entries, size):
-        """One page has ample room for both, and for more to come."""
         if may_merge(entries, size, limit):
             assert 2 * entries <= most_entries(limit)
             assert 2 * size <= MAX_BYTES

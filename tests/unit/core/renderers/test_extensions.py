@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import date
-
 import pytest
 
-from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
+from django_sitemaps_plus.core.extensions import Alternate, Video
 from django_sitemaps_plus.core.renderers.extensions import extension_elements
 
 URL = "https://shop.example/v"
@@ -17,17 +15,6 @@ def video(**values: object) -> str:
     needed = {"thumbnail_loc": URL, "title": "T", "description": "D"}
     made = Video(**{**needed, "content_loc": URL, **values})  # type: ignore[arg-type]
     return extension_elements(videos=[made])
-
-
-def test_they_come_in_one_order():
-    """Images, videos, news, language versions; each kind in the order given."""
-    news = News(name="P", language="en", publication_date=date(2026, 1, 1), title="T")
-    text = extension_elements(
-        [Image(f"{URL}1"), Image(f"{URL}2")], (), news, [Alternate("de", URL)]
-    )
-    words = ("v1", "v2", "<news:news>", "<xhtml:link")
-    places = [text.index(word) for word in words]
-    assert places == sorted(places)
 
 
 def test_attributes_are_escaped():

@@ -69,7 +69,6 @@ def test_every_extension_is_written_as_its_schema_asks():
 
 
 def test_without_extensions_no_other_namespace_is_declared():
-    """The smallest sitemap there is."""
     pieces = render_urlset([entry_line(ENTRIES[0])])
     assert b"".join(pieces) == golden("urlset-plain.xml")
 
