@@ -39,8 +39,8 @@ from django_sitemaps_plus.sources.declarations import (
     is_unique,
     path_field,
 )
+from django_sitemaps_plus.sources.elements import FIELDS
 from django_sitemaps_plus.sources.keys import key_field
-from django_sitemaps_plus.sources.lines import FIELDS
 from django_sitemaps_plus.sources.reading import page_query
 
 from .messages import error, warning

@@ -18,8 +18,8 @@ _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
 _MAX_PORT = 65_535
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
-# What RFC 3986 allows in a path and a query, and escapes that are there already.
-_SAFE = "/?:@!$&'()*+,;=~%"
+#: What RFC 3986 allows in a path and a query, and escapes that are there already.
+SAFE = "/?:@!$&'()*+,;=~%"
 
 
 def encode_url(url: str) -> str:
@@ -56,7 +56,7 @@ def _encode(url: str) -> str:
 
 def _quote(text: str) -> str:
     try:
-        return quote(_STRAY_PERCENT.sub("%25", text), safe=_SAFE)
+        return quote(_STRAY_PERCENT.sub("%25", text), safe=SAFE)
     except UnicodeEncodeError as error:
         raise ValueError(f"{text[:200]!r} cannot be written in UTF-8") from error
 

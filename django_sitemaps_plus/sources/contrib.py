@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
 from types import SimpleNamespace
@@ -21,10 +21,18 @@ from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import StalePlanError
 
 from .base import Source
+from .columns import Failed, Getter, attempt, called
 from .keys import KeySpace
-from .lines import CHUNK_ROWS, Getter, RowRenderer, Tally, batches
+from .lines import CHUNK_ROWS, Tally, lines_of
 from .positions import at_positions, position, positions
-from .querysets import by_key, first_keys, in_range, on_write_database, pages_by_key
+from .querysets import (
+    batches,
+    by_key,
+    first_keys,
+    in_range,
+    on_write_database,
+    pages_by_key,
+)
 from .reading import Reader, reader_of
 
 # A class that overrides one of these has its own idea of pages; only its own code
@@ -121,7 +129,7 @@ class SitemapReader(Reader[SitemapSource]):
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         sitemap = self.source.make()
         rows = self._rows_in(sitemap, key_range, site, self.max_entries + 1)
-        return batches(rows, self._lines(sitemap, site, tally))
+        return map(self._lines(sitemap, site, tally), batches(rows))
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
@@ -151,8 +159,8 @@ class SitemapReader(Reader[SitemapSource]):
         self, sitemap: Any, site: Site, tally: Tally
     ) -> Callable[[list[Any]], str]:
         raises, origin = self.source.on_error == "raise", _origin(sitemap, site)
-        renderer = RowRenderer(_getters(sitemap, site), origin, raises)
-        return partial(renderer.render, tally=tally)
+        lines = lines_of(_getters(sitemap, origin), origin, raises)
+        return partial(lines.render, tally=tally)
 
 
 class OwnPagesReader(SitemapReader):
@@ -189,8 +197,8 @@ class OwnPagesReader(SitemapReader):
     def _lines(
         self, sitemap: Any, site: Site, tally: Tally
     ) -> Callable[[list[Any]], str]:
-        renderer = RowRenderer(_OWN_GETTERS, None, self.source.on_error == "raise")
-        return partial(renderer.render, tally=tally)
+        lines = lines_of(_OWN_GETTERS, None, self.source.on_error == "raise")
+        return partial(lines.render, tally=tally)
 
 
 @reader_of.register
@@ -232,32 +240,57 @@ def _origin(sitemap: Any, site: Site) -> str:
     return f"{sitemap.get_protocol(scheme)}://{host}"
 
 
-def _getters(sitemap: Any, site: Site) -> dict[str, Getter]:
-    """Return what takes the fields from a row: an item, or an item and a language."""
-    getters: dict[str, Getter] = {
-        "location": sitemap._location,
-        "lastmod": lambda row: _aware(sitemap._get("lastmod", row)),
-        "changefreq": partial(sitemap._get, "changefreq"),
-        "priority": partial(sitemap._get, "priority"),
+def _getters(sitemap: Any, origin: str) -> dict[str, Getter]:
+    """Return what takes the fields from rows: items, or items each with a language."""
+    getters = {
+        "location": called(sitemap._location),
+        "lastmod": called(lambda row: _aware(sitemap._get("lastmod", row))),
+        "changefreq": called(partial(sitemap._get, "changefreq")),
+        "priority": called(partial(sitemap._get, "priority")),
     }
     if sitemap.i18n and sitemap.alternates:
-        origin = _origin(sitemap, site)
-        getters["alternates"] = partial(_alternates, sitemap, origin)
+        versions = _Versions(sitemap, origin)
+        getters |= {"location": versions.paths, "alternates": versions.alternates}
     return getters
 
 
-def _alternates(
-    sitemap: Any, origin: str, row: tuple[Any, str]
-) -> list[tuple[str, str]]:
-    languages = sitemap.get_languages_for_item(row[0])
-    found = [
-        (language, origin + sitemap._location(row, language)) for language in languages
-    ]
-    default = settings.LANGUAGE_CODE
-    if sitemap.x_default and default in languages:
-        path = sitemap._location(row, default).replace(f"/{default}/", "/", 1)
-        found.append(("x-default", origin + path))
-    return found
+class _Versions:
+    """The paths of items in their languages, each asked for once in a batch."""
+
+    def __init__(self, sitemap: Any, origin: str) -> None:
+        self._sitemap = sitemap
+        self._origin = origin
+        self._known: dict[tuple[int, str], Any] = {}
+
+    def paths(self, rows: Sequence[tuple[Any, str]]) -> list[Any]:
+        """Return the path of each item in its language."""
+        self._known.clear()
+        return [self._path(item, language) for item, language in rows]
+
+    def alternates(self, rows: Sequence[tuple[Any, str]]) -> list[Any]:
+        """Return the versions of each item."""
+        items = {id(item): item for item, _ in rows}
+        found = {key: attempt(self._versions, item) for key, item in items.items()}
+        return [found[id(item)] for item, _ in rows]
+
+    def _versions(self, item: Any) -> list[tuple[str, str]]:
+        languages = self._sitemap.get_languages_for_item(item)
+        paths = {language: self._path(item, language) for language in languages}
+        for path in paths.values():
+            if type(path) is Failed:
+                raise path.error
+        found = [(language, self._origin + paths[language]) for language in languages]
+        default = settings.LANGUAGE_CODE
+        if self._sitemap.x_default and default in paths:
+            path = paths[default].replace(f"/{default}/", "/", 1)
+            found.append(("x-default", self._origin + path))
+        return found
+
+    def _path(self, item: Any, language: str) -> Any:
+        key = id(item), language
+        if key not in self._known:
+            self._known[key] = attempt(self._sitemap._location, (item, language))
+        return self._known[key]
 
 
 def _aware(value: Any) -> Any:
@@ -268,12 +301,14 @@ def _aware(value: Any) -> Any:
 
 
 _OWN_GETTERS: dict[str, Getter] = {
-    "location": lambda url: url["location"],
-    "lastmod": lambda url: _aware(url.get("lastmod")),
-    "changefreq": lambda url: url.get("changefreq"),
-    "priority": lambda url: url.get("priority") or None,
-    "alternates": lambda url: [
-        (alternate["lang_code"], alternate["location"])
-        for alternate in url.get("alternates", ())
-    ],
+    "location": called(lambda url: url["location"]),
+    "lastmod": called(lambda url: _aware(url.get("lastmod"))),
+    "changefreq": called(lambda url: url.get("changefreq")),
+    "priority": called(lambda url: url.get("priority") or None),
+    "alternates": called(
+        lambda url: [
+            (alternate["lang_code"], alternate["location"])
+            for alternate in url.get("alternates", ())
+        ]
+    ),
 }

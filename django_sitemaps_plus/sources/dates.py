@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from operator import itemgetter
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -17,9 +18,16 @@ from django.utils import timezone
 
 from django_sitemaps_plus.core.dates import check_w3c, w3c
 
+from .columns import Column, Problem
+from .quoting import odd_lines
+
 _DIGITS = bytes.maketrans(b"123456789", b"000000000")
-_DATE = b"0000-00-00"
-_MOMENT = _DATE + b"T00:00:00"
+# Texts as W3C has them, their digits made noughts, and lines of them or of nothing.
+_DATE = b"0000-00-00", re.compile(r"(?:(?:[0-9]{4}-[0-9]{2}-[0-9]{2})?+\n)*+")
+_MOMENT = (
+    b"0000-00-00T00:00:00",
+    re.compile(r"(?:(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})?+\n)*+"),
+)
 
 # What selects a moment and a date, and where the date begins in its text. Functions
 # that format dates take up to half the time of a query. JSON is not subject to
@@ -36,50 +44,53 @@ _TEXT = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DateColumn:
-    """A column of dates or moments, read as the text that its database writes fastest.
+@dataclass(frozen=True, kw_only=True)
+class DateColumn(Column):
+    """Writes dates or moments that were read as the text that SQL writes fastest.
+
+    Moments are in UTC and to the second, fractions cut off, and end in ``+00:00``.
 
     Attributes:
-        expression: what selects it.
-        start: where the date begins in its text.
-        offset: ``"+00:00"`` of moments, which are in UTC and to the second, fractions
-            cut off; ``""`` of dates.
+        expression: what selects them.
+        taken: where the date is in its text.
     """
 
     expression: Func[Any]
-    start: int
-    offset: str
+    taken: slice
 
-    def text(self, value: Any) -> Any:
-        """Return a value as W3C text, not checked; None as it is."""
-        return None if value is None else self._cut([value])[0] + self.offset
-
-    def texts(self, values: Sequence[Any]) -> list[str] | None:
-        """Return values as W3C text, but for the offset that all of them have.
-
-        None where some value needs a closer look, as None itself does.
-        """
-        if set(map(type, values)) != {str}:
-            return None
-        texts = self._cut(values)
-        form = _MOMENT if self.offset else _DATE
-        together = "".join(texts).encode("utf-8", "replace")
-        if together.translate(_DIGITS) != form * len(values):
-            return None
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        taken = self.taken
         try:
-            deque(map(datetime.fromisoformat, texts), maxlen=0)
-        except ValueError:
-            return None
+            cut = ["" if text is None else text[taken] or "?" for text in values]
+            joined = "\n".join(cut).replace(" ", "T") + "\n"
+        except TypeError:  # no text
+            return super().texts(values, problems)
+        if joined.count("\n") != len(values):
+            return super().texts(values, problems)
+        texts = joined[:-1].split("\n")
+        self.write_rows(self._odd(joined, texts), values, texts, problems)
         return texts
 
-    def _cut(self, values: Sequence[str]) -> list[str]:
-        end = self.start + len(_MOMENT if self.offset else _DATE)
-        cut = map(itemgetter(slice(self.start, end)), values)
-        if self.start:
-            return list(cut)
-        # SQL has a blank where W3C has a T.
-        return "\n".join(cut).replace(" ", "T").split("\n")
+    def _odd(self, joined: str, texts: list[str]) -> list[int]:
+        """Return the rows whose text needs a closer look."""
+        form, lines = _MOMENT if self.ending else _DATE
+        digits = joined.encode("utf-8", "replace").translate(_DIGITS, b"\n")
+        usual = form * (len(texts) - texts.count(""))
+        odd = [] if digits == usual else odd_lines(lines, joined)
+        for row in odd:
+            texts[row] = ""
+        try:
+            deque(map(datetime.fromisoformat, filter(None, texts)), maxlen=0)
+        except ValueError:
+            odd += [row for row, text in enumerate(texts) if not _is_date(text)]
+        return sorted(odd)
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return not text or bool(datetime.fromisoformat(text))
+    except ValueError:
+        return False
 
 
 def has_utc_text(alias: str) -> bool:
@@ -102,10 +113,26 @@ def date_column(path: str, field: Any, alias: str) -> DateColumn | None:
     moment, day, start = _TEXT[connections[alias].vendor]
     if isinstance(field, DateTimeField):
         is_text, template, offset = has_utc_text(alias), moment, "+00:00"
+        taken = slice(start, start + 19)
     else:
         is_text, template, offset = isinstance(field, DateField), day, ""
-    expression = Func(F(path), template=template, output_field=CharField())
-    return DateColumn(expression, start, offset) if is_text else None
+        taken = slice(start, start + 10)
+    if not is_text:
+        return None
+    return DateColumn(
+        name="lastmod",
+        write=partial(_one_text, taken, offset),
+        before="<lastmod>",
+        after="</lastmod>",
+        ending=offset,
+        expression=Func(F(path), template=template, output_field=CharField()),
+        taken=taken,
+    )
+
+
+def _one_text(taken: slice, offset: str, value: str) -> str:
+    text = value[taken].replace(" ", "T") + offset
+    return lastmod_text(text).removesuffix(offset)
 
 
 def lastmod_text(value: object) -> str:

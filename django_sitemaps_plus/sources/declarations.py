@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
@@ -12,18 +13,15 @@ from django.db.models import F, Field, Model
 from django.db.models.expressions import Combinable
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.entries import (
-    CHANGEFREQS,
-    check_changefreq,
-    check_priority,
-    format_priority,
-)
-from django_sitemaps_plus.core.limits import MIN_URL_LENGTH
+from django_sitemaps_plus.core.entries import CHANGEFREQS
+from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
+from django_sitemaps_plus.core.xml import escape
 
 from .base import Source
+from .columns import Getter, RouteValues, Values, called, constant, selected
 from .dates import DateColumn, date_column
-from .fast import path_lines, route_lines
-from .lines import FIELDS, NAMESPACE_OF, FastLines, Getter, RowRenderer
+from .elements import COLUMNS, FIELDS, location_column
+from .lines import Lines, Location
 from .model import ModelSource
 from .route import CompiledRoute, Route
 
@@ -79,7 +77,7 @@ class Columns:
     of_instances: bool  # whether rows are model instances, else tuples
     expressions: list[Any] = field(default_factory=list)
 
-    def add(self, expression: Any) -> Getter:
+    def add(self, expression: Any) -> Callable[[Any], Any]:
         """Select an expression or field path; return what takes it from a row."""
         position = len(self.expressions)
         if isinstance(expression, str):
@@ -112,123 +110,62 @@ def uses_instances(source: Source) -> bool:
     return any(map(is_method, declarations_of(source).values()))
 
 
-def compile_renderer(
-    source: ModelSource, alias: str, site: Site
-) -> tuple[Columns, RowRenderer]:
-    """Return the columns to select on a database, and what renders their rows.
+def compile_lines(source: ModelSource, alias: str, site: Site) -> tuple[Columns, Lines]:
+    """Return the columns to select on a database, and what writes their rows.
 
-    To be called, and the rows rendered, in the surroundings of a site.
+    To be called, and the rows written, in the surroundings of a site.
     """
     columns = Columns(of_instances=uses_instances(source))
     declared = declarations_of(source)
-    location = declared["location"]
-    route = location.compile() if isinstance(location, Route) else None
-    getters = {"location": _location(location, route, columns)}
-    dates = _date_column(source, declared, alias)
-    if dates is not None:
-        getters["lastmod"] = _date_getter(dates, columns)
+    location = _location(declared.pop("location"), columns, site.origin)
+    fields = []
     for name, value in declared.items():
-        if name not in getters:
-            getters[name] = _getter(name, value, columns)
-    fast = None
-    # Without a column to name, the query selects all of them.
-    if columns.expressions and not columns.of_instances:
-        fast = _fast(declared, route, dates, site.origin)
-    return columns, RowRenderer(getters, site.origin, source.on_error == "raise", fast)
+        column = _date_column(source, alias) if name == "lastmod" else None
+        getter = _getter(name, column.expression if column else value, columns)
+        fields.append(Values(getter, column or COLUMNS[name]))
+    return columns, Lines(location, fields, source.on_error == "raise")
 
 
-def _location(location: Any, route: CompiledRoute | None, columns: Columns) -> Getter:
-    if route is None:
-        return _getter("location", location, columns)
-    taken: dict[int, Getter] = {}
-    # The fast way takes the columns in the order of the URL.
-    order = [i for i, _ in route.fast.checks] if route.fast else ()
-    paths = list(location.arguments.values())
-    for position in order or range(len(paths)):
-        taken[position] = columns.add(paths[position])
-    return route_getter(route, [taken[i] for i in range(len(paths))])
+def _location(declared: Any, columns: Columns, origin: str) -> Location:
+    if not isinstance(declared, Route):
+        getter = _getter("location", declared, columns)
+        return Values(getter, location_column(origin))
+    takes = [columns.add(path) for path in declared.arguments.values()]
+    route = declared.compile()
+    path = partial(_path, route)
+    if route.plain is not None:
+        pieces = tuple(map(escape, route.plain.pieces))
+        if MIN_URL_LENGTH <= sum(map(len, (origin, *pieces))) <= MAX_URL_LENGTH:
+            getters = tuple(map(selected, takes))
+            column = location_column(origin, path)
+            return RouteValues(getters, pieces, route.plain.places, column)
+    getter = called(lambda row: path([take(row) for take in takes]))
+    return Values(getter, location_column(origin))
 
 
-def _date_column(
-    source: ModelSource, declared: dict[str, Any], alias: str
-) -> DateColumn | None:
+def _path(route: CompiledRoute, values: Sequence[Any]) -> str:
+    """Return the path of a row, which has no URL if it has not all of the values.
+
+    ``reverse()`` would write "None" into it.
+    """
+    if None in values:
+        name = route.arguments[values.index(None)]
+        raise ValueError(f"{name} of its URL is None")
+    return route(values)
+
+
+def _date_column(source: ModelSource, alias: str) -> DateColumn | None:
     """Return how the lastmod is read as text, if it is."""
-    lastmod = declared.get("lastmod")
-    if not isinstance(lastmod, str):
+    if not isinstance(source.lastmod, str):
         return None
-    return date_column(lastmod, find_field(source.model, lastmod), alias)
-
-
-def _date_getter(dates: DateColumn, columns: Columns) -> Getter:
-    value = columns.add(dates.expression)
-    return lambda row: dates.text(value(row))
+    field = find_field(source.model, source.lastmod)
+    return date_column(source.lastmod, field, alias)
 
 
 def _getter(name: str, value: Any, columns: Columns) -> Getter:
     if is_path(name, value) or is_expression(value):
-        return columns.add(value)
-    return value if is_method(value) else constant(value)
-
-
-def _fast(
-    declared: dict[str, Any],
-    route: CompiledRoute | None,
-    dates: DateColumn | None,
-    origin: str,
-) -> FastLines | None:
-    if not NAMESPACE_OF.keys().isdisjoint(declared):
-        return None
-    if "lastmod" in declared and dates is None:
-        return None
-    if len(f"{origin}/") < MIN_URL_LENGTH:  # a URL of it may be too short
-        return None
-    try:
-        constants = _constants(declared)
-    except ValueError:
-        return None
-    if route is None:
-        return path_lines(origin, dates, **constants)
-    if route.fast is None:
-        return None
-    return route_lines(route.fast, origin, dates, **constants)
-
-
-def _constants(declared: dict[str, Any]) -> dict[str, str | None]:
-    """Return changefreq and priority as text.
-
-    Raises:
-        ValueError: one is a column or a bad value, which needs a look at each row.
-    """
-    changefreq, priority = declared.get("changefreq"), declared.get("priority")
-    if isinstance(priority, str) or is_expression(priority):
-        raise ValueError("a column")
-    return {
-        "changefreq": None if changefreq is None else check_changefreq(changefreq),
-        "priority": None
-        if priority is None
-        else format_priority(check_priority(priority)),
-    }
-
-
-def constant(value: Any) -> Getter:
-    """Return what gives the value for any row."""
-    return lambda row: value
-
-
-def route_getter(route: CompiledRoute, columns: Sequence[Getter]) -> Getter:
-    """Return what gives the path of a row.
-
-    A row without one of the values has no URL: ``reverse()`` would write "None".
-    """
-
-    def path(row: Any) -> str:
-        values = [column(row) for column in columns]
-        if None in values:
-            name = route.arguments[values.index(None)]
-            raise ValueError(f"{name} of its URL is None")
-        return route(values)
-
-    return path
+        return selected(columns.add(value))
+    return called(value) if is_method(value) else constant(value)
 
 
 def is_unique(field: Field[Any, Any]) -> bool:

@@ -13,7 +13,7 @@ from django.db.models.sql.where import ExtraWhere
 
 from .base import Source
 from .declarations import is_expression, is_path, uses_instances
-from .lines import FIELDS
+from .elements import FIELDS
 from .model import ModelSource
 from .route import Route
 

@@ -3,29 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from operator import itemgetter
 from typing import Any, Protocol
 
-from django.utils.functional import Promise
-
-from django_sitemaps_plus.core.entries import (
-    Alternate,
-    Video,
-    check_all,
-    check_changefreq,
-    check_images,
-    check_news,
-    check_priority,
-    format_priority,
-)
-from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.core.renderers import url_line
-from django_sitemaps_plus.core.renderers.extensions import extension_elements
-from django_sitemaps_plus.outages import is_passing
-
-from .dates import lastmod_text
+from .columns import Getter, Parts, Problem, Values
+from .elements import COLUMNS, location_column
 
 logger = logging.getLogger(__name__)
 
@@ -35,28 +19,6 @@ CHUNK_ROWS = 500
 
 #: Problems of one page that are named one by one; the rest is only counted.
 MAX_NAMED = 20
-
-#: What a source may say of an entry, in the order of the element.
-FIELDS = (
-    "location",
-    "lastmod",
-    "changefreq",
-    "priority",
-    "images",
-    "videos",
-    "news",
-    "alternates",
-)
-
-#: The namespaces that the extension fields need.
-NAMESPACE_OF = {
-    "images": "image",
-    "videos": "video",
-    "news": "news",
-    "alternates": "xhtml",
-}
-
-Getter = Callable[[Any], Any]
 
 
 @dataclass(slots=True)
@@ -106,127 +68,99 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {message}"[:300]
 
 
-class FastLines(Protocol):
-    """Renders many rows at once, or declines."""
+class Location(Protocol):
+    """Knows where rows are found."""
 
-    def __call__(self, rows: Sequence[Any], tally: Tally) -> str | None:
-        """Return the lines of all rows; None where a value needs a closer look."""
+    def parts(self, rows: Sequence[Any], problems: list[Problem]) -> Parts:
+        """Return the location as it stands in the lines."""
 
 
 @dataclass(frozen=True, slots=True)
-class RowRenderer:
-    """Renders the rows of one source.
+class Lines:
+    """Writes the rows of one source as lines.
 
     Attributes:
-        getters: for each field that the source has, what takes its value from a row.
-        origin: scheme and host that locations belong to; None where they are absolute
-            and may be elsewhere.
-        raises: whether a bad row stops the page.
-        fast: renders whole batches, where the source is simple enough.
+        location: where rows are found; those without one are left out.
+        fields: what else their entries have, in the order of the element.
+        raises: whether a bad value stops the page.
     """
 
-    getters: Mapping[str, Getter]
-    origin: str | None
+    location: Location
+    fields: Sequence[Values]
     raises: bool = False
-    fast: FastLines | None = field(default=None, repr=False)
 
     def render(self, rows: Sequence[Any], tally: Tally) -> str:
         """Return the lines of the rows, in their order, and count them."""
-        if self.fast is not None:
-            lines = self.fast(rows, tally)
-            if lines is not None:
-                return lines
-        return "".join([self._line(row, tally) for row in rows])
+        problems: list[Problem] = []
+        parts = self.location.parts(rows, problems)
+        numbers: Sequence[int] = range(len(rows))
+        if problems:
+            skipped = {row for row, *_ in problems}
+            numbers = [row for row in numbers if row not in skipped]
+            parts = [it if isinstance(it, str) else _take(it, numbers) for it in parts]
+        listed = _take(rows, numbers) if problems else rows
+        if listed:
+            parts = ["<url><loc>", *parts, "</loc>"]
+            for values in self.fields:
+                dropped: list[Problem] = []
+                texts = values.texts(listed, dropped)
+                problems += [(numbers[row], name, why) for row, name, why in dropped]
+                parts += values.column.parts(texts)
+                if values.column.name == "lastmod" and (newest := max(texts)):
+                    tally.newest = max(tally.newest, newest + values.column.ending)
+        self._report(problems, rows, tally)
+        tally.entries += len(listed)
+        return _side_by_side([*parts, "</url>\n"], len(listed)) if listed else ""
 
-    def _line(self, row: Any, tally: Tally) -> str:
-        try:
-            location = _plain_text(self.getters["location"](row))
-            loc = absolute_url(location, self.origin)
-        except Exception as error:
-            if self.raises or is_passing(error):
-                raise
-            tally.skip(describe(row), error)
-            return ""
-        lastmod = self._value("lastmod", lastmod_text, row, tally)
-        line = url_line(
-            loc,
-            lastmod,
-            self._value("changefreq", check_changefreq, row, tally),
-            self._value("priority", _priority_text, row, tally),
-            self._extensions(row, tally),
-        )
-        tally.entries += 1
-        tally.newest = max(tally.newest, lastmod or "")
-        return line
-
-    def _value(
-        self, name: str, check: Callable[[Any], Any], row: Any, tally: Tally
-    ) -> Any:
-        """Return the checked value of a field, None where it is absent or bad."""
-        getter = self.getters.get(name)
-        if getter is None:
-            return None
-        try:
-            value = getter(row)
-            return None if value is None else check(value)
-        except Exception as error:  # noqa: BLE001 - raised there if asked for
-            self._drop(row, name, error, tally)
-            return None
-
-    def _alternates(self, row: Any, tally: Tally) -> list[Alternate]:
-        """Return the language versions; a bad one is left out, and the others stay."""
-        found = []
-        for value in self._value("alternates", tuple, row, tally) or ():
-            try:
-                found.append(_alternate(value))
-            except Exception as error:  # noqa: BLE001 - the same
-                self._drop(row, "an alternate", error, tally)
-        return found
-
-    def _drop(self, row: Any, name: str, error: Exception, tally: Tally) -> None:
-        if self.raises or is_passing(error):
-            raise error
-        tally.drop(describe(row), name, error)
-
-    def _extensions(self, row: Any, tally: Tally) -> str:
-        if NAMESPACE_OF.keys().isdisjoint(self.getters):
-            return ""
-        return extension_elements(
-            self._value("images", check_images, row, tally) or (),
-            self._value("videos", _videos, row, tally) or (),
-            self._value("news", check_news, row, tally),
-            self._alternates(row, tally),
-        )
+    def _report(
+        self, problems: list[Problem], rows: Sequence[Any], tally: Tally
+    ) -> None:
+        for row, name, error in sorted(problems, key=itemgetter(0)):
+            if self.raises:
+                raise error
+            if name == "location":
+                tally.skip(describe(rows[row]), error)
+            else:
+                tally.drop(describe(rows[row]), name, error)
 
 
-def _plain_text(value: object) -> str:
-    if value is None:
-        raise ValueError("it has no location")
-    # A location may be a lazy reverse() or a translated string.
-    if not isinstance(value, str | Promise):
-        raise TypeError(f"{value!r} is not a location; give a path or a URL")
-    return str(value)
+def lines_of(getters: Mapping[str, Getter], origin: str | None, raises: bool) -> Lines:
+    """Return what writes rows of which getters take the values of each field.
 
-
-def _priority_text(value: object) -> str:
-    return format_priority(check_priority(value))
-
-
-def _videos(values: Iterable[Any]) -> tuple[Video, ...]:
-    return check_all(Video, (values,) if isinstance(values, Video) else values)
-
-
-def _alternate(value: Any) -> Alternate:
-    """Return one language version, which may be a pair of hreflang and URL as well.
-
-    Raises:
-        TypeError, ValueError: it is not one.
+    Args:
+        getters: by the name of the field.
+        origin: scheme and host that locations belong to; None where they are absolute
+            and may be elsewhere.
+        raises: whether a bad value stops the page.
     """
-    if isinstance(value, Alternate):
-        return value
-    if not isinstance(value, tuple):
-        raise TypeError(f"{value!r} is not an Alternate")
-    return Alternate(*value)
+    location = Values(getters["location"], location_column(origin))
+    names = [name for name in COLUMNS if name in getters]
+    fields = [Values(getters[name], COLUMNS[name]) for name in names]
+    return Lines(location, fields, raises)
+
+
+def _take(values: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
+    return [values[number] for number in numbers]
+
+
+def _side_by_side(parts: Parts, count: int) -> str:
+    """Return the text of all rows, of which there is at least one."""
+    pieces, columns = [""], []
+    for part in parts:
+        if isinstance(part, str):
+            pieces[-1] += part
+        else:
+            columns.append(part)
+            pieces.append("")
+    if not columns:
+        return pieces[0] * count
+    # What lies between two values, and a place for the value that follows.
+    between = [pieces[-1] + pieces[0], *pieces[1:-1]]
+    texts = [text for piece in between for text in (piece, "")] * count
+    for position, column in enumerate(columns):
+        texts[2 * position + 1 :: 2 * len(columns)] = column
+    texts[0] = pieces[0]
+    return "".join(texts) + pieces[-1]
 
 
 def describe(row: object) -> str:
@@ -238,10 +172,3 @@ def describe(row: object) -> str:
         return f"row {ascii(row)[:200]}"
     except Exception:  # noqa: BLE001 - naming a row runs the user's code too
         return f"row of type {type(row).__name__}"
-
-
-def batches(rows: Iterable[Any], make: Callable[[list[Any]], str]) -> Iterator[str]:
-    """Yield the text of each batch of rows."""
-    iterator = iter(rows)
-    while batch := list(islice(iterator, CHUNK_ROWS)):
-        yield make(batch)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -82,10 +82,10 @@ def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
             found = list(keys.filter(**{f"{key}__gt": last})[:1])
 
 
-def instances(queryset: QuerySet[Any]) -> Iterator[list[Any]]:
-    """Yield the model instances of a query."""
-    rows = iter(queryset.iterator(CHUNK_ROWS))
-    while batch := list(islice(rows, CHUNK_ROWS)):
+def batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield rows, many at a time."""
+    iterator = iter(rows)
+    while batch := list(islice(iterator, CHUNK_ROWS)):
         yield batch
 
 

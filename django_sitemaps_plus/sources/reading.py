@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import replace
 from functools import cached_property, partial, singledispatch
 from itertools import chain
 from typing import Any, Generic, TypeVar
@@ -20,16 +19,18 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.outages import is_passing
 
 from .base import Source
-from .declarations import Columns, compile_renderer, constant, declarations_of
+from .columns import called, constant
+from .declarations import Columns, compile_lines, declarations_of
+from .elements import NAMESPACE_OF
 from .keys import KeySpace
-from .lines import NAMESPACE_OF, RowRenderer, Tally, batches
+from .lines import CHUNK_ROWS, Tally, lines_of
 from .model import ModelSource
 from .positions import at_positions, positions
 from .querysets import (
+    batches,
     by_key,
     first_keys,
     in_range,
-    instances,
     on_write_database,
     pages_by_key,
     tuples,
@@ -100,7 +101,7 @@ class Reader(Generic[S]):
             LimitExceededError: the range holds more rows than the page may.
         """
         rows = at_positions(self._rows(site), key_range)
-        return batches(rows, self._renderer(site, tally))
+        return map(self._renderer(site, tally), batches(rows))
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
@@ -147,11 +148,11 @@ class ViewReader(_DeclaredReader[ViewSource]):
 
     def _renderer(self, site: Site, tally: Tally) -> Callable[[list[Any]], str]:
         getters = {
-            name: value if callable(value) else constant(value)
+            name: called(value) if callable(value) else constant(value)
             for name, value in declarations_of(self.source).items()
         }
         raises = self.source.on_error == "raise"
-        return partial(RowRenderer(getters, site.origin, raises).render, tally=tally)
+        return partial(lines_of(getters, site.origin, raises).render, tally=tally)
 
 
 class ModelReader(_DeclaredReader[ModelSource]):
@@ -175,22 +176,21 @@ class ModelReader(_DeclaredReader[ModelSource]):
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         queryset = rows_in(self.source, key_range)
-        columns, renderer = compile_renderer(self.source, queryset.db, site)
+        columns, lines = compile_lines(self.source, queryset.db, site)
         rows = _read(queryset, columns, self.max_entries)
-        return map(partial(renderer.render, tally=tally), rows)
+        return map(partial(lines.render, tally=tally), rows)
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
         source = self.source
         queryset = listed_rows(source).filter(**{f"{source.key}__in": keys})
-        columns, renderer = compile_renderer(source, queryset.db, site)
-        careful = replace(renderer, fast=None)  # the fast one takes no more columns
+        columns, lines = compile_lines(source, queryset.db, site)
         key = columns.add(source.key)
         # A join may show a row more than once.
         rows = _read(by_key(queryset, source.key), columns, 10 * len(keys))
         for row in chain.from_iterable(rows):
-            yield str(key(row)), careful.render([row], tally)
+            yield str(key(row)), lines.render([row], tally)
 
 
 @singledispatch
@@ -232,7 +232,7 @@ def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:
 def page_query(source: ModelSource, key_range: KeyRange, site: Site) -> QuerySet[Any]:
     """Return the query that reads a page, not yet run."""
     queryset = rows_in(source, key_range)
-    columns, _ = compile_renderer(source, queryset.db, site)
+    columns, _ = compile_lines(source, queryset.db, site)
     query: QuerySet[Any] = _select(queryset, columns)
     return query
 
@@ -246,7 +246,8 @@ def _select(queryset: QuerySet[Any], columns: Columns) -> Any:
 def _read(queryset: QuerySet[Any], columns: Columns, limit: int) -> Iterator[list[Any]]:
     query = _select(queryset, columns)[: limit + 1]
     rows = 0
-    for batch in instances(query) if columns.of_instances else tuples(query):
+    found = query.iterator(CHUNK_ROWS)
+    for batch in batches(found) if columns.of_instances else tuples(query):
         rows += len(batch)
         if rows > limit:
             raise LimitExceededError(f"more than {limit:,} entries in one file")

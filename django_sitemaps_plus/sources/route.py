@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 from urllib.parse import quote
-from uuid import UUID
 from weakref import WeakKeyDictionary
 
 from django.urls import (
@@ -25,21 +24,11 @@ from django.urls.resolvers import get_ns_resolver
 from django.utils.http import RFC3986_SUBDELIMS, escape_leading_slashes
 from django.utils.translation import get_language
 
+from .quoting import ARGUMENTS, Quoting
+
 logger = logging.getLogger(__name__)
 
 _SAFE = RFC3986_SUBDELIMS + "/~:@"  # what reverse() leaves as it is
-_MAX_INT = 2**64 - 1  # text of more digits may not even fit into a URL
-_ALNUM = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-
-#: For each of Django's converters: the bytes of strings that it takes and that need
-#: neither quoting nor escaping. Strings with others go the longer way, row by row.
-_PLAIN_BYTES: dict[type, bytes] = {
-    converters.IntConverter: b"",
-    converters.UUIDConverter: b"",
-    converters.SlugConverter: _ALNUM + b"-_",
-    converters.StringConverter: _ALNUM + b"-_.~",
-    converters.PathConverter: _ALNUM + b"-_.~/",
-}
 
 
 class Route:
@@ -77,9 +66,8 @@ class CompiledRoute:
     This one asks ``reverse()`` itself; :class:`_PatternRoute` does not need to.
     """
 
-    #: A %-format of the URL, and a check for each of its arguments, where all values
-    #: of a column can be checked at once.
-    fast: FastRoute | None = None
+    #: What it is made of where values of a column can be written together.
+    plain: PlainRoute | None = None
 
     #: Whether some pattern has the right arguments; their values may still not fit.
     can_match = True
@@ -102,14 +90,13 @@ class CompiledRoute:
 
 
 @dataclass(frozen=True, slots=True)
-class FastRoute:
-    """A route all of whose values are seen at once to be harmless."""
+class PlainRoute:
+    """A pattern of literal text and Django's own converters."""
 
     #: Quoted text around the arguments; one more than there are.
     pieces: tuple[str, ...]
-    #: For each argument in the order of the URL: its number among the route's
-    #: arguments, and what says whether a column is harmless.
-    checks: tuple[tuple[int, Callable[[Sequence[Any]], bool]], ...]
+    #: For each place in the URL the number of its argument, and how it is written.
+    places: tuple[tuple[int, Quoting], ...]
 
 
 def compile_route(name: str, arguments: Sequence[str]) -> CompiledRoute:
@@ -175,7 +162,7 @@ class _PatternRoute(CompiledRoute):
         self.can_match = bool(candidates)
         self.patterns = tuple([(found.template, found.pattern) for found in candidates])
         if candidates:
-            self.fast = _fast_route(candidates[0], self.arguments)
+            self.plain = _plain_route(candidates[0], self.arguments)
 
     def __call__(self, values: Sequence[Any]) -> str:
         kwargs = dict(zip(self.arguments, values, strict=True))
@@ -232,8 +219,10 @@ def _resolver(name: str) -> tuple[URLResolver, str]:
     return resolver, view
 
 
-def _fast_route(candidate: _Candidate, arguments: tuple[str, ...]) -> FastRoute | None:
-    """Return the fast form of a pattern that ``path()`` made, else None.
+def _plain_route(
+    candidate: _Candidate, arguments: tuple[str, ...]
+) -> PlainRoute | None:
+    """Return what a pattern that ``path()`` made is made of, else None.
 
     Its regular expression is then literal text and the expressions of Django's own
     converters in a row, so a path matches when each value matches its own.
@@ -245,15 +234,18 @@ def _fast_route(candidate: _Candidate, arguments: tuple[str, ...]) -> FastRoute 
     if (
         sorted(names) != sorted(arguments)
         or candidate.defaults
-        or any(kind not in _PLAIN_BYTES for kind in kinds)
+        or any(kind not in ARGUMENTS for kind in kinds)
         or any("%" in piece for piece in pieces)
         or not _is_plain(candidate, pieces, names)
         or pieces[0].startswith("//")
         or (pieces[0] == "/" and kinds and kinds[0] is converters.PathConverter)
     ):
         return None
-    checks = zip(map(arguments.index, names), map(_column_check, kinds), strict=True)
-    return FastRoute(tuple([quote(it, safe=_SAFE) for it in pieces]), tuple(checks))
+    places = [
+        (arguments.index(name), ARGUMENTS[kind])
+        for name, kind in zip(names, kinds, strict=True)
+    ]
+    return PlainRoute(tuple([quote(it, safe=_SAFE) for it in pieces]), tuple(places))
 
 
 def _is_plain(
@@ -265,20 +257,3 @@ def _is_plain(
         expected += f"(?P<{name}>{regex})" + re.escape(piece)
     actual = candidate.prefix + candidate.pattern
     return any(actual == expected + end for end in (r"\Z", r"\z"))
-
-
-def _column_check(kind: type) -> Callable[[Sequence[Any]], bool]:
-    plain = _PLAIN_BYTES[kind]
-
-    def is_harmless(values: Sequence[Any]) -> bool:
-        types = set(map(type, values))
-        if types == {str}:
-            return "" not in values and not "".join(values).encode(
-                "utf-8", "replace"
-            ).translate(None, plain)
-        if types == {int}:
-            fits = min(values) >= 0 and max(values) <= _MAX_INT
-            return fits and kind is not converters.UUIDConverter
-        return types == {UUID} and kind is not converters.IntConverter
-
-    return is_harmless

@@ -25,7 +25,7 @@ from django_sitemaps_plus.models import (
     Publication,
     Section,
 )
-from django_sitemaps_plus.sources.lines import FIELDS
+from django_sitemaps_plus.sources.elements import FIELDS
 from tests.support.celery_app import app
 
 TOP = Path(__file__).parents[2]

@@ -1,0 +1,210 @@
+"""Columns: the values of one field in many rows, made text together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any, ClassVar
+
+from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
+from django_sitemaps_plus.outages import is_passing
+
+from .quoting import Quoting, UrlQuoting
+
+#: What takes the values of a field from rows.
+Getter = Callable[[Sequence[Any]], Sequence[Any]]
+
+#: A row by its number in the batch, the name of what it has not got, and why.
+Problem = tuple[int, str, Exception]
+
+#: Text that all rows share, and lists with a text for each row, side by side.
+Parts = list[str | list[str]]
+
+# Values that many rows share, as a rule.
+_RECURRING = (str, int, float, type(None))
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Stands for a value whose code raised an error."""
+
+    error: Exception
+
+
+def attempt(function: Callable[[Any], Any], value: Any) -> Any:
+    """Return what a function makes of a value, or what stands for its error.
+
+    Raises:
+        Exception: one that is not the fault of the value.
+    """
+    if type(value) is Failed:
+        return value
+    try:
+        return function(value)
+    except Exception as error:
+        if is_passing(error):
+            raise
+        return Failed(error)
+
+
+def called(function: Callable[[Any], Any]) -> Getter:
+    """Return what calls code of the user for each row."""
+    return lambda rows: [attempt(function, row) for row in rows]
+
+
+def selected(take: Callable[[Any], Any]) -> Getter:
+    """Return what takes from each row a value that the query selected."""
+    return lambda rows: list(map(take, rows))
+
+
+def constant(value: Any) -> Getter:
+    """Return what gives each row the same value."""
+    return lambda rows: [value] * len(rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """Writes the values of one field, one by one.
+
+    Attributes:
+        name: of the field.
+        write: returns the text of a value, or raises what is wrong with it.
+        before, after: what stands around each text in its line.
+        ending: the end that all texts share, and that ``texts`` leaves out.
+    """
+
+    name: str
+    write: Callable[[Any], str]
+    before: str = ""
+    after: str = ""
+    ending: str = ""
+
+    #: Texts of values that need not be written.
+    known: ClassVar[Mapping[Any, str]] = {None: ""}
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        """Return the text of each value: "" of None, and of what cannot be written."""
+        texts = [""] * len(values)
+        self.write_rows(range(len(values)), values, texts, problems)
+        return texts
+
+    def parts(self, texts: list[str]) -> Parts:
+        """Return texts with what stands around those that are there."""
+        before, after = self.before, self.ending + self.after
+        if "" not in texts:
+            return [before, texts, after]
+        return [[f"{before}{text}{after}" if text else "" for text in texts]]
+
+    def write_rows(
+        self,
+        rows: Iterable[int],
+        values: Sequence[Any],
+        texts: list[str],
+        problems: list[Problem],
+    ) -> None:
+        """Write the values of some rows one by one."""
+        known: dict[Any, Any] = dict(self.known)
+        for row in rows:
+            value = values[row]
+            recurs = type(value) in _RECURRING
+            text = known.get(value) if recurs else None
+            if text is None:
+                text = attempt(self.write, value)
+                if recurs:
+                    known[value] = text
+            if type(text) is Failed:
+                problems.append((row, self.name, text.error))
+                text = ""
+            texts[row] = text
+
+
+@dataclass(frozen=True, kw_only=True)
+class UrlColumn(Column):
+    """Writes URLs, together where they are strings."""
+
+    quote: UrlQuoting
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        if str not in set(map(type, values)):
+            return super().texts(values, problems)
+        texts, odd = self.quote(values)
+        self.write_rows(odd, values, texts, problems)
+        return texts
+
+
+class LocationColumn(UrlColumn):
+    """Writes locations, of which each row must have one, from their paths on."""
+
+    known: ClassVar[Mapping[Any, str]] = {}
+
+    def parts(self, texts: list[str]) -> Parts:
+        return [self.before, texts]
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """One field of an entry: where its values are, and how they are written."""
+
+    getter: Getter
+    column: Column
+
+    def texts(self, rows: Sequence[Any], problems: list[Problem]) -> list[str]:
+        """Return the text of the field in each row."""
+        return self.column.texts(self.getter(rows), problems)
+
+    def parts(self, rows: Sequence[Any], problems: list[Problem]) -> Parts:
+        """Return the field as it stands in the lines."""
+        return self.column.parts(self.texts(rows, problems))
+
+
+@dataclass(frozen=True, slots=True)
+class RouteValues:
+    """The location of rows whose URLs differ in values of Django's own converters.
+
+    Attributes:
+        getters: of the route's arguments, in the route's order.
+        pieces: quoted text around the arguments in a path.
+        places: for each place between pieces the number of its argument, and how
+            values are written there.
+        column: writes the location of a tuple of arguments.
+    """
+
+    getters: tuple[Getter, ...]
+    pieces: tuple[str, ...]
+    places: tuple[tuple[int, Quoting], ...]
+    column: LocationColumn
+
+    def parts(self, rows: Sequence[Any], problems: list[Problem]) -> Parts:
+        """Return the location as it stands in the lines."""
+        arguments = [getter(rows) for getter in self.getters]
+        columns: list[list[str]] = []
+        odd: set[int] = set()
+        for number, quote in self.places:
+            texts, odd_rows = quote(arguments[number])
+            columns.append(texts)
+            odd.update(odd_rows)
+        odd.update(self._too_long(columns))
+        if odd:
+            urls = [""] * len(rows)
+            values = list(zip(*arguments, strict=True))
+            self.column.write_rows(sorted(odd), values, urls, problems)
+            if any(urls):
+                usual = map(self._url, zip(*columns, strict=True))
+                whole = [url or text for url, text in zip(urls, usual, strict=True)]
+                return self.column.parts(whole)
+        parts: Parts = [self.column.before, self.pieces[0]]
+        for texts, piece in zip(columns, self.pieces[1:], strict=True):
+            parts += [texts, piece]
+        return parts
+
+    def _too_long(self, columns: list[list[str]]) -> list[int]:
+        room = MAX_URL_LENGTH - sum(map(len, (self.column.before, *self.pieces)))
+        if sum([max(map(len, texts)) for texts in columns]) <= room:
+            return []
+        rows = enumerate(zip(*columns, strict=True))
+        return [row for row, texts in rows if sum(map(len, texts)) > room]
+
+    def _url(self, texts: tuple[str, ...]) -> str:
+        between = zip(texts, self.pieces[1:], strict=True)
+        return self.pieces[0] + "".join(chain.from_iterable(between))

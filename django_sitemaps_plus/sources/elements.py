@@ -1,0 +1,149 @@
+"""Elements: how each field of an entry is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from django.utils.functional import Promise
+
+from django_sitemaps_plus.core.entries import (
+    Alternate,
+    Video,
+    check_all,
+    check_changefreq,
+    check_images,
+    check_news,
+    check_priority,
+    format_priority,
+)
+from django_sitemaps_plus.core.locations import absolute_url
+from django_sitemaps_plus.core.renderers.extensions import extension_elements
+from django_sitemaps_plus.core.xml import escape
+
+from .columns import Column, Failed, LocationColumn, Problem, UrlColumn, attempt
+from .dates import lastmod_text
+from .quoting import UrlQuoting
+
+#: What a source may say of an entry, in the order of the element.
+FIELDS = (
+    "location",
+    "lastmod",
+    "changefreq",
+    "priority",
+    "images",
+    "videos",
+    "news",
+    "alternates",
+)
+
+#: The namespaces that the extension fields need.
+NAMESPACE_OF = {
+    "images": "image",
+    "videos": "video",
+    "news": "news",
+    "alternates": "xhtml",
+}
+
+_IMAGE = "<image:image><image:loc>"
+_IMAGE_END = "</image:loc></image:image>"
+
+
+def location_column(
+    origin: str | None, path: Callable[[Any], Any] = lambda value: value
+) -> LocationColumn:
+    """Return what writes locations on an origin; with None, any absolute URL.
+
+    Args:
+        origin: scheme and host.
+        path: returns the location of a value.
+    """
+
+    before = origin or ""
+
+    def write(value: Any) -> str:
+        url = escape(absolute_url(_plain_text(path(value)), origin))
+        return url.removeprefix(before)
+
+    quote = UrlQuoting(origin)
+    return LocationColumn(name="location", write=write, before=before, quote=quote)
+
+
+def _plain_text(value: object) -> str:
+    if value is None:
+        raise ValueError("it has no location")
+    # A location may be a lazy reverse() or a translated string.
+    if not isinstance(value, str | Promise):
+        raise TypeError(f"{value!r} is not a location; give a path or a URL")
+    return str(value)
+
+
+def _priority(value: object) -> str:
+    return format_priority(check_priority(value))
+
+
+def _images(value: Any) -> str:
+    images = [escape(image.loc) for image in check_images(value)]
+    return (_IMAGE_END + _IMAGE).join(images)
+
+
+def _videos(value: Any) -> str:
+    videos = (value,) if isinstance(value, Video) else value
+    return extension_elements(videos=check_all(Video, videos))
+
+
+def _news(value: Any) -> str:
+    return extension_elements(news=check_news(value))
+
+
+class _AlternatesColumn(Column):
+    """Writes language versions; a bad one is left out, and the others stay."""
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        texts = []
+        last, found = None, self._written(None)
+        for row, value in enumerate(values):
+            if value is not last:  # rows of one item have the same
+                last, found = value, attempt(self._written, value)
+            if type(found) is Failed:
+                problems.append((row, self.name, found.error))
+                texts.append("")
+                continue
+            bad = [one.error for one in found if type(one) is Failed]
+            problems += [(row, "an alternate", error) for error in bad]
+            texts.append("".join([one for one in found if type(one) is str]))
+        return texts
+
+    def _written(self, value: Any) -> list[Any]:
+        return [attempt(self.write, one) for one in tuple(value or ())]
+
+
+def _alternate(value: Any) -> str:
+    """Write one language version, which may be a pair of hreflang and URL as well."""
+    if isinstance(value, Alternate):
+        return extension_elements(alternates=[value])
+    if not isinstance(value, tuple):
+        raise TypeError(f"{value!r} is not an Alternate")
+    return extension_elements(alternates=[Alternate(*value)])
+
+
+def _simple(name: str, write: Callable[[Any], str]) -> Column:
+    return Column(name=name, write=write, before=f"<{name}>", after=f"</{name}>")
+
+
+#: What writes the values of each field but the location.
+COLUMNS: dict[str, Column] = {
+    "lastmod": _simple("lastmod", lastmod_text),
+    "changefreq": _simple("changefreq", check_changefreq),
+    "priority": _simple("priority", _priority),
+    "images": UrlColumn(
+        name="images",
+        write=_images,
+        before=_IMAGE,
+        after=_IMAGE_END,
+        quote=UrlQuoting(None),
+    ),
+    "videos": Column(name="videos", write=_videos),
+    "news": Column(name="news", write=_news),
+    "alternates": _AlternatesColumn(name="alternates", write=_alternate),
+}
