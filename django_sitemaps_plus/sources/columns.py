@@ -99,8 +99,8 @@ class Column:
     def write_rows(
         self,
         rows: Iterable[int],
-        values: Sequence[Any],
-        texts: list[str],
+        values: Sequence[Any] | Mapping[int, Any],
+        texts: list[str] | dict[int, str],
         problems: list[Problem],
     ) -> None:
         """Write the values of some rows one by one."""
@@ -185,14 +185,14 @@ class RouteValues:
             columns.append(texts)
             odd.update(odd_rows)
         odd.update(self._too_long(columns))
-        if odd:
-            urls = [""] * len(rows)
-            values = list(zip(*arguments, strict=True))
-            self.column.write_rows(sorted(odd), values, urls, problems)
-            if any(urls):
-                usual = map(self._url, zip(*columns, strict=True))
-                whole = [url or text for url, text in zip(urls, usual, strict=True)]
-                return self.column.parts(whole)
+        paths: dict[int, str] = {}
+        values = {row: [column[row] for column in arguments] for row in sorted(odd)}
+        self.column.write_rows(values, values, paths, problems)
+        if any(paths.values()):
+            whole = list(map(self._path, zip(*columns, strict=True)))
+            for row, path in paths.items():
+                whole[row] = path
+            return self.column.parts(whole)
         parts: Parts = [self.column.before, self.pieces[0]]
         for texts, piece in zip(columns, self.pieces[1:], strict=True):
             parts += [texts, piece]
@@ -205,6 +205,6 @@ class RouteValues:
         rows = enumerate(zip(*columns, strict=True))
         return [row for row, texts in rows if sum(map(len, texts)) > room]
 
-    def _url(self, texts: tuple[str, ...]) -> str:
+    def _path(self, texts: tuple[str, ...]) -> str:
         between = zip(texts, self.pieces[1:], strict=True)
         return self.pieces[0] + "".join(chain.from_iterable(between))

@@ -101,7 +101,8 @@ class _AlternatesColumn(Column):
 
     def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
         texts = []
-        last, found = None, self._written(None)
+        last: Any = None
+        found: Any = ()
         for row, value in enumerate(values):
             if value is not last:  # rows of one item have the same
                 last, found = value, attempt(self._written, value)

@@ -92,25 +92,37 @@ class Lines:
     def render(self, rows: Sequence[Any], tally: Tally) -> str:
         """Return the lines of the rows, in their order, and count them."""
         problems: list[Problem] = []
-        parts = self.location.parts(rows, problems)
-        numbers: Sequence[int] = range(len(rows))
-        if problems:
-            skipped = {row for row, *_ in problems}
-            numbers = [row for row in numbers if row not in skipped]
-            parts = [it if isinstance(it, str) else _take(it, numbers) for it in parts]
-        listed = _take(rows, numbers) if problems else rows
+        location = self.location.parts(rows, problems)
+        columns = [part for part in location if not isinstance(part, str)]
+        listed, numbers = list(rows), list(range(len(rows)))
+        for row, *_ in reversed(problems):
+            for column in (listed, numbers, *columns):
+                del column[row]
+        lines = ""
         if listed:
-            parts = ["<url><loc>", *parts, "</loc>"]
-            for values in self.fields:
-                dropped: list[Problem] = []
-                texts = values.texts(listed, dropped)
-                problems += [(numbers[row], name, why) for row, name, why in dropped]
-                parts += values.column.parts(texts)
-                if values.column.name == "lastmod" and (newest := max(texts)):
-                    tally.newest = max(tally.newest, newest + values.column.ending)
+            fields = self._fields(listed, numbers, problems, tally)
+            parts = ["<url><loc>", *location, "</loc>", *fields, "</url>\n"]
+            lines = _side_by_side(parts, len(listed))
         self._report(problems, rows, tally)
         tally.entries += len(listed)
-        return _side_by_side([*parts, "</url>\n"], len(listed)) if listed else ""
+        return lines
+
+    def _fields(
+        self,
+        listed: list[Any],
+        numbers: list[int],
+        problems: list[Problem],
+        tally: Tally,
+    ) -> Parts:
+        parts: Parts = []
+        for field_ in self.fields:
+            dropped: list[Problem] = []
+            texts = field_.texts(listed, dropped)
+            problems += [(numbers[row], name, error) for row, name, error in dropped]
+            parts += field_.column.parts(texts)
+            if field_.column.name == "lastmod" and (newest := max(texts)):
+                tally.newest = max(tally.newest, newest + field_.column.ending)
+        return parts
 
     def _report(
         self, problems: list[Problem], rows: Sequence[Any], tally: Tally
@@ -137,10 +149,6 @@ def lines_of(getters: Mapping[str, Getter], origin: str | None, raises: bool) ->
     names = [name for name in COLUMNS if name in getters]
     fields = [Values(getters[name], COLUMNS[name]) for name in names]
     return Lines(location, fields, raises)
-
-
-def _take(values: Sequence[Any], numbers: Sequence[int]) -> list[Any]:
-    return [values[number] for number in numbers]
 
 
 def _side_by_side(parts: Parts, count: int) -> str:

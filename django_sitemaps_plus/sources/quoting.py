@@ -69,7 +69,7 @@ class Quoting:
 
 
 class UrlQuoting(Quoting):
-    """Quotes URLs of any host; with an origin its own, and returns the paths of them."""
+    """Quotes URLs of any host; with an origin its own alone, from their paths on."""
 
     def __init__(self, origin: str | None) -> None:
         form = rf"{_USUAL}*+(?:%[0-9A-Fa-f]{{2}}{_USUAL}*+)*+"

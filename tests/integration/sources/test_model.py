@@ -125,15 +125,6 @@ class TestTuplesAndInstances:
             assert plain(by_tuples) == plain(by_instances)
         assert by_tuples.tally.dropped == by_instances.tally.dropped == 1
 
-    def test_the_fast_way_gives_the_same_bytes(self):
-        """Batches rendered at once equal rows rendered one by one."""
-        make_varied()
-
-        class Slow(ProductSource):
-            priority = Value(None, output_field=CharField())
-
-        assert plain(render(ProductSource)) == plain(render(Slow))
-
     def test_every_instance_is_rendered_when_there_are_many(self):
         """No row is lost or doubled at the seams of the batches."""
         make_products(2_101)

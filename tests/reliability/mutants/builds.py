@@ -264,7 +264,7 @@ def removed_urls_forgotten(compare, *args):
 
 
 @mutant(
-    "sources.lines:is_passing",
+    "sources.columns:is_passing",
     "tests/integration/building/test_query_errors.py::TestRow",
 )
 def row_left_out_for_an_outage(is_passing, error):

@@ -104,15 +104,14 @@ class TestDateColumn:
         return connect
 
     @pytest.mark.parametrize("vendor", ["sqlite", "postgresql", "mysql"])
-    def test_a_moment_stored_in_utc_is_read_as_text(self, connect, vendor):
+    def test_dates_and_moments_in_utc_are_read_as_text(self, connect, vendor):
         """Formatting in the database is faster than parsing here."""
         connect(vendor)
         assert has_utc_text("db")
-        column = date_column("updated_at", MOMENT, "db")
-        assert (column.expression.source_expressions, column.offset) == (
-            [F("updated_at")],
-            "+00:00",
-        )
+        columns = [date_column(it.name, it, "db") for it in (MOMENT, DAY)]
+        assert [column.ending for column in columns] == ["+00:00", ""]
+        (path,) = columns[0].expression.source_expressions
+        assert path == F("updated_at")
 
     @pytest.mark.parametrize(
         ("vendor", "possible"),
@@ -133,16 +132,6 @@ class TestDateColumn:
         settings.USE_TZ = False
         connect("sqlite")
         assert date_column("updated_at", MOMENT, "db") is None
-
-    @pytest.mark.parametrize("vendor", ["sqlite", "postgresql", "mysql"])
-    def test_a_date_is_read_as_text(self, connect, vendor):
-        """It has no zone."""
-        connect(vendor)
-        column = date_column("created_on", DAY, "db")
-        assert (column.expression.source_expressions, column.offset) == (
-            [F("created_on")],
-            "",
-        )
 
     def test_another_database_hands_over_python_objects(self, connect):
         """Its SQL is not known here."""

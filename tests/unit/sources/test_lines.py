@@ -1,4 +1,4 @@
-"""Rows become lines one by one, each with care."""
+"""Rows become lines, and what cannot be listed is left out and named."""
 
 from __future__ import annotations
 
@@ -10,13 +10,9 @@ import pytest
 from django.utils.functional import lazystr
 
 from django_sitemaps_plus.core.entries import Alternate, Image, News, Video
-from django_sitemaps_plus.sources.declarations import constant
-from django_sitemaps_plus.sources.lines import (
-    FIELDS,
-    RowRenderer,
-    Tally,
-    describe,
-)
+from django_sitemaps_plus.sources.columns import called, constant
+from django_sitemaps_plus.sources.elements import FIELDS
+from django_sitemaps_plus.sources.lines import Tally, describe, lines_of
 
 ORIGIN = "https://shop.example"
 URL = f"{ORIGIN}/a/"
@@ -27,9 +23,9 @@ def render(
 ) -> tuple[str, Tally]:
     """Render rows that are their own locations, each with the values."""
     getters = {name: constant(value) for name, value in values.items()}
-    renderer = RowRenderer({"location": lambda row: row, **getters}, origin, raises)
+    lines = lines_of({"location": called(lambda row: row), **getters}, origin, raises)
     tally = Tally("section")
-    return renderer.render(rows, tally), tally
+    return lines.render(rows, tally), tally
 
 
 class TestLocation:
@@ -63,9 +59,9 @@ class TestLocation:
 
     def test_one_that_raises_leaves_its_row_out(self):
         """Whatever it raises."""
-        renderer = RowRenderer({"location": lambda row: 1 / row}, ORIGIN)
+        lines = lines_of({"location": called(lambda row: 1 / row)}, ORIGIN, False)
         tally = Tally("section")
-        assert renderer.render([0], tally) == ""
+        assert lines.render([0], tally) == ""
         assert tally.problems == ["row 0 left out: ZeroDivisionError: division by zero"]
 
     def test_a_source_may_ask_for_the_error(self):
@@ -125,18 +121,18 @@ class TestValues:
 
     def test_one_that_raises_is_dropped_alone(self):
         """A method may fail for one row."""
-        getters = {"location": lambda row: "/a/", "lastmod": lambda row: row["x"]}
+        getters = {"location": constant("/a/"), "lastmod": called(lambda row: row["x"])}
         tally = Tally("section")
-        assert URL in RowRenderer(getters, ORIGIN).render([{}], tally)
+        assert URL in lines_of(getters, ORIGIN, False).render([{}], tally)
         assert tally.problems == ["row {} listed without lastmod: KeyError: 'x'"]
 
     def test_the_newest_lastmod_is_kept(self):
         """Also over batches, and rows without one do not matter."""
         moments = [datetime(2026, 11, day, tzinfo=UTC) for day in (5, 20, 7)]
-        getters = {"location": lambda row: "/a/", "lastmod": lambda row: row}
+        getters = {"location": constant("/a/"), "lastmod": called(lambda row: row)}
         tally = Tally("section")
         for row in [*moments, None]:
-            RowRenderer(getters, ORIGIN).render([row], tally)
+            lines_of(getters, ORIGIN, False).render([row], tally)
         assert tally.newest == "2026-11-20T00:00:00+00:00"
 
 

@@ -212,7 +212,7 @@ class TestFallback:
         with surroundings(ODD):
             assert route.compile()(["x y"]) == reverse("odd:item", kwargs={"a": "x y"})
             assert route.compile()(["x y"]) == "/odd/item/x y"
-            assert route.compile().fast is None
+            assert route.compile().plain is None
             assert route.compile().can_match is True
 
     def test_it_says_so_once(self, caplog):
@@ -228,5 +228,5 @@ class TestFallback:
     def test_other_routes_of_the_same_urlconf_are_compiled(self, caplog):
         """And nothing is said of them."""
         with surroundings(ODD):
-            assert Route("slug", a="slug").compile().fast is not None
+            assert Route("slug", a="slug").compile().plain is not None
         assert caplog.messages == []
