@@ -109,16 +109,6 @@ def test_the_day_before_counts(shop, crawl, tenths):
     assert sum(map(len, crawl().values())) == ROWS * 6 / 10
 
 
-def test_the_peak_of_two_days_before_is_forgotten(shop):
-    """A loss that stood for that long was meant."""
-    thin_out(4)
-    for _ in range(2):
-        note_a_day_later()
-        build()
-    thin_out(3)
-    assert build().problems == []
-
-
 def test_a_section_that_grew_is_measured_by_what_it_has(shop):
     """Not by what it had when the day began."""
     add(ROWS, first=1_000)
@@ -128,17 +118,6 @@ def test_a_section_that_grew_is_measured_by_what_it_has(shop):
         thin_out(4)
         problems = build(waits=False).problems
     assert problems
-
-
-def test_a_hold_does_not_count_as_a_loss(shop):
-    """What the guard kept back is lost once it is published, and not before."""
-    for _ in range(2):
-        thin_out(4)
-        build()
-    section = Section.objects.get(name="products")
-    assert section.hold_reason
-    listed = sum(section.pages.filter(state="active").values_list("entries", flat=True))
-    assert section.lost_entries == ROWS - listed
 
 
 def test_what_was_allowed_ends_the_memory_of_the_day_before(shop):

@@ -15,10 +15,9 @@ from django.test.utils import CaptureQueriesContext
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
-from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from tests.support.builds import build_fully
 from tests.support.faults import fail_queries, fail_save, writes_to
-from tests.support.published import age, objects, page_row, seen, served
+from tests.support.published import age, page_row, seen, served
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
 
@@ -115,26 +114,6 @@ class TestStorage:
                 build(waits=False)
         build(waits=False)
         assert not Page.objects.dirty().exists()
-
-    def test_batches_before_the_failure_are_published(
-        self, sections, client, crawl, monkeypatch
-    ):
-        """Each page is the new one or the old one, and none is missing."""
-        make_products(26)
-        sections.register("products", limited(2))
-        build_fully()
-        for product in Product.objects.all():
-            Product.objects.filter(pk=product.pk).update(slug=f"{product.slug}-x")
-        with monkeypatch.context() as patch:
-            fail_save(patch, BATCH_PAGES + 2)
-            with pytest.raises(StoreError):
-                build_fully()
-        found = crawl()
-        new = [sum(url.endswith("-x/") for url in urls) for urls in found.values()]
-        assert new == [2] * BATCH_PAGES + [0] * (13 - BATCH_PAGES)
-        assert unmarked(found) == product_urls(range(26))
-        assert build_fully().sections[0].stored == 13 - BATCH_PAGES
-        assert all(url.endswith("-x/") for urls in crawl().values() for url in urls)
 
     def test_while_an_index_cannot_be_stored_it_is_served_live(
         self, before, client, crawl, monkeypatch, mended
@@ -250,7 +229,7 @@ class TestDatabase:
         build_fully()
         assert unmarked(crawl()) == product_urls(range(25))
 
-    @pytest.mark.parametrize(("number", "errors"), [(1, 1), (3, 3), (4, 2), (5, 1)])
+    @pytest.mark.parametrize(("number", "errors"), [(1, 1), (4, 2)])
     def test_rows_that_cannot_be_read_publish_nothing(
         self, before, client, mended, number, errors
     ):
@@ -262,12 +241,3 @@ class TestDatabase:
         unread = PATHS[max(1, number - 2) :]
         assert seen(client, *unread) == {path: before[1][path] for path in unread}
         mended()
-
-    def test_rows_that_cannot_be_planned_publish_nothing(self, sections, client):
-        """The first plan reads the source too."""
-        make_products(5)
-        sections.register("products", limited(2))
-        with fail_queries(lambda sql: "testapp_product" in sql, 2):
-            (problem,) = build_fully().problems
-        assert "section 'products' could not be read: OperationalError" in problem
-        assert objects() == {}

@@ -12,17 +12,11 @@ from django.utils import timezone
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import flip as flipping
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.flip import flip
-from django_sitemaps_plus.building.plan.replan import begin_replan
-from django_sitemaps_plus.building.store import build_page
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.publishing import sync
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.storage import deferred_flush
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
-from tests.support.published import files, page_row, path_of
+from tests.support.published import page_row, path_of
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -64,23 +58,19 @@ def test_an_object_that_was_just_stored_is_not_read(sections, public, monkeypatc
 
 def test_names_follow_every_flip(products, public, client):
     """Edits, splits, pages that become empty, merges and new plans."""
-    rename("a")
-    build_fully()
-    assert wrong_names(public) == []
-    make_products(40, first=25)
-    build_fully()
-    assert wrong_names(public) == []
-    Product.objects.filter(pk__lte=products[9].pk).delete()
-    build_fully(allow_shrink=True)
-    assert not (public / PAGE).exists()
-    assert wrong_names(public) == []
-    Product.objects.filter(pk__gte=products[12].pk).delete()
-    build_fully(allow_shrink=True)
+    edits = [
+        lambda: rename("a"),
+        lambda: make_products(40, first=25),
+        Product.objects.filter(pk__lte=products[9].pk).delete,
+        Product.objects.filter(pk__gte=products[12].pk).delete,
+        lambda: make_products(20, first=100),
+    ]
+    for number, change in enumerate(edits):
+        change()
+        build_fully(allow_shrink=True, replan=number == 4)
+        assert wrong_names(public) == []
+        assert number != 2 or not (public / PAGE).exists()
     assert Page.objects.filter(state=State.RETIRED).exclude(object="").exists()
-    assert wrong_names(public) == []
-    make_products(20, first=100)
-    build(replan=True, full=True)
-    assert wrong_names(public) == []
 
 
 def test_two_flips_within_a_second_have_different_seconds(
@@ -99,20 +89,14 @@ def test_two_flips_within_a_second_have_different_seconds(
 
 def test_plain_names_are_there_when_asked_for(products, public, settings):
     """And go when they are not any more."""
-    plain = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": True}
-    before = settings.SITEMAPS_PLUS
-    settings.SITEMAPS_PLUS = plain
-    sync._looked_at.clear()
-    build()
-    assert wrong_names(public, has_plain=True) == []
-    rename("a")
-    build_fully()
-    assert wrong_names(public, has_plain=True) == []
-    assert (public / PAGE[:-3]).stat().st_mode & 0o777 == 0o644
-    settings.SITEMAPS_PLUS = before
-    sync._looked_at.clear()  # as in the new process that has this setting
-    build()
-    assert wrong_names(public) == []
+    for has_plain in (True, False):
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PUBLIC_PLAIN": has_plain}
+        sync._looked_at.clear()  # as in the new process that has this setting
+        build()
+        assert wrong_names(public, has_plain=has_plain) == []
+        rename("a")
+        build_fully()
+        assert wrong_names(public, has_plain=has_plain) == []
 
 
 @pytest.mark.parametrize(
@@ -158,44 +142,23 @@ def test_a_name_that_cannot_be_a_link_is_a_copy(sections, public, monkeypatch, c
     assert not list(public.glob(".sitemaps-plus-*"))
 
 
-def test_any_storage_on_files_has_names(sections, settings, tmp_path):
+@pytest.mark.parametrize(
+    ("backend", "names"),
+    [
+        ("FileSystemStorage", {"sitemap.xml.gz", "sitemap-products-1.xml.gz"}),
+        ("InMemoryStorage", set()),
+    ],
+)
+def test_any_storage_on_files_has_names(sections, settings, public, backend, names):
     """Also Django's own, beside its objects."""
-    path = "django.core.files.storage.FileSystemStorage"
-    there = {"BACKEND": path, "OPTIONS": {"location": str(tmp_path / "there")}}
+    there = {"BACKEND": f"django.core.files.storage.{backend}"}
+    there["OPTIONS"] = {"location": str(public.parent)}
     settings.STORAGES = {**settings.STORAGES, "sitemaps": there}
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
     make_products(5)
     sections.register("products", limited(10))
     build_fully()
-    names = {path.name for path in (tmp_path / "there" / "public").glob("sitemap*")}
-    assert names == {"sitemap.xml.gz", "sitemap-products-1.xml.gz"}
-
-
-def test_other_storages_have_none(sections, settings):
-    """There is no directory that a web server could read."""
-    backend = "django.core.files.storage.InMemoryStorage"
-    settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": backend}}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
-    make_products(5)
-    sections.register("products", limited(10))
-    build_fully()
-    assert files() == {}
-
-
-def test_a_page_of_a_plan_to_come_has_no_name(products, public):
-    """It is shown with all others of its plan, once they are built."""
-    before = sorted(public.iterdir())
-    section = page_row("products", 1).section
-    registry.unregister("products")
-    registry.register("products", limited(7))
-    begin_replan(section, get_site())
-    (page,) = Page.objects.claim([section.pk], limit=1)
-    assert page.state == State.NEXT
-    with deferred_flush():
-        built = build_page(page, get_site())
-    flip([(page, built)])
-    assert sorted(public.iterdir()) == before
-    assert wrong_names(public) == []
+    assert {path.name for path in public.glob("sitemap*")} == names
 
 
 def edit(mark: str) -> None:

@@ -90,7 +90,7 @@ class TestUnfinished:
             command("--replan")
 
     def test_the_old_plan_serves_until_the_new_one_is_complete(
-        self, section, client, failing
+        self, section, client, failing, media_root
     ):
         """No index lists pages of the next plan, and they are not served."""
         assert numbers(section) == [1, 2, 3]
@@ -100,6 +100,7 @@ class TestUnfinished:
             assert [url[-5:-4] for url in listed] == ["1", "2", "3"]
             assert client.get("/sitemap-products-2.xml").status_code == 200
             assert client.get("/sitemap-products-4.xml").status_code in (404, 410)
+            assert not list(media_root.rglob("sitemap-products-4.*"))
             build()
         failing()
         section.pages.filter(number=6).update(attempts=0)

@@ -119,31 +119,6 @@ class TestUrlsChanged:
         assert numbers(section) == [1, 2, 4, 3]
         assert total(heard) == {"added": url(111, 112)}
 
-    def test_a_merge_tells_only_what_has_gone(self, section):
-        """The same."""
-        gone = [*range(110, 180, 10), *range(230, 310, 10)]
-        with hearing(urls_changed) as heard:
-            for product in Product.objects.filter(pk__in=gone):
-                product.delete()
-            build_and_relay(**ALLOW)
-        assert len(numbers(section)) == 2 or numbers(section) == [1, 2, 3]
-        assert total(heard) == {"removed": sorted(url(*gone))}
-
-    def test_a_first_build_announces_nothing(self, publish):
-        """A new section is no news of millions of URLs."""
-        spread(12)
-        with hearing(urls_changed) as heard:
-            publish(limited(10))
-        assert [told["announce"] for told in heard] == [False, False]
-        assert len(total(heard)["added"]) == 12
-
-    def test_what_comes_after_the_first_build_is_announced(self, section):
-        """On each page, from then on."""
-        with hearing(urls_changed) as heard:
-            add(15, 115, 305)
-            build_and_relay()
-        assert [told["announce"] for told in heard] == [True, True, True]
-
     def test_a_row_that_comes_in_with_a_new_plan_is_not_announced(self, section):
         """A publication is announced as a whole or not at all; a plan tells nothing."""
         recut(9)
