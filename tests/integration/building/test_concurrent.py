@@ -35,7 +35,6 @@ HANG = 60
 
 @pytest.fixture
 def published(sections: Any) -> None:
-    """Publish three pages, then change them."""
     make_products(25)
     sections.register("products", limited(10))
     build_fully()

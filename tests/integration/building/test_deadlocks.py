@@ -64,7 +64,6 @@ def edit(number: int) -> None:
 
 
 def mark(number: int) -> None:
-    """Mark all pages, in whatever order their keys come."""
     keys = list(Product.objects.values_list("pk", flat=True))
     for section in Section.objects.exclude(name="").order_by("?"):
         space = reader_of(registry.get(section.name)).key_space()
@@ -76,7 +75,6 @@ def mark(number: int) -> None:
 
 
 def build_all(number: int) -> None:
-    """Build everything."""
     build_fully()
 
 
@@ -151,7 +149,6 @@ class TestFlips:
         assert not Page.objects.dirty().exists()
 
     def test_in_a_transaction_of_the_callers_nothing_is_tried_again(self, changed):
-        """That one is lost as a whole."""
         section = Section.objects.get(name="products")
         with transaction.atomic(), losing(1) as lost:
             with pytest.raises(OperationalError):

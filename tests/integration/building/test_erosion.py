@@ -28,7 +28,6 @@ def thin_out(tenths: int) -> None:
 
 
 def add(count: int, first: int) -> None:
-    """Add products, and say so."""
     made = make_products(count, first=first)
     notify_changed(Product.objects.filter(pk__in=[row.pk for row in made]))
 

@@ -30,12 +30,10 @@ OURS = writes_to("sitemaps_plus_")
 
 
 def is_flip(sql: str) -> bool:
-    """Tell the updates that set the pointer of a page."""
     return sql.startswith("UPDATE") and "gzip_hash" in sql
 
 
 def rename(mark: str) -> None:
-    """Change a row of each of three pages."""
     for number in (1, 12, 23):
         slug = f"product-{number:05}"
         Product.objects.filter(slug__startswith=slug).update(slug=f"{slug}-{mark}")

@@ -50,8 +50,6 @@ def indexes(client: Any) -> list[list[str]]:
 
 @pytest.fixture
 def small_indexes(monkeypatch: Any) -> Any:
-    """Return what lets an index list a few pages only."""
-
     def limit(pages: int) -> None:
         for module in (numbering, listing):
             monkeypatch.setattr(module, "MAX_ENTRIES", pages)

@@ -81,7 +81,6 @@ def test_a_page_that_takes_longer_than_its_lease_stays_claimed(slow, publish):
 
 
 def test_a_merge_that_takes_longer_than_a_lease_keeps_its_claims(slow, publish):
-    """Neither of the two pages is taken meanwhile."""
     made = make_products(2_400)
     rows = slow(1_200)
     section = publish(rows.source)

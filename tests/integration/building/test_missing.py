@@ -24,7 +24,6 @@ GONE, KEPT = "/sitemap-gone-1.xml", "/sitemap-kept-1.xml"
 
 @pytest.fixture
 def gone(sections: Any) -> None:
-    """Publish two sections, of which one leaves the registry."""
     make_products(3)
     for name in ("kept", "gone"):
         sections.register(name, limited(10))

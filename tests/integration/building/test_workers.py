@@ -112,15 +112,6 @@ class TestWorkers:
         assert {who for who, _ in found} == {"here", "other"}
         assert sorted(slug for _, slug in found) == [product.slug for product in made]
 
-    def test_a_page_that_overflows_is_split(self, sections, crawl):
-        """Whichever process it falls to."""
-        make_products(30)
-        sections.register("products", limited(10, key="slug"))
-        build_fully(workers=2)
-        Product.objects.bulk_create([Product(slug=f"a-{n:02}") for n in range(30)])
-        build_fully(workers=2)
-        assert list(map(len, crawl().values())) == [10, 8, 8, 6, 10, 10, 8]
-
 
 class TestFailures:
     def test_a_storage_that_fails_in_a_worker(

@@ -162,7 +162,6 @@ def test_any_storage_on_files_has_names(sections, settings, public, backend, nam
 
 
 def edit(mark: str) -> None:
-    """Rename all products, and tell of it."""
     rename(mark)
     notify_changed(Product.objects.all())
 

@@ -27,12 +27,10 @@ class ConnectedCache(LocMemCache):
     opened_by: int | None = None
 
     def owner(self) -> int:
-        """Return the process whose connection is used."""
         self.opened_by = self.opened_by or os.getpid()
         return self.opened_by
 
     def close(self, **kwargs: Any) -> None:
-        """Hang up."""
         self.opened_by = None
 
 

@@ -28,7 +28,6 @@ class ShopSource(ModelSource):
 
 
 def shops(count):
-    """Add shops whose keys leave room between them."""
     Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 100)) for n in range(count)])
 
 
@@ -58,12 +57,10 @@ class TestSteps:
         assert {n: before[n] for n in (2, 3, 4)}.items() <= objects(section).items()
 
     def test_a_limit_of_one_is_a_row_a_page(self, publish):
-        """Four fifths of it are still a row."""
         shops(3)
         assert sizes(publish(type("One", (ShopSource,), {"limit": 1}))) == [1, 1, 1]
 
     def test_live_and_stored_pages_have_the_same_numbers(self, sections, crawl):
-        """A build moves no page of random keys either."""
         shops(25)
         sections.register("shops", ShopSource)
         live = crawl()

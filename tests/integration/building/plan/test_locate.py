@@ -154,7 +154,6 @@ class TestCosts:
             assert space.ascends(lows[1:])
 
     def test_integers_take_none(self, keyed, django_assert_num_queries):
-        """They are compared here."""
         model = keyed(models.BigIntegerField(primary_key=True))
         lows = [None, *map(str, range(12_000))]
         with django_assert_num_queries(0):

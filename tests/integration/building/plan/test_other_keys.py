@@ -82,7 +82,6 @@ def test_uuids_that_become_strings_get_a_new_plan(publish):
 
 
 def test_a_new_plan_that_could_not_be_made_is_made_later(publish, monkeypatch):
-    """That it is needed is kept until it is there."""
     digits(30)
     section = publish(limited(10))
     replace(limited(10, key="slug"))
@@ -117,19 +116,6 @@ def test_a_wider_key_of_the_same_type_keeps_the_plan(publish, monkeypatch):
     replace(limited(15))  # a new plan would have other pages
     assert build().sections[0].rendered == 3
     assert numbers(section) == [1, 2, 3]
-
-
-def test_another_model_gets_a_new_plan(publish, crawl):
-    """Also when rows were saved between the deploy and the build."""
-    spread(30)
-    publish(limited(10))
-    Shop.objects.bulk_create([Shop() for _ in range(30)])
-    replace(of_shops(10))
-    Shop.objects.first().save()
-    build(allow_shrink=True)
-    listed = everything(crawl())
-    assert len(listed) == 30
-    assert all("/shops/" in loc for loc in listed)
 
 
 def test_rows_that_had_no_keys_get_a_new_plan(publish, crawl):

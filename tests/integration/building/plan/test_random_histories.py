@@ -36,7 +36,6 @@ MAX_BYTES = 4_000
 
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch: Any) -> None:
-    """Let a file have few bytes."""
     monkeypatch.setattr(write_document, "__defaults__", (MAX_BYTES,))
     monkeypatch.setattr(key_ranges, "MAX_BYTES", MAX_BYTES)
 
@@ -62,7 +61,6 @@ def date(source: random.Random) -> None:
 
 
 def delete(source: random.Random) -> None:
-    """Remove a row."""
     source.choice(list(Product.objects.order_by("pk"))).delete()
 
 

@@ -34,7 +34,6 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 
 def command(*arguments):
-    """Run build_sitemaps, silently."""
     call_command("build_sitemaps", *arguments, stdout=StringIO(), stderr=StringIO())
 
 
@@ -172,7 +171,6 @@ class TestShrinking:
         assert section.hold_reason == ""
 
     def test_a_plan_passes_once_the_rows_are_back(self, section):
-        """Nobody has to say anything then."""
         with pytest.raises(CommandError):
             command("--replan")
         add(*range(310, 1510, 10))
@@ -238,7 +236,6 @@ class TestBroken:
         ]
 
     def test_uuids_that_do_not_ascend_get_a_new_plan(self, publish, crawl):
-        """Without a deploy, by the next build."""
         Shop.objects.bulk_create([Shop(pk=uuid.UUID(int=n << 120)) for n in range(20)])
         route = Route("shop-detail", pk="pk")
         attributes = {"model": Shop, "location": route, "limit": 5}

@@ -79,7 +79,6 @@ class TestSplit:
         assert [n for n in before if before[n] != after[n]] == [2]
 
     def test_one_insert_of_many_makes_many_pieces(self, publish):
-        """At once, in one refresh."""
         spread(30)
         section = publish(limited(10))
         add(*range(111, 120), *range(121, 130), *range(131, 140))
@@ -97,7 +96,6 @@ class TestSplit:
         assert (section.pages > 1, section.entries) == (True, 14)
 
     def test_a_page_whose_rows_go_before_it_is_cut_stays_one(self, publish):
-        """It is empty by then."""
         spread(30)
         page = plan_of(publish(limited(10)))[1]
         Product.objects.filter(pk__gt=100, pk__lte=200).delete()
@@ -111,7 +109,6 @@ class OfLargeRows(ProductSource):
     limit = 100
 
     def location(self, item):
-        """Return a path of some 400 characters."""
         return f"/{item.slug}/{'x' * 400}"
 
 
@@ -174,14 +171,6 @@ class TestMerge:
         gone, behind = both.order_by("number")
         assert not merge(gone, behind, get_site())
         assert crawl() == before
-
-    def test_full_pages_do_not_merge(self, publish):
-        """Nor do two that hold half of a page together."""
-        spread(20)
-        section = publish(limited(10))
-        Product.objects.filter(pk__in=[40, 50, 60, 70, 80, 90]).delete()
-        build(**ALLOW)
-        assert (numbers(section), sizes(section)) == ([1, 2], [4, 10])
 
 
 class TestARaisedLimit:
@@ -249,15 +238,6 @@ class TestEmptyPages:
             "https://example.com/products/p-150/"
         ]
         assert listed(client) == [1, 2, 3]
-
-    def test_a_section_that_was_empty_gets_its_first_row(self, publish, client):
-        """Its one page waits for it."""
-        section = publish(limited(10))
-        assert client.get(url(1)).status_code == 404
-        add(5)
-        build()
-        assert client.get(url(1)).status_code == 200
-        assert numbers(section) == [1]
 
 
 class TestNoOscillation:

@@ -27,8 +27,6 @@ ALLOW = {"allow_shrink": True}
 
 @contextmanager
 def failing(signal):
-    """Have a receiver that raises."""
-
     def fail(**kwargs):
         raise RuntimeError("a receiver failed")
 
@@ -54,7 +52,6 @@ def total(heard):
 
 @pytest.fixture
 def section(publish):
-    """Three pages of ten: keys 10 to 100, to 200 and to 300."""
     spread(30)
     return publish(limited(10))
 
@@ -66,19 +63,16 @@ def add_publications(section, *old):
 
 
 def die(*args: object) -> None:
-    """End the process, as far as a test can."""
     raise SystemExit
 
 
 def rename(key, slug):
-    """Save a product under another slug."""
     product = Product.objects.get(pk=key)
     product.slug = slug
     product.save()
 
 
 def recut(limit):
-    """Register the source anew, with another limit."""
     registry.unregister("products")
     registry.register("products", limited(limit))
 
@@ -182,7 +176,6 @@ class TestUrlsChanged:
         assert "are lost" in caplog.text
 
     def test_a_teller_that_dies_leaves_it_to_the_next(self, section, monkeypatch):
-        """Whoever comes once its lease is over."""
         with hearing(urls_changed) as heard:
             with monkeypatch.context() as patch:
                 patch.setattr(url_changes, "_notify", die)
@@ -252,7 +245,6 @@ class TestPageBuilt:
         ]
 
     def test_a_page_that_takes_in_another_is_told(self, section):
-        """After those that had shrunk."""
         Product.objects.filter(pk__gt=120, pk__lte=200).delete()
         Product.objects.filter(pk__gt=220).delete()
         with hearing(page_built) as heard:

@@ -22,7 +22,6 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 @pytest.fixture
 def section(publish):
-    """Three pages of ten: keys 10 to 100, to 200 and to 300."""
     spread(30)
     return publish(limited(10))
 
