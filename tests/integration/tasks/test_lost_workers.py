@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
-from django.core.cache import cache
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
-from tests.reliability.tools.published import published_urls
 from tests.support.servers.programs import wait_until
-from tests.support.servers.running import SWEEP_SECONDS, sweeping, working
+from tests.support.servers.running import sweeping, working
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
-from .sources import PoisonSource, WaitingSource
+from .sources import PoisonSource
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,24 +39,6 @@ def test_a_page_that_kills_its_worker_is_parked(any_celery, published, capsys):
         call_command("sitemap_status", json=True)
     (section,) = json.loads(capsys.readouterr().out)
     assert (section["parked"], section["entries"]) == (1, 11)
-
-
-def test_pages_of_a_killed_worker_are_built_after_its_lease(celery, published):
-    """By the next refresh that somebody asks for."""
-    make_products(4)
-    published(WaitingSource, builds=False)
-    cache.delete("may-go-on")
-    with working(celery, WaitingSource) as (worker,), sweeping(celery):
-        wait_until(lambda: cache.get("at-work"), "it is at work")
-        worker.kill()
-        cache.set("may-go-on", 1, timeout=600)
-        began = time.monotonic()
-        worker.start()
-        wait_until(lambda: len(published_urls()) == 4, "all is published")
-        wait_until(lambda: not Page.objects.dirty().exists(), "nothing is left")
-        seconds = time.monotonic() - began
-    # The benchmark says how long it takes; here the machine may be busy.
-    assert seconds <= 10 * (LEASE_SECONDS + SWEEP_SECONDS)
 
 
 def test_a_message_whose_worker_died_comes_back(celery, published, settings):

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from tests.reliability.tools.published import published_urls
 from tests.reliability.tools.shop import unfinished
@@ -43,11 +43,11 @@ def stored(media_root: Path) -> int:
     return len(list((media_root / "sitemaps" / "products").rglob("*.xml.gz")))
 
 
-def test_two_workers_share_the_pages(any_celery, published, media_root):
+def test_two_workers_share_the_pages(celery, published, media_root):
     """Each page is built once, and the index names all of them in the end."""
     make_products(30)
     published(SlowSource, builds=False)
-    with working(any_celery, SlowSource, 2):
+    with working(celery, SlowSource, 2):
         tasks.refresh.delay()
         wait_until_done(30)
     builders = Counter(url.split("/")[3] for url in published_urls())
@@ -68,25 +68,23 @@ def test_help_is_called_for_more_than_a_batch(celery, published, settings):
     assert waiting(celery) <= 3  # the save's own; for one page nobody else is asked
 
 
-@pytest.mark.parametrize(("others", "asked"), [(0, 2), (1, 1), (3, 0)])
-def test_builders_at_work_are_counted(celery, published, settings, others, asked):
-    """A second refresh during a build asks for as many as are missing."""
-    given = {"MAX_BUILDERS": 3, "LEASE_SECONDS": 60}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
-    be_at_work(published, others)
-    tasks.refresh()
-    assert waiting(celery) == asked
-
-
-@pytest.mark.parametrize(("others", "asked"), [(1, 1), (2, 0)])
-def test_who_has_no_time_left_is_not_replaced_where_enough_build(
-    celery, published, settings, others, asked
+@pytest.mark.parametrize(
+    ("task", "given", "others", "asked"),
+    [
+        (tasks.refresh, {"MAX_BUILDERS": 3}, 1, 1),
+        (tasks.refresh, {"MAX_BUILDERS": 3}, 3, 0),
+        # One that has no time left asks for another, but not for one more each time.
+        (tasks.build_pages, {"MAX_BUILDERS": 2, "TASK_SECONDS": 0}, 1, 1),
+        (tasks.build_pages, {"MAX_BUILDERS": 2, "TASK_SECONDS": 0}, 2, 0),
+    ],
+)
+def test_builders_at_work_are_counted(
+    celery, published, settings, task, given, others, asked
 ):
-    """Else each refresh would add one more, for as long as a build takes."""
-    given = {"MAX_BUILDERS": 2, "LEASE_SECONDS": 60, "TASK_SECONDS": 0}
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
+    """A message goes out for each builder that is missing."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 60, **given}
     be_at_work(published, others)
-    tasks.build_pages()
+    task()
     assert waiting(celery) == asked
 
 
@@ -98,20 +96,6 @@ def be_at_work(published: Any, builders: int) -> None:
     section = Section.objects.get(name="products")
     for _ in range(builders):
         assert len(Page.objects.claim([section.pk])) == BATCH_PAGES
-
-
-def test_what_has_become_small_is_merged(celery, published):
-    """After the guard has let all of them lose most of their entries."""
-    products = make_products(200)
-    published(RoomySource)
-    gone = [product.pk for n, product in enumerate(products[:80]) if n % 5]
-    Product.objects.filter(pk__in=gone).delete()
-    with working(celery, RoomySource, 2):
-        for _ in range(3):
-            tasks.refresh.delay()
-        active = Page.objects.of("default", "products").filter(state=State.ACTIVE)
-        wait_until(lambda: active.count() == 16, "eight pages have become four")
-        wait_until_done(136)
 
 
 def test_a_section_that_lost_most_of_its_entries_is_held(celery, published):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from django.core.cache import cache
-from django.db import transaction
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Change, Page
 from tests.reliability.tools.published import published_urls
 from tests.support.servers.programs import HOST, wait_until
-from tests.support.servers.running import purge, sweeping, take, waiting, working
+from tests.support.servers.running import take, waiting, working
 from tests.support.servers.workers import Broker, messages_to, send_wakeups
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
-from .sources import ProductSource, WaitingSource
+from .sources import ProductSource
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -50,15 +48,6 @@ class TestMessages:
             rename(2, "third")
             wait_until_published("second", "third")
 
-    def test_quick_saves_are_one_message(self, any_celery, published):
-        """Those within the time that a build waits for others."""
-        make_products(1)
-        published(ProductSource)
-        for number in range(50):
-            rename(0, f"name-{number}")
-        wait_until(lambda: waiting(any_celery), "it is sent")
-        assert waiting(any_celery) == 1
-
     def test_each_section_has_a_message_of_its_own(
         self, any_celery, published, sections
     ):
@@ -84,43 +73,6 @@ class TestMessages:
         assert chaos.accepted == 1
         assert caplog.text.count("no worker was woken") == 1
 
-    def test_a_save_while_a_refresh_is_at_work_sends_another(self, celery, published):
-        """The one at work may have read the changes already."""
-        make_products(1)
-        published(WaitingSource, builds=False)
-        tasks.refresh.delay(["products"])
-        cache.delete_many(["at-work", "may-go-on"])
-        with working(celery, WaitingSource):
-            wait_until(lambda: cache.get("at-work"), "the first build is at work")
-            cache.set("may-go-on", 1, timeout=None)
-            wait_until_published("product-00000")
-            cache.delete_many(["at-work", "may-go-on"])
-            rename(0, "first")
-            wait_until(lambda: cache.get("at-work"), "a refresh is at work")
-            rename(0, "second")
-            cache.set("may-go-on", 1, timeout=None)
-            wait_until_published("second")
-
-    def test_a_rolled_back_save_sends_none(self, celery, published):
-        """Nothing has changed."""
-        make_products(1)
-        published(ProductSource)
-        with transaction.atomic():
-            rename(0, "never")
-            transaction.set_rollback(True)
-        assert waiting(celery) == 0
-
-    def test_lost_messages_are_made_up_for_by_beat(self, any_celery, published):
-        """What there is to do is in the database."""
-        make_products(1)
-        published(ProductSource)
-        rename(0, "lost")
-        wait_until(lambda: waiting(any_celery), "it is sent")
-        purge(any_celery)
-        assert waiting(any_celery) == 0
-        with working(any_celery, ProductSource), sweeping(any_celery):
-            wait_until_published("lost")
-
     def test_sections_that_a_worker_does_not_know_are_left_out(self, celery, published):
         """Another version of the project may know them."""
         make_products(2)
@@ -133,10 +85,8 @@ class TestMessages:
             wait_until_published("known")
             assert "Traceback" not in worker.printed()
 
-
-class TestEager:
-    def test_a_save_builds_nothing(self, celery, published):
-        """The task would run inside of the save."""
+    def test_an_eager_task_builds_nothing(self, celery, published):
+        """It would run inside of the save."""
         make_products(1)
         published(ProductSource)
         with messages_to(celery) as app:
