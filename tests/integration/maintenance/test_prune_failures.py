@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.maintenance import prune
-from django_sitemaps_plus.models import Page, State
+from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing.tree import PublicTree
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.storage.filesystem import TEMPORARY
@@ -26,7 +26,7 @@ from tests.support.builds import build_fully
 from tests.support.published import page_row, path_of
 from tests.support.shop import limited, make_products
 
-from .time import DAYS, pass_time, run
+from .time import DAYS, pass_time, retire_third_page, run
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -116,13 +116,6 @@ def test_a_public_name_that_stays(products, monkeypatch):
     with pytest.raises(StoreError, match=r"^sitemap-products-3 stays$"):
         run()
     assert not Page.objects.filter(number=3).exists()
-
-
-def retire_third_page() -> None:
-    """Let a page of each section have been retired long ago."""
-    Page.objects.filter(number=3).update(
-        state=State.RETIRED, retired_at=timezone.now() - DAYS
-    )
 
 
 def test_a_section_that_cannot_be_listed(storage):

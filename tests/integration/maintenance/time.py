@@ -8,10 +8,11 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db.models import F
+from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.prune import PruneReport, prune
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Page, State
 from tests.support.published import files
 
 #: Longer than anything waits.
@@ -35,6 +36,13 @@ def pass_time(time: timedelta = DAYS) -> None:
             shifted.add(found.st_ino)
             moment = found.st_mtime_ns - int(time.total_seconds() * 1e9)
             os.utime(path, ns=(moment, moment))
+
+
+def retire_third_page() -> None:
+    """Let a page of each section have been retired long ago."""
+    Page.objects.filter(number=3).update(
+        state=State.RETIRED, retired_at=timezone.now() - DAYS
+    )
 
 
 def objects() -> set[str]:
