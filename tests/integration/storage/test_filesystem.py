@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.exceptions import SuspiciousOperation
 from django.core.files.base import ContentFile
 
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
@@ -45,26 +46,19 @@ class TestSave:
             assert (tmp_path / "a" / name).stat().st_size == size
 
     def test_a_name_that_is_taken_gets_another(self, tmp_path):
-        """As Django's storages do, unless told to overwrite."""
+        """As Django's storages do; one that overwrites replaces the whole."""
         storage = AtomicFileSystemStorage(location=tmp_path)
-        names = [storage.save("x.xml", ContentFile(text)) for text in (b"1", b"2")]
+        names = [storage.save("x.xml", ContentFile(text)) for text in (b"11", b"2")]
         assert len(set(names)) == 2
-        assert (tmp_path / names[0]).read_bytes() == b"1"
+        assert (tmp_path / names[0]).read_bytes() == b"11"
         assert storage.exists(names[1])
-
-    def test_overwriting_replaces_the_whole(self, tmp_path):
-        """Who has the old file open keeps it, and nothing of it is in the new one."""
         storage = AtomicFileSystemStorage(location=tmp_path, allow_overwrite=True)
-        storage.save("x.xml", ContentFile(b"long long long"))
         with (tmp_path / "x.xml").open("rb") as reader:
-            assert storage.save("x.xml", ContentFile(b"short")) == "x.xml"
-            assert reader.read() == b"long long long"
-        assert (tmp_path / "x.xml").read_bytes() == b"short"
+            assert storage.save("x.xml", ContentFile(b"3")) == "x.xml"
+            assert reader.read() == b"11"
+        assert (tmp_path / "x.xml").read_bytes() == b"3"
 
     def test_names_outside_are_refused(self, tmp_path):
-        """A name cannot leave the directory."""
-        from django.core.exceptions import SuspiciousOperation
-
         storage = AtomicFileSystemStorage(location=tmp_path / "inside")
         with pytest.raises(SuspiciousOperation):
             storage.save("../outside.xml", ContentFile(b"x"))
@@ -72,21 +66,19 @@ class TestSave:
 
 
 class TestPermissions:
-    def test_others_may_read_files_whatever_the_umask(self, tmp_path, umask, settings):
-        """A web server is another user than the one who builds."""
-        settings.FILE_UPLOAD_PERMISSIONS = None
-        storage = AtomicFileSystemStorage(location=tmp_path)
-        storage.save("x.xml", ContentFile(b"x"))
-        assert mode_of(tmp_path / "x.xml") == 0o644
+    def test_files_may_be_read_by_a_web_server_or_as_settings_say(
+        self, tmp_path, umask, settings
+    ):
+        """Which is another user than the one who builds, whatever the umask."""
 
-    def test_the_setting_of_files_is_followed(self, tmp_path, umask, settings):
-        """FILE_UPLOAD_PERMISSIONS, or the storage's own option."""
-        settings.FILE_UPLOAD_PERMISSIONS = 0o640
-        AtomicFileSystemStorage(location=tmp_path).save("a", ContentFile(b"x"))
-        own = AtomicFileSystemStorage(location=tmp_path, file_permissions_mode=0o600)
-        own.save("b", ContentFile(b"x"))
-        assert mode_of(tmp_path / "a") == 0o640
-        assert mode_of(tmp_path / "b") == 0o600
+        def mode(given: int | None, **options: int) -> int:
+            settings.FILE_UPLOAD_PERMISSIONS = given
+            storage = AtomicFileSystemStorage(location=tmp_path, **options)
+            return mode_of(tmp_path / storage.save("x.xml", ContentFile(b"x")))
+
+        assert mode(None) == 0o644
+        assert mode(0o640) == 0o640
+        assert mode(0o640, file_permissions_mode=0o600) == 0o600
 
     @pytest.mark.parametrize(
         ("files", "least"), [(None, 0o755), (0o640, 0o750), (0o600, 0o700)]
@@ -149,35 +141,25 @@ class TestFailures:
             storage.save("x.xml", FailingContent(b""))
         assert files_in(tmp_path) == []
 
-    @pytest.fixture
-    def flushing_fails(self, monkeypatch: Any) -> Callable[[int], None]:
-        """Let directories, and no files, not be flushed for a reason."""
+    def test_a_directory_that_cannot_be_flushed(self, tmp_path, monkeypatch):
+        """The name would not survive a power cut, so it must not seem to be saved.
+
+        Some shares say that there is nothing to flush; nobody can do more.
+        """
         real = os.fsync
+        codes = [errno.EIO]
 
-        def fail_with(code: int) -> None:
-            def fail(descriptor: int) -> None:
-                if stat.S_ISDIR(os.fstat(descriptor).st_mode):
-                    raise OSError(code, os.strerror(code))
-                real(descriptor)
+        def fail(descriptor: int) -> None:
+            if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+                raise OSError(codes[0], os.strerror(codes[0]))
+            real(descriptor)
 
-            monkeypatch.setattr(os, "fsync", fail)
-
-        return fail_with
-
-    def test_a_directory_that_cannot_be_flushed_is_an_error(
-        self, tmp_path, flushing_fails
-    ):
-        """The name would not survive a power cut, so save() must not say it did."""
-        flushing_fails(errno.EIO)
+        monkeypatch.setattr(os, "fsync", fail)
         storage = AtomicFileSystemStorage(location=tmp_path)
         with pytest.raises(OSError, match=os.strerror(errno.EIO)):
             storage.save("x.xml", ContentFile(b"x"))
-
-    def test_a_file_system_that_flushes_no_directories(self, tmp_path, flushing_fails):
-        """Some shares say that there is nothing to flush; nobody can do more."""
-        flushing_fails(errno.EINVAL)
-        AtomicFileSystemStorage(location=tmp_path).save("a/x.xml", ContentFile(b"x"))
-        assert files_in(tmp_path) == ["a/x.xml"]
+        codes[0] = errno.EINVAL
+        assert storage.save("a/y.xml", ContentFile(b"x")) == "a/y.xml"
 
     def test_file_then_name_then_directories_are_flushed(self, tmp_path, monkeypatch):
         """In this order, or a crash could leave a name without its content."""
