@@ -10,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
+from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff, submit
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -75,24 +75,24 @@ class TestAnEngineThatIsAway:
             clock.forward(hours=2)
         assert report.next_at < timezone.now() - timedelta(hours=1)
 
-    def test_others_are_told_meanwhile(self, tell):
-        """One engine keeps back no other."""
+    @pytest.mark.parametrize(
+        ("error", "words"),
+        [
+            (RetryLater("down"), "down"),
+            (ValueError("key=canary"), "it raised ValueError"),
+        ],
+    )
+    def test_others_are_told_meanwhile(self, tell, clock, error, words):
+        """An engine may be the user's own, and its words may hold what is secret."""
         tell(one=RecordingEngine, other=OtherEngine)
         want(*urls(2))
-        with RecordingEngine.failing(RetryLater("down")):
+        with RecordingEngine.failing(error):
             report = notify_engines()
         assert sorted(OtherEngine.told()) == urls(2)
-        assert report.failures == ["one for example.com: down"]
-
-    def test_one_that_raises_anything_is_told_again(self, recording, clock):
-        """It may be the user's own, and its words may hold what is secret."""
-        want(*urls(1))
-        with recording.failing(ValueError("key=canary")):
-            report = notify_engines()
-        assert report.failures == ["recording for example.com: it raised ValueError"]
-        assert "canary" not in Delivery.objects.get().error
+        assert report.failures == [f"one for example.com: {words}"]
+        assert [row.error for row in Delivery.objects.waiting()] == [words] * 2
         clock.forward(hours=1)
-        assert notify_engines().sent == 1
+        assert notify_engines().sent == 2
 
 
 class TestAnEngineThatRefuses:
@@ -101,7 +101,7 @@ class TestAnEngineThatRefuses:
         """All that is to be told is kept, and a log says why."""
         indexnow.faults.script(status(code))
         want(*urls(3))
-        assert notify_engines().next_at is None
+        assert notify_engines(wait=60).next_at is None
         clock.forward(days=30)
         want(*urls(1, first=3))
         assert notify_engines().requests == 0
@@ -123,11 +123,6 @@ class TestABadUrl:
         assert "400" in dead.error
         assert bad in messages("target_rejected")[0]
         assert notify_engines().requests == 0
-
-    def test_it_may_be_tried_again(self, indexnow):
-        """By who knows that it is right now."""
-        want(f"https://example.com/{MARKER}/")
-        notify_engines()
         retry()
         assert notify_engines().rejected == 1
 
@@ -242,20 +237,8 @@ class TestBatches:
         want(*urls(10), *urls(10, host="www.example.com"))
         notify_engines()
         sizes = [(batch.host, len(batch.targets)) for batch in FewEngine.batches]
-        assert sizes == [
-            ("example.com", 8),
-            ("example.com", 2),
-            ("www.example.com", 8),
-            ("www.example.com", 2),
-        ]
-
-    def test_a_small_one_does_not_make_the_next_small(self, tell):
-        """Only a rejection does."""
-        tell(few=FewEngine)
-        want(*urls(1))
-        notify_engines()
-        want(*urls(8))
-        assert notify_engines().requests == 1
+        hosts = ("example.com", "www.example.com")
+        assert sizes == [(host, size) for host in hosts for size in (8, 2)]
 
     def test_they_grow_again_after_a_rejection(self, tell):
         """Twice as many with each that is accepted."""
@@ -266,13 +249,8 @@ class TestBatches:
         EngineHost.objects.update(batch=1)
         want(*urls(31, first=1))
         notify_engines()
-        assert [len(batch.targets) for batch in FewEngine.batches][:5] == [
-            1,
-            2,
-            4,
-            8,
-            8,
-        ]
+        sizes = [len(batch.targets) for batch in FewEngine.batches]
+        assert sizes[:5] == [1, 2, 4, 8, 8]
 
     def test_the_first_after_a_failure_is_smaller(self, recording, clock):
         """The next are larger again."""
@@ -343,10 +321,3 @@ class TestAQueueOfMillions:
             plan = str(fetch_all(f"EXPLAIN QUERY PLAN {sql}"))
             assert "SEARCH" in plan
             assert "site=? AND engine=? AND target_hash=?" in plan
-
-
-def test_a_parked_engine_is_no_reason_to_wait(recording):
-    """Nobody knows when somebody acts."""
-    want(*urls(1))
-    with recording.failing(EngineRefused("no key")):
-        assert notify_engines(wait=60).next_at is None

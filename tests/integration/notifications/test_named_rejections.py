@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
+from django_sitemaps_plus.exceptions import BatchRejected
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from tests.support.servers.engine_rules import BAIDU_TOKEN, MARKER
 
 from .engines import ActingEngine, NamingEngine
-from .test_two_at_once import age_lease
 from .wanted import urls, want
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +42,7 @@ class TestBaidu:
         assert notify_engines().requests == 0
 
 
-class TestProcesses:
+class TestBoth:
     def test_a_change_meanwhile_is_told(self, tell):
         """Of what was accepted and of what was bad, which may be right since."""
         tell(acting=ActingEngine)
@@ -58,21 +57,6 @@ class TestProcesses:
         assert (report.sent, report.rejected) == (3, 1)
         assert sorted(ActingEngine.told()) == [GOOD, GOOD, BAD, BAD]
         assert not Delivery.objects.dead().exists()
-
-    def test_a_sleeper_notes_nothing(self, tell):
-        """Another has claimed both meanwhile, and did not get to tell them."""
-        tell(acting=ActingEngine)
-
-        def overtaken():
-            age_lease()
-            with ActingEngine.failing(RetryLater("down")):
-                notify_engines()
-            reject()
-
-        ActingEngine.act = overtaken
-        want(GOOD, BAD)
-        notify_engines()
-        assert Delivery.objects.waiting().count() == 2
 
 
 class TestNames:

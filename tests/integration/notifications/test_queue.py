@@ -10,12 +10,11 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected
 from django_sitemaps_plus.models import Delivery
-from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.testing import RecordingEngine
 
-from .engines import ActingEngine, HubEngine, OtherEngine
+from .engines import ActingEngine, HubEngine
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -131,27 +130,8 @@ class TestChangesThatCome:
         assert not Delivery.objects.dead().exists()
         assert not Delivery.objects.waiting().exists()
 
-    def test_they_revive_what_was_rejected(self, recording):
-        """It may be right by now."""
-        changed()
-        with recording.failing(BatchRejected("bad")):
-            assert notify_engines().rejected == 1
-        assert notify_engines().sent == 0
-        changed()
-        assert notify_engines().sent == 1
-        assert not Delivery.objects.dead().exists()
-
 
 class TestWho:
-    def test_every_engine_is_told(self, tell):
-        """Each by itself."""
-        tell(one=RecordingEngine, other=OtherEngine)
-        changed()
-        with OtherEngine.failing(BatchRejected("bad")):
-            notify_engines()
-        assert RecordingEngine.told() == [URL]
-        assert OtherEngine.told() == []
-
     def test_only_those_that_take_urls(self, tell):
         """A hub has no use for them."""
         tell(hub=HubEngine)
@@ -165,18 +145,3 @@ class TestWho:
         changed()
         assert not Delivery.objects.exists()
         assert notify_engines().requests == 0
-
-
-def test_many_urls_are_kept_in_parts(recording, monkeypatch):
-    """Of as many rows as one transaction may have."""
-    sizes = []
-    want = DeliveryQuerySet.want
-
-    def watched(rows, site, engine, targets, *args):
-        sizes.append(len(targets))
-        want(rows, site, engine, targets, *args)
-
-    monkeypatch.setattr(DeliveryQuerySet, "want", watched)
-    changed(*[f"https://example.com/{number}/" for number in range(2_100)])
-    assert sizes == [1_000, 1_000, 100]
-    assert notify_engines().sent == 2_100

@@ -10,25 +10,13 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Delivery, Publication, Section
 from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
-from django_sitemaps_plus.notifications import Takes, outbox, url_changes
+from django_sitemaps_plus.notifications import outbox, url_changes
 from django_sitemaps_plus.notifications.dispatch import notify_engines
-from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.shop import limited, make_products
 
 from .wanted import urls
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
-
-
-class Hub(RecordingEngine):
-    """One that follows five feeds."""
-
-    name = "hub"
-    takes = Takes.FEEDS
-
-    def feeds(self, site, indexes):
-        """Return them, whatever indexes there are."""
-        return urls(5)
 
 
 @pytest.fixture
@@ -68,14 +56,6 @@ def test_urls_that_are_chosen(recording, second_fails, monkeypatch):
     monkeypatch.setattr(outbox, "BATCH_ROWS", 2)
     with pytest.raises(DatabaseError, match="disk full"):
         outbox.want_urls(get_site(), urls(5))
-    assert Delivery.objects.count() == 2
-
-
-def test_feeds_of_a_hub(recording, second_fails, monkeypatch):
-    """It may follow any number of them."""
-    monkeypatch.setattr(outbox, "BATCH_ROWS", 2)
-    with pytest.raises(DatabaseError, match="disk full"):
-        outbox.want_feeds(get_site(), has_changed=True, engines=[Hub()])
     assert Delivery.objects.count() == 2
 
 

@@ -99,19 +99,6 @@ class TestCelery:
         executor.notify(timezone.now() + timedelta(minutes=10))
         assert sent == []
 
-    def test_a_broker_that_fails_does_not_matter(self, executor, monkeypatch, caplog):
-        """The schedule sees to it, and the next build does not wait for it too."""
-
-        def fail(*args: object) -> None:
-            raise OSError("no broker")
-
-        monkeypatch.setattr(tasks, "_send", fail)
-        executor.notify(timezone.now())
-        executor.notifications.wait(HANG)
-        executor.notify(timezone.now())
-        executor.notifications.wait(HANG)
-        assert caplog.text.count("no broker") == 1
-
     def test_the_task_asks_again_for_what_waits(self, executor, tell, sent, clock):
         """At the time when the first of it is due."""
         tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=30)
