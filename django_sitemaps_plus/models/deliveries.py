@@ -74,18 +74,11 @@ class DeliveryQuerySet(RowQuerySet["Delivery"]):
         *,
         is_feed: bool = False,
     ) -> None:
-        """Raise ``wanted`` of an engine's targets, in one transaction.
+        """Raise ``wanted`` of at most BATCH_ROWS targets, in one transaction.
 
         What waits keeps its time, so that a target which changes without end is
         submitted as well. A rejected target may be right by now; it is submitted no
-        sooner than an accepted one.
-
-        Args:
-            site: name of the site.
-            engine: name of the engine.
-            targets: at most ``BATCH_ROWS`` URLs.
-            at: when the change was committed; None for now.
-            is_feed: whether the targets are feeds.
+        sooner than an accepted one. The change was committed ``at`` a time, or now.
         """
         now = timezone.now()
         at = min(at or now, now)

@@ -11,14 +11,13 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.diff import urls_in
-from django_sitemaps_plus.core.gzip import inflate
-from django_sitemaps_plus.exceptions import BuildError, LostObjectError
+from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.planning import bounded_plan
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import Tally, reader_of
-from django_sitemaps_plus.storage import open_object
+from django_sitemaps_plus.storage import read_document
 
 _LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
 
@@ -26,17 +25,13 @@ _LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
 def listed_urls(
     site: Site, sections: Iterable[str] = (), since: datetime | None = None
 ) -> Iterator[list[str]]:
-    """Yield the URLs of sections, those of a page or of some rows at a time.
+    """Yield the URLs of sections, or of all, those of a page or of some rows at a time.
 
-    Args:
-        site: the site.
-        sections: their names; none for all of the registry.
-        since: leave out entries whose lastmod is older, and those without one.
+    Entries without a lastmod, or with one before ``since``, are left out.
 
     Raises:
         NotRegistered: there is no such section.
-        BuildError: a section is too large to be read before it is built.
-        SourceError, StoreError: a section cannot be read.
+        BuildError: a section cannot be read, or is too large before it is built.
     """
     names = list(sections) or list(registry)
     for name in names:
@@ -66,10 +61,7 @@ def _documents(site: Site, name: str) -> Iterator[bytes]:
         return
     pages = Page.objects.of(site.name, name).filter(state=State.ACTIVE)
     for stored in pages.exclude(object="").order_by("number").values_list("object"):
-        try:
-            yield inflate(open_object(stored[0]))
-        except ValueError as error:
-            raise LostObjectError(f"{stored[0]} is damaged: {error}") from error
+        yield read_document(stored[0])
 
 
 def _newer(document: bytes, since: datetime) -> Iterator[bytes]:

@@ -57,11 +57,7 @@ def broken_engines() -> Sequence[BrokenEngine]:
 
 
 def get_engine(name: str) -> Engine:
-    """Return an engine by its name.
-
-    Raises:
-        ConfigurationError: it cannot be made, or ENGINES does not name it.
-    """
+    """Return an engine by its name, or raise why there is none."""
     engines = {engine.name: engine for engine in _configured()}
     engine = engines.get(name)
     if engine is None:
@@ -73,13 +69,9 @@ def get_engine(name: str) -> Engine:
 
 
 def engines_to_notify() -> Sequence[ConfiguredEngine]:
-    """Return all engines, broken ones too, since their deliveries are queued as well.
-
-    Raises:
-        ConfigurationError: the class of one is unknown, so what it takes is too.
-    """
+    """Return all engines; what a broken one takes is queued as well."""
     for engine in broken_engines():
-        if engine.takes is None:
+        if engine.takes is None:  # it is unknown whether it takes what has changed
             raise ConfigurationError(engine.fault)
     return _configured()
 
@@ -157,11 +149,8 @@ def _instance(kind: type[Engine], options: Any) -> Engine | str:
 
 
 def bad_option(engine: Engine, option: str, remedy: str) -> ConfigurationError:
-    """Return the error of an option that is missing or cannot work.
-
-    It does not repeat the value, since any option may hold a secret. The remedy
-    follows the words "must be".
-    """
+    """Return the error of an option; the remedy follows the words "must be"."""
+    # Without the value, since any option may hold a secret.
     return ConfigurationError(
         f"The option {option!r} of {type(engine).__name__} must be {remedy}. "
         f"Set it in {SETTING}['ENGINES']."
@@ -169,12 +158,7 @@ def bad_option(engine: Engine, option: str, remedy: str) -> ConfigurationError:
 
 
 def secret_option(engine: Engine, option: str, value: object, what: str) -> Secret:
-    """Return a key or a token that fits into a header or a query.
-
-    Raises:
-        ConfigurationError: it is empty, or contains spaces or control characters, such
-            as the line end of the file from which it was read.
-    """
+    """Return a key or a token that fits into a header or a query, or raise."""
     text = value.reveal() if isinstance(value, Secret) else value
     if not isinstance(text, str) or not _TOKEN.fullmatch(text):
         raise bad_option(engine, option, f"{what}, without spaces and line ends")
@@ -184,12 +168,7 @@ def secret_option(engine: Engine, option: str, value: object, what: str) -> Secr
 def endpoint_option(
     engine: Engine, option: str, value: object, *, may_have_query: bool = False
 ) -> str:
-    """Return a URL that requests may go to, as far as the URL itself shows.
-
-    Raises:
-        ConfigurationError: it is not an absolute https URL, or it has credentials, a
-            fragment, or a query where the engine adds its own.
-    """
+    """Return a URL that requests may go to, as far as it shows that, or raise."""
     without = "a fragment" if may_have_query else "a query"
     error = bad_option(engine, option, f"an absolute https URL without {without}")
     url = encoded_url(value)

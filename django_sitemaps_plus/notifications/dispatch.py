@@ -31,19 +31,13 @@ ASK_AGAIN = timedelta(days=1)
 def notify_engines(
     names: Iterable[str] = (), *, seconds: float | None = None, wait: float = 0.0
 ) -> DeliveryReport:
-    """Submit to engines all that is due.
+    """Submit to engines, or to those with these names, all that is due.
 
-    Args:
-        names: of the engines; none for all.
-        seconds: after which no request begins; None for no limit.
-        wait: seconds to wait for what is due soon.
-
-    Returns:
-        What was done; nothing unless :func:`notifies_engines`.
+    No request begins after some ``seconds``; what is due within ``wait`` seconds is
+    waited for. If the database fails, what was not submitted waits.
 
     Raises:
-        ConfigurationError: an engine is broken, or there is no such engine.
-        DatabaseError: the database failed; what was not submitted waits.
+        ConfigurationError: an engine that is named is broken, or does not exist.
     """
     report = DeliveryReport()
     if not notifies_engines():
@@ -79,11 +73,7 @@ def _seconds_left(
 
 
 def chosen_engines(names: Sequence[str]) -> list[Engine]:
-    """Return engines by their names; none for all that work.
-
-    Raises:
-        ConfigurationError: one is broken, or not configured.
-    """
+    """Return engines by their names, or raise for a broken one; none for all others."""
     return [get_engine(name) for name in names] or list(get_engines().values())
 
 

@@ -13,7 +13,6 @@ from django.db import Error
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
 from django_sitemaps_plus.core.diff import Diff, diff, diff_many, urls_in
-from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
@@ -30,7 +29,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources import Source, Tally, reader_of
-from django_sitemaps_plus.storage import open_object
+from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import take_saves
 
 from .outbox import want_feeds, want_urls
@@ -48,13 +47,8 @@ def relay(until: float | None = None) -> list[str]:
     """Work out which URLs publications changed, queue them for engines, send signals.
 
     One process at a time relays a publication, and deletes it at the end. So after a
-    crash subscribers may be notified twice, but never not at all.
-
-    Args:
-        until: by the monotonic clock, when no more publications are begun.
-
-    Returns:
-        Why changes were not relayed. The next call tries again what is not lost.
+    crash subscribers may be notified twice, but never not at all. None is begun after
+    ``until``, by the monotonic clock. Return why changes wait or are lost.
     """
     failures = list[str]()
     try:
@@ -133,12 +127,7 @@ def _notify(publication: Publication, part: Diff) -> None:
 
 
 def publication_diff(publication: Publication) -> Diff:
-    """Return what a publication changed.
-
-    Raises:
-        SourceError: saved rows cannot be read.
-        StoreError: an object cannot be read.
-    """
+    """Return what a publication changed."""
     if publication.keys:
         return Diff(updated=_saved_urls(publication))
     old, new = publication.old, publication.new
@@ -169,10 +158,7 @@ def _values(source: Source, keys: Iterable[str]) -> Iterator[Any]:
 
 def _plain(name: str) -> bytes:
     heartbeat()
-    try:
-        return inflate(open_object(name))
-    except ValueError as error:
-        raise LostObjectError(f"{name} is damaged: {error}") from error
+    return read_document(name)
 
 
 def _parts(found: Diff) -> Iterator[Diff]:

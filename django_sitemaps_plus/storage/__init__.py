@@ -7,7 +7,7 @@ from .objects import (
     delete_object,
     get_storage,
     object_exists,
-    open_object,
+    read_document,
     read_object,
     store_object,
 )
@@ -18,7 +18,7 @@ __all__ = [
     "delete_object",
     "get_storage",
     "object_exists",
-    "open_object",
+    "read_document",
     "read_object",
     "store_object",
 ]

@@ -24,7 +24,7 @@ from django.core.files.storage import (
 )
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.core.gzip import Document
+from django_sitemaps_plus.core.gzip import Document, inflate
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
     LostObjectError,
@@ -99,13 +99,20 @@ def delete_object(name: str) -> None:
         get_storage().delete(name)
 
 
-def open_object(name: str) -> bytes:
-    """Return the gzip bytes of an object, unchecked.
+def read_document(name: str) -> bytes:
+    """Return the document in an object, unchecked but for its compression.
 
     Raises:
-        LostObjectError: it does not exist.
+        LostObjectError: it does not exist, or is damaged.
         StoreError: the storage failed.
     """
+    try:
+        return inflate(_read(name))
+    except ValueError as error:
+        raise LostObjectError(f"{name} is damaged: {error}") from error
+
+
+def _read(name: str) -> bytes:
     with _store_errors(name, "read"), get_storage().open(name) as file:
         data: bytes = file.read()
     return data
@@ -118,7 +125,7 @@ def read_object(name: str, gzip_hash: str) -> bytes:
         LostObjectError: it does not exist, or is not what was stored.
         StoreError: the storage failed.
     """
-    data = open_object(name)
+    data = _read(name)
     if hashlib.sha256(data).hexdigest() != gzip_hash:
         raise LostObjectError(f"{name} is damaged: it is not what was stored")
     return data

@@ -54,12 +54,7 @@ class Endpoint:
 
 
 def parse_endpoint(url: str) -> Endpoint:
-    """Return where a request to a URL goes.
-
-    Raises:
-        EngineRefused: it is not an absolute https URL, has credentials, or its host is
-            an odd number.
-    """
+    """Return where a request to a URL goes, or raise EngineRefused."""
     try:
         parts = urlsplit(encode_url(url))
         host, port = parts.hostname or "", parts.port
@@ -85,12 +80,7 @@ def parse_endpoint(url: str) -> Endpoint:
 
 
 def find_addresses(endpoint: Endpoint) -> list[str]:
-    """Return the addresses of a host in the order in which to try them, all checked.
-
-    Raises:
-        EngineRefused: one of them is not allowed.
-        OSError: the look-up failed.
-    """
+    """Return the addresses of a host in the order in which to try them, all checked."""
     host, port = endpoint.host, endpoint.port
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)

@@ -99,16 +99,16 @@ def test_a_publication_that_takes_longer_than_its_lease_stays_claimed(
     """Nobody else tells of it while its objects are being compared."""
     make_products(20)
     publish(limited(100))
-    read, lost = url_changes.open_object, []
+    read, lost = url_changes.read_document, []
 
-    def open_object(name: str) -> bytes:
+    def read_document(name: str) -> bytes:
         limit = Now() - get_settings().lease
         lost.append(Publication.objects.filter(claimed_at__lt=limit).exists())
         pass_lease()
         Publication.objects.update(claimed_at=Now() - 2 * get_settings().lease)
         return read(name)
 
-    monkeypatch.setattr(url_changes, "open_object", open_object)
+    monkeypatch.setattr(url_changes, "read_document", read_document)
     with hearing(urls_changed) as heard:
         rename("a")
         build_and_relay(["products"], full=True)

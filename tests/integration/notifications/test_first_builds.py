@@ -43,7 +43,7 @@ def products(recording, publish):
 class TestNothingIsTold:
     def test_of_a_first_build(self, recording, publish, monkeypatch):
         """The sitemap itself says it; no file is read, there may be millions."""
-        monkeypatch.setattr(url_changes, "open_object", None)
+        monkeypatch.setattr(url_changes, "read_document", None)
         make_products(25)
         publish(limited(10))
         assert not Publication.objects.exists()

@@ -195,7 +195,7 @@ class TestUrlsChanged:
             raise StoreError("no answer")
 
         add_publications(section, ["a.gz"], ["b.gz"], ["c.gz"])
-        monkeypatch.setattr(url_changes, "open_object", away)
+        monkeypatch.setattr(url_changes, "read_document", away)
         with hearing(urls_changed):
             url_changes.relay()
             assert asked == ["a.gz"]
