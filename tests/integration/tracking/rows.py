@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,10 @@ from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking.collecting import take_changes
 from tests.support.testapp.models import Author, Book, Event, Place, Product
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
 
 
 class PlaceSource(ModelSource):

@@ -9,40 +9,26 @@ from django.db import connections, transaction
 from django.db.models.functions import Now
 from django.test.utils import CaptureQueriesContext
 
+from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import collecting
-from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.databases import databases
-from tests.support.shop import limited, make_products
+from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
 
-from .rows import dirty, keys, recorded
+from .rows import dirty, keys, noticed, recorded
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
-
-
-@pytest.fixture
-def both(other_database):
-    """A second database that has changes of its own."""
-    with connections[other_database].schema_editor() as editor:
-        editor.create_model(Change)
-    return other_database
 
 
 def fill(alias, count=6):
     rows = Product.objects.using(alias)
     rows.bulk_create([Product(name=f"{n}", slug=f"p-{n}") for n in range(count)])
     return list(rows.order_by("pk"))
-
-
-def take(section):
-    take_changes(section, registry.get(section.name))
-    return dirty(section)
 
 
 def age(alias, seconds=31):
@@ -65,17 +51,43 @@ class KeepsOut:
         return alias != "other"
 
 
-KEEPS_OUT = [f"{__name__}.{KeepsOut.__name__}"]
+class RoutesProducts:
+    """Routes products, and nothing else, to the other database."""
+
+    def db_for_write(self, model, **hints):
+        return "other" if model is Product else None
+
+    db_for_read = db_for_write
 
 
-class TestWithoutARouter:
-    def test_a_source_of_another_database_watches_its_rows(self, publish, both):
-        """Its saves are recorded there, and nothing but `using` names it."""
+class Woken(Executor):
+    """Notes which sections are to be built."""
+
+    is_listening = True
+    sections: list[str] = []
+
+    def wake(self, section):
+        self.sections.append(section)
+
+
+class TestWhereChangesLie:
+    def test_with_a_router_beside_their_objects(self, publish, both, settings):
+        """Pages are marked here; then the changes are deleted there."""
+        settings.DATABASE_ROUTERS = [f"{__name__}.RoutesProducts"]
+        section = publish(ProductSource)
+        product = Product.objects.create(name="one", slug="one")
+        assert notify_changed(Product.objects.all()) == 1
+        assert (recorded(both), recorded()) == (keys(product) * 2, [])
+        assert noticed(section) == [1]
+        assert recorded(both) == []
+
+    def test_without_one_where_the_source_reads(self, publish, both):
+        """The status counts them like those of the first database."""
         made = fill(both)
         section = publish(limited(3, using=both))
         made[4].save(using=both)
-        assert recorded(both) == keys(made[4])
-        assert take(section) == [2]
+        assert [row.changes for row in section_status(get_site())] == [1]
+        assert noticed(section) == [2]
         assert recorded(both) == []
 
     def test_a_save_on_another_database_is_not_left_lying(self, publish, both):
@@ -83,16 +95,10 @@ class TestWithoutARouter:
         make_products(6)
         section = publish(limited(3))
         Product(pk=500, slug="elsewhere").save(using=both)
+        assert recorded(both) == [("key", "500", "")]
         age(both)
-        take(section)
+        noticed(section)
         assert recorded(both) == []
-
-    def test_the_status_counts_them(self, publish, both):
-        """Like those of the first database."""
-        made = fill(both)
-        publish(limited(3, using=both))
-        made[4].save()
-        assert [row.changes for row in section_status(get_site())] == [1]
 
 
 class TestOutOfReach:
@@ -110,8 +116,8 @@ class TestOutOfReach:
 
     def test_one_that_is_not_migrated(self, saved, other_database, messages):
         """Said once, not by each section."""
-        assert take(saved) == [2]
-        take(saved)
+        assert noticed(saved) == [2]
+        noticed(saved)
         (message,) = messages("changes_out_of_reach")
         assert "'other'" in message
 
@@ -131,7 +137,7 @@ class TestOutOfReach:
         age(both)
         with connections[both].cursor() as cursor:
             cursor.execute("PRAGMA query_only = 1")
-        assert take(section) == [1, 2]
+        assert noticed(section) == [1, 2]
         assert len(messages("changes_out_of_reach")) == 1
 
     @pytest.mark.parametrize("how", ["router", "mirror"])
@@ -140,18 +146,18 @@ class TestOutOfReach:
     ):
         """By allow_migrate() of a router, or as the mirror of another."""
         if how == "router":
-            settings.DATABASE_ROUTERS = KEEPS_OUT
+            settings.DATABASE_ROUTERS = [f"{__name__}.KeepsOut"]
         else:
             test = {**connections.settings[both]["TEST"], "MIRROR": "default"}
             monkeypatch.setitem(connections.settings[both], "TEST", test)
         assert databases() == ["default"]
         with queries(both) as asked:
-            assert take(saved) == [2]
+            assert noticed(saved) == [2]
         assert len(asked) == 0
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_refresh_without_changes_asks_another_database_once(publish, both):
+def test_a_build_without_changes_asks_another_database_once(publish, both):
     """And the first no more often than without it."""
     make_products(6)
     section = publish(limited(3))
@@ -161,16 +167,6 @@ def test_a_refresh_without_changes_asks_another_database_once(publish, both):
     assert len(there) == 1
     assert len(here) <= 10
     assert dirty(section) == []
-
-
-class Woken(Executor):
-    """Notes which sections are to be built."""
-
-    is_listening = True
-    sections: list[str] = []
-
-    def wake(self, section):
-        self.sections.append(section)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -193,30 +189,20 @@ class TestReplicas:
     @pytest.mark.parametrize(
         "attributes", [{"using": "other"}, {"get_queryset": on_other}]
     )
-    def test_what_a_replica_is_read_for_waits(self, publish, both, attributes):
-        """Whether the attribute names it or the queryset does."""
-        fill(both)
-        section = publish(limited(3, **attributes))
-        Change.objects.create(section="products", kind="audit")
-        assert take(section) == []
-        age("default")
-        assert take(section) == [1, 2]
-        assert recorded() == []
-
     @pytest.mark.parametrize("seconds", [5, 600])
-    def test_it_waits_as_long_as_the_setting_says(
-        self, publish, both, settings, seconds
+    def test_what_a_replica_is_read_for_waits(
+        self, publish, both, settings, attributes, seconds
     ):
-        """Two seconds too young it stays; two older it is taken."""
+        """As long as the setting says, whether `using` or the queryset names it."""
         settings.SITEMAPS_PLUS = {
             **settings.SITEMAPS_PLUS,
             "REPLICA_LAG_SECONDS": seconds,
         }
         made = fill(both)
-        section = publish(limited(3, using=both))
+        section = publish(limited(3, **attributes))
         Change.objects.create(section="products", kind="key", low=str(made[4].pk))
         age("default", seconds - 2)
-        assert take(section) == []
+        assert noticed(section) == []
         age("default", seconds + 2)
-        assert take(section) == [2]
+        assert noticed(section) == [2]
         assert recorded() == []
