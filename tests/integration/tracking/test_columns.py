@@ -142,19 +142,6 @@ def test_the_order_of_the_queryset_does_not_count(publish):
     assert page_of(section, 1).plain_hash == before
 
 
-def test_a_row_enters_and_leaves_by_the_filters_column_alone(publish):
-    """The published pages follow a save of nothing but that column."""
-    products = make_products(3)
-    section = publish(limited(10, **rows(lambda p: p.filter(published=True))))
-    totals = []
-    for is_published in (False, True):
-        products[1].published = is_published
-        products[1].save(update_fields=["published"])
-        build()
-        totals.append(page_of(section, 1).entries)
-    assert totals == [2, 3]
-
-
 LIVE = Case(When(is_live=True, then=Value(0.9)), default=Value(0.1))
 
 
