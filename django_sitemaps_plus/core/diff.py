@@ -56,7 +56,7 @@ def diff_many(old: Documents, new: Documents) -> Diff:
     """
     sides = _Side(iter(old())), _Side(iter(new()))
     while any(side.has_more for side in sides):
-        min(sides, key=_Side.progress).read_on()
+        min(sides, key=lambda side: (not side.has_more, side.size)).read_on()
         common = sides[0].lines & sides[1].lines
         for side in sides:
             side.lines -= common
@@ -123,10 +123,6 @@ class _Side:
     lines: set[bytes] = field(default_factory=set)
     size: int = 0  # bytes read
     has_more: bool = True
-
-    def progress(self) -> tuple[bool, int]:
-        """Return what is least for the side to read on."""
-        return not self.has_more, self.size
 
     def read_on(self) -> None:
         """Add the lines of the next document."""

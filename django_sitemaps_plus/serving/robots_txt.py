@@ -18,13 +18,7 @@ from django.dispatch import receiver
 from django.http import HttpRequest
 from django.urls import NoReverseMatch
 
-from django_sitemaps_plus.conf import (
-    DEFAULT_SITE,
-    SETTING,
-    Site,
-    get_settings,
-    get_site,
-)
+from django_sitemaps_plus.conf import SETTING, Site, get_settings, get_site
 from django_sitemaps_plus.core.robots import (
     Group,
     agent,
@@ -46,8 +40,8 @@ RULE_KEYS = ("USER_AGENT", "ALLOW", "DISALLOW", "CRAWL_DELAY")
 
 _ROBOTS = f"{SETTING}['ROBOTS']"
 
-#: The indexes that a site had when its rows could be read last, by its name.
-_last: dict[str, tuple[Site, list[str]]] = {}
+#: The indexes of each site when its rows could be read last; of None the last of all.
+_last: dict[Site | None, list[str]] = {}
 
 
 def render_site_robots(request: HttpRequest | None = None) -> bytes:
@@ -74,15 +68,14 @@ def _own_urls(request: HttpRequest | None) -> list[str]:
         # Whatever a database, its router or its client raises.
         logger.exception("Indexes cannot be read", extra={"action": "rows_failed"})
         return _last_urls(site)
-    _last[site.name] = (site, urls)
+    _last[site] = _last[None] = urls
     return urls
 
 
 def _last_urls(site: Site | None) -> list[str]:
     """Return the indexes that were named last, else the one that each site has."""
-    known, urls = _last.get(DEFAULT_SITE, (None, []))
-    if site is None or known == site:
-        return urls
+    if site is None or site in _last:
+        return _last.get(site, [])
     try:
         return [index_url(site)]
     except NoReverseMatch:

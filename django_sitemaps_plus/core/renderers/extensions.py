@@ -26,7 +26,8 @@ def extension_elements(
 ) -> str:
     """Return all extension elements of one entry, on one line."""
     parts = [_image(image) for image in images]
-    parts += [_video(video) for video in videos]
+    for video in videos:
+        parts += ["<video:video>", *_video_parts(video), "</video:video>"]
     if news is not None:
         parts.append(_news(news))
     parts += [_alternate(alternate) for alternate in alternates]
@@ -52,10 +53,6 @@ def _news(news: News) -> str:
         f"<news:publication_date>{w3c(news.publication_date)}</news:publication_date>"
         f"<news:title>{_line(news.title)}</news:title></news:news>"
     )
-
-
-def _video(video: Video) -> str:
-    return f"<video:video>{''.join(_video_parts(video))}</video:video>"
 
 
 def _video_parts(video: Video) -> Iterator[str]:

@@ -130,9 +130,8 @@ def one_line(text: str) -> str:
 
 
 def facts_read(url: Any) -> Iterator[tuple[str, Any]]:
-    yield "loc", url.findtext(f"{SITEMAP}loc")
-    yield "lastmod", url.findtext(f"{SITEMAP}lastmod")
-    yield "changefreq", url.findtext(f"{SITEMAP}changefreq")
+    for field in ("loc", "lastmod", "changefreq"):
+        yield field, url.findtext(f"{SITEMAP}{field}")
     yield "images", texts(url, f"{IMAGE}image/{IMAGE}loc")
     for field in ("title", "description", "tag", "thumbnail_loc", "uploader"):
         yield field, texts(url, f"{VIDEO}video/{VIDEO}{field}")

@@ -1,0 +1,212 @@
+"""The bytes of documents, compared with files in tests/golden where they are long."""
+
+from __future__ import annotations
+
+import sys
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from itertools import chain
+from pathlib import Path
+
+import pytest
+
+from django_sitemaps_plus.core import limits
+from django_sitemaps_plus.core.entries import Alternate, Entry, Image, News, Video
+from django_sitemaps_plus.core.renderers import (
+    entry_line,
+    page_lines,
+    render_index,
+    render_urlset,
+)
+from django_sitemaps_plus.core.renderers.extensions import (
+    NAMESPACES,
+    extension_elements,
+)
+from django_sitemaps_plus.core.xml import drop_illegal, escape
+
+PRODUCTS = "https://shop.example/sitemap-products-1.xml"
+BOOKS = "https://shop.example/b\u00fccher/sitemap.xml?a=1&b=2"
+VIDEO = Video(
+    thumbnail_loc="https://cdn.example/v.jpg",
+    title='Dam <opens> & "flows", it\'s\ntrue',
+    description="Water\u2028at last \U0001f30a\x00",
+    content_loc="https://cdn.example/v.mp4",
+    player_loc="https://shop.example/player?v=1&t=2",
+    duration=600,
+    expiration_date=date(2027, 1, 1),
+    rating=Decimal("4.25"),
+    view_count=1_234_567,
+    publication_date=datetime(2026, 11, 20, 9, 30, tzinfo=UTC),
+    tags=("dam", "water & stone"),
+    family_friendly=True,
+    denied_countries="DE AT",
+    requires_subscription=False,
+    uploader="The Paper",
+    allowed_platforms="web tv",
+    live=False,
+)
+NEWS = News(
+    name="The Paper",
+    language="en",
+    publication_date=datetime(2026, 11, 20, 9, 30, tzinfo=timezone(timedelta(hours=2))),
+    title="Dam opens\r\nat last",
+)
+ENTRIES = [
+    Entry("https://shop.example"),
+    Entry(
+        "https://shop.example/caf\u00e9/?a=1&b='2'",
+        lastmod=date(2026, 11, 20),
+        changefreq="weekly",
+        priority=0.85,
+    ),
+    Entry(
+        "https://shop.example/dam/",
+        lastmod=datetime(2026, 11, 20, 9, 30, 0, 999_999, tzinfo=UTC),
+        images=[
+            Image("https://cdn.example/a.jpg"),
+            Image("https://cdn.example/b&c.jpg"),
+        ],
+        videos=[VIDEO],
+        news=NEWS,
+        alternates=[
+            Alternate("en", "https://shop.example/dam/"),
+            Alternate("de", "https://shop.example/de/staudamm/?a=1&b=2"),
+            Alternate("x-default", "https://shop.example/dam/"),
+        ],
+    ),
+]
+
+
+def golden(name: str) -> bytes:
+    """Return the bytes that a document must have."""
+    return (Path(__file__).parents[2] / "golden" / name).read_bytes()
+
+
+def test_every_extension_is_written_as_its_schema_asks():
+    """The golden file shows the order and form of every element."""
+    pieces = render_urlset(map(entry_line, ENTRIES), NAMESPACES)
+    assert b"".join(pieces) == golden("urlset.xml")
+
+
+def test_without_extensions_no_other_namespace_is_declared():
+    pieces = render_urlset([entry_line(ENTRIES[0])])
+    assert b"".join(pieces) == golden("urlset-plain.xml")
+
+
+def test_namespaces_are_declared_in_one_order():
+    """However the source names them, so that the bytes are the same."""
+    one = b"".join(render_urlset([], ["xhtml", "image"]))
+    assert one == b"".join(render_urlset([], {"image": 1, "xhtml": 1}))
+    assert one.index(b"xmlns:image") < one.index(b"xmlns:xhtml")
+    assert b"xmlns:video" not in one
+
+
+def test_it_is_a_stream():
+    """A chunk is asked for when the one before has been taken."""
+    chunks = iter(["one\n", "two\n"])
+    pieces = render_urlset(chunks)
+    next(pieces)
+    assert next(pieces) == b"one\n"
+    assert next(chunks) == "two\n"
+
+
+def test_a_page_is_a_line():
+    """The golden file shows each form of one."""
+    lines = chain(
+        page_lines(PRODUCTS, 1, [(7, 1, ""), (7, 2, "2026-11-20")]),
+        page_lines(BOOKS, 2, [(8, 2, "2026-11-20T09:30:00+00:00")]),
+    )
+    assert b"".join(render_index(lines)) == golden("index.xml")
+
+
+def test_only_the_last_number_of_the_url_is_the_page():
+    """A host or a section may have the same digits."""
+    sample = "https://shop7.example/sitemap-top7-7.xml"
+    (line,) = page_lines(sample, 7, [(1, 8, "")])
+    assert "https://shop7.example/sitemap-top7-8.xml" in line
+
+
+def test_the_location_is_checked():
+    with pytest.raises(ValueError, match="is not an absolute"):
+        page_lines("/sitemap-a-1.xml", 1, [(1, 1, "")])
+
+
+URL = "https://shop.example/v"
+
+
+def video(**values: object) -> str:
+    """Return the XML of a video with the values."""
+    needed = {"thumbnail_loc": URL, "title": "T", "description": "D"}
+    made = Video(**{**needed, "content_loc": URL, **values})  # type: ignore[arg-type]
+    return extension_elements(videos=[made])
+
+
+def test_attributes_are_escaped():
+    """A quotation mark cannot end them."""
+    assert extension_elements(alternates=[Alternate("de", f"{URL}?a'b&c")]) == (
+        '<xhtml:link rel="alternate" hreflang="de" '
+        'href="https://shop.example/v?a&apos;b&amp;c"/>'
+    )
+
+
+class TestVideo:
+    @pytest.mark.parametrize(
+        ("values", "xml"),
+        [
+            ({"view_count": 0}, "<video:view_count>0</video:view_count>"),
+            ({"rating": 4.96}, "<video:rating>5.0</video:rating>"),
+            ({"live": True}, "<video:live>yes</video:live>"),
+            (
+                {"allowed_countries": "DE"},
+                '<video:restriction relationship="allow">DE</video:restriction>',
+            ),
+            (
+                {"denied_countries": "DE"},
+                '<video:restriction relationship="deny">DE</video:restriction>',
+            ),
+            (
+                {"denied_platforms": "tv"},
+                '<video:platform relationship="deny">tv</video:platform>',
+            ),
+        ],
+    )
+    def test_a_value_has_its_own_form(self, values, xml):
+        """Zero and False are values; relations say which way they go."""
+        assert xml in video(**values)
+
+    @pytest.mark.parametrize(
+        "end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"]
+    )
+    def test_a_line_end_in_a_text_is_a_space(self, end):
+        """One entry is one line, for every reader's idea of a line."""
+        assert "<video:title>a b</video:title>" in video(title=f"a{end}b")
+
+
+# The characters that production 2 of XML 1.0 allows, written down a second time.
+LEGAL = [(0x9, 0xA), (0xD, 0xD), (0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF)]
+
+
+def is_legal(number: int) -> bool:
+    return any(low <= number <= high for low, high in LEGAL)
+
+
+def test_exactly_the_forbidden_characters_go():
+    """Every one of Unicode's 1,114,112 code points is tried."""
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    legal = [chr(n) for n in range(sys.maxunicode + 1) if is_legal(n)]
+    assert drop_illegal(everything) == "".join(legal)
+
+
+def test_the_five_special_characters_are_references():
+    """In text and attributes alike; what looks like a reference is text."""
+    assert escape('<a href="x">&\'') == "&lt;a href=&quot;x&quot;&gt;&amp;&apos;"
+    assert escape("&#0; &amp;") == "&amp;#0; &amp;amp;"
+
+
+def test_limits_are_those_of_the_protocol():
+    """sitemaps.org and Google's reference set them; none is ours to change."""
+    assert limits.MAX_ENTRIES == 50_000
+    assert limits.MAX_BYTES == 50 * 1024 * 1024
+    assert limits.MAX_URL_LENGTH == 2_047
+    assert limits.MAX_IMAGES == 1_000
+    assert limits.MAX_VIDEO_TAGS == 32
