@@ -23,11 +23,11 @@ from tests.support.faults import fail_queries
 from tests.support.testapp.models import Product
 
 from .tools.degraded import FAULTS, Fault
-from .tools.published import urls_in
+from .tools.published import urls_in, urls_of
 from .tools.shop import (
     ALLOW,
     IS_SOAK,
-    ORIGIN,
+    ON_SQLITE,
     STEP,
     PlainSource,
     publish,
@@ -35,19 +35,20 @@ from .tools.shop import (
     table,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), ON_SQLITE]
 
 ROUNDS = 50 if IS_SOAK else 2
 
 #: Seconds that all but one of a hundred answers take at most.
-P99 = 1.0
+P99 = 1.0 if IS_SOAK else 5.0  # of a machine that may be busy
 
 #: Paths with the answer that each has while all is well.
 PATHS = {
     "/sitemap.xml": 200,
     "/sitemap.xml.gz": 200,
-    "/sitemaps-2.xml": 404,
-    "/sitemaps-2.xml.gz": 404,
+    "/sitemaps-2.xml": 200,
+    "/sitemaps-2.xml.gz": 200,
+    "/sitemaps-9.xml": 404,
     "/sitemap-built-1.xml": 200,
     "/sitemap-built-1.xml.gz": 200,
     "/sitemap-built-2.xml": 200,
@@ -64,8 +65,13 @@ PATHS = {
 
 
 @pytest.fixture
-def site(sections, settings) -> None:
-    """Have a section that is built, with a merged page, and one that is not."""
+def site(sections, settings, monkeypatch) -> None:
+    """Have a section that is built, with a merged page, and one that is not.
+
+    The first index has no place for all of them, so there is a second.
+    """
+    for module in (numbering, listing):
+        monkeypatch.setattr(module, "MAX_ENTRIES", 1)
     configure(
         settings,
         LIVE_CACHE_SECONDS=60,
@@ -77,8 +83,7 @@ def site(sections, settings) -> None:
     build(**ALLOW)
     merged, _ = Page.objects.of("default", "built").filter(number=3).delete()
     assert merged == 1
-    rename([0], "edit")  # and the index is rendered on request
-    Page.objects.of("default", "").update(wanted=10**6)
+    rename([0], "edit")
     sections.register("live", PlainSource)
 
 
@@ -131,33 +136,16 @@ class Answers:
 def test_every_url_is_answered(fault: Fault, valkey, chaos, figures):
     """As if nothing was wrong, and in a second, by a process that has just begun."""
     client, answers = Client(raise_request_exception=False), Answers()
-    with fault(valkey, chaos):
-        answers.ask(client, PATHS)
-        documents = [client.get(f"/sitemap-live-{n}.xml").content for n in (1, 2)]
-    answers.judge(fault.__name__, figures)
-    assert sorted(url for body in documents for url in urls_in(body)) == table()
-    cache.clear()
-
-
-@pytest.mark.usefixtures("quiet")
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
-def test_a_second_index_is_answered(
-    fault: Fault, valkey, chaos, sections, settings, monkeypatch, figures
-):
-    """While it is built, and while it is rendered on request."""
-    configure(settings, LIVE_CACHE_SECONDS=60)
-    for module in (numbering, listing):
-        monkeypatch.setattr(module, "MAX_ENTRIES", 2)
-    publish(30, name="built")
-    client, answers = Client(raise_request_exception=False), Answers()
     for is_built in (True, False):
-        if not is_built:
+        if not is_built:  # while it is not, the index is rendered on request
             Page.objects.of("default", "").update(wanted=10**6)
         with fault(valkey, chaos):
-            answers.ask(client, {"/sitemaps-2.xml": 200, "/sitemaps-2.xml.gz": 200})
-            document = client.get("/sitemaps-2.xml").content
-        assert urls_in(document) == [f"{ORIGIN}/sitemap-built-3.xml"]
-    answers.judge(f"second index, {fault.__name__}", figures)
+            answers.ask(client, PATHS)
+            pages = {n: client.get(f"/sitemap-live-{n}.xml").content for n in "12"}
+            listed = urls_in(client.get("/sitemaps-2.xml").content)
+        assert urls_of(pages) == table()
+        assert listed == [f"{ORIGIN}/sitemap-built-2.xml"]
+    answers.judge(fault.__name__, figures)
     cache.clear()
 
 
@@ -168,15 +156,13 @@ def test_robots_needs_no_database(has_answered, client, figures):
 
     A crawler takes a 5xx for a ban of everything.
     """
-    Page.objects.of("default", "").filter(number=0).update(number=2)
     robots_txt._last.clear()
     expected = client.get("/robots.txt").content
     assert b"/sitemaps-2.xml\n" in expected
     if not has_answered:
         robots_txt._last.clear()
-        expected = expected.replace(
-            b"Sitemap: https://example.com/sitemaps-2.xml\n", b""
-        )
+        line = b"Sitemap: https://example.com/sitemaps-2.xml\n"
+        expected = expected.replace(line, b"")
     with fail_queries(lambda sql: True, error=OperationalError):
         answers = [client.get("/robots.txt") for _ in range(ROUNDS)]
         key = client.get(key_files.PATH)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
 import pytest
+from django.db import transaction
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
@@ -53,11 +55,11 @@ def products(request: pytest.FixtureRequest, sections: Any, fault: str) -> None:
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_save_goes_on(fault: str, request: pytest.FixtureRequest, figures: Any):
     """Rows are committed, more can be asked of the transaction, and nothing is slow."""
-    keys, tried = iter(KEYS), []
+    keys, tried, followed = iter(KEYS), [], []
 
     def save(context: str) -> float:
         tried.append((context, next(keys)))
-        return save_and_look(*tried[-1])
+        return save_and_look(*tried[-1], then=lambda: followed.append(context))
 
     with FAULTS[fault](request.getfixturevalue):
         slowest = max([quickest(partial(save, context)) for context in CONTEXTS])
@@ -69,6 +71,7 @@ def test_a_save_goes_on(fault: str, request: pytest.FixtureRequest, figures: Any
         f"saves, {fault}", points=len(tried), lost=len(lost), slowest=f"{slowest:.3f}s"
     )
     assert not lost
+    assert followed == [context for context, _ in tried]
     assert slowest <= MAX_SAVE
     assert Change.objects.count() == (0 if fault in LOSING else 2 * len(kept))
 
@@ -78,8 +81,11 @@ def slugs(context: str, key: int) -> set[str]:
     return {f"{context}-{key}", f"new-{key + 1}"}
 
 
-def save_and_look(context: str, key: int) -> float:
-    """Rename a product, add one, and ask for both; return the seconds it took."""
+def save_and_look(context: str, key: int, then: Callable[[], None]) -> float:
+    """Rename a product, add one, and ask for both; return the seconds it took.
+
+    What the user wants done after the commit is done, whatever else comes after it.
+    """
 
     def work() -> None:
         rename([key], context)
@@ -87,6 +93,7 @@ def save_and_look(context: str, key: int) -> float:
         assert slugs(context, key) <= set(
             Product.objects.values_list("slug", flat=True)
         )
+        transaction.on_commit(then)
 
     forget_failures()
     began = time.perf_counter()

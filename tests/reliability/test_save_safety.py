@@ -16,18 +16,15 @@ from functools import partial
 from typing import Any
 
 import pytest
-from django.db import transaction
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from tests.support.configuring import configure
 from tests.support.servers.programs import HOST
 from tests.support.servers.workers import ROOT, Broker, environment
-from tests.support.testapp.models import Product
 
-from .tools.save_faults import RaisingExecutor
 from .tools.saving import MAX_SAVE, TRIES, quickest
-from .tools.shop import IS_SOAK, STEP, PlainSource, rename, stock
+from .tools.shop import IS_SOAK, PlainSource, stock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -158,34 +155,3 @@ def lose(fault, limits, chaos, settings, figures) -> None:
         assert more <= MAX_SECONDS * SAVES / 1_000
     assert exit_seconds <= MAX_EXIT
     assert Change.objects.count() == SAVES * (len(results) + 1)
-
-
-@pytest.mark.usefixtures("products")
-def test_an_executor_that_raises(settings, caplog):
-    """The save goes on, and so does what the user wanted done after the commit."""
-    path = f"{RaisingExecutor.__module__}.{RaisingExecutor.__qualname__}"
-    configure(settings, EXECUTOR=path)
-    done: list[str] = []
-    rename([0], "in-autocommit")
-    with transaction.atomic():
-        rename([STEP], "in-atomic")
-        transaction.on_commit(lambda: done.append("the user's own"))
-    assert done == ["the user's own"]
-    slugs = set(Product.objects.values_list("slug", flat=True))
-    assert {"in-autocommit-0", f"in-atomic-{STEP}"} <= slugs
-    assert Change.objects.count() == 2
-    assert "not today" in caplog.text
-
-
-@pytest.mark.usefixtures("products")
-def test_celery_is_not_installed(settings, monkeypatch, caplog):
-    """The change is recorded, and the log says why nobody is woken."""
-    for name in ("celery", "django_sitemaps_plus.tasks"):
-        monkeypatch.setitem(sys.modules, name, None)
-    configure(settings, WAKE_SECONDS=1)
-    rename([0], "in-autocommit")
-    with transaction.atomic():
-        rename([STEP], "in-atomic")
-    assert Change.objects.count() == 2
-    assert "which cannot be used" in caplog.text
-    assert "not recorded" not in caplog.text

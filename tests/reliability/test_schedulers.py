@@ -29,6 +29,7 @@ from .tools.published import published_urls
 from .tools.shop import (
     IS_SOAK,
     LIMIT,
+    ON_SQLITE,
     STEP,
     PlainSource,
     publish,
@@ -37,7 +38,7 @@ from .tools.shop import (
     unfinished,
 )
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.django_db(transaction=True), ON_SQLITE]
 
 BEATS = 3
 WORKERS = 3

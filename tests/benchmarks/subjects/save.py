@@ -68,7 +68,8 @@ def _with_engines(subject: Subject) -> Subject:
     ours = {"NOTIFY": True, "ENGINES": {"recording": backend}}
     site = override_settings(SITEMAPS_PLUS={**settings.SITEMAPS_PLUS, **ours})
     contenders = [
-        replace(contender, site(contender.measure)) for contender in subject.contenders
+        replace(contender, measure=site(contender.measure))
+        for contender in subject.contenders
     ]
     return replace(subject, contenders=contenders)
 

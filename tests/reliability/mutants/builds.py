@@ -68,7 +68,9 @@ def flip_without_token(point, page, *args, **kwargs):
 
 
 @mutant(
-    "building.flip:point", f"{_FENCING}::test_a_version_that_is_built_is_not_built_over"
+    "building.flip:point",
+    "tests/integration/building/test_fence.py::"
+    "TestFence::test_a_version_that_is_built_is_refused",
 )
 def flip_without_version(point, page, *args, **kwargs):
     """A flip does not compare versions."""
@@ -168,7 +170,7 @@ def no_savepoint(savepoint, alias):
 
 @mutant(
     "django.db.transaction:on_commit",
-    "tests/reliability/test_save_safety.py::test_an_executor_that_raises",
+    "tests/reliability/test_save_faults.py::test_a_save_goes_on[built-raising_executor]",
 )
 def commit_hook_not_robust(on_commit, function, using=None, robust=False):
     """robust=False: what a wake-up raises reaches the user's commit."""
@@ -296,21 +298,6 @@ def flip_without_publication(publish, flips):
     known = set(Publication.objects.values_list("pk", flat=True))
     publish(flips)
     Publication.objects.exclude(pk__in=known).delete()
-
-
-@mutant(
-    "tracking.locating:delete_changes",
-    "tests/integration/tracking/test_notify.py::TestTaking::"
-    "test_a_change_that_commits_late_under_a_lower_id_stays",
-)
-def changes_deleted_by_a_range(delete_changes, changes):
-    """Changes are deleted by a range of ids."""
-    from django_sitemaps_plus.models import Change
-
-    changes = list(changes)
-    delete_changes(changes)
-    if changes:
-        Change.objects.filter(pk__lt=changes[-1].pk).delete()
 
 
 @mutant(

@@ -1,4 +1,4 @@
-"""Every claim of a page and every end of one, as the database itself notes them."""
+"""Every claim of a page and every end of one, as SQLite itself notes them."""
 
 from __future__ import annotations
 
@@ -8,27 +8,15 @@ from typing import NamedTuple
 
 from django.db import connection
 
-_TABLE = """CREATE TABLE noted (number {key} PRIMARY KEY, page bigint,
-    old varchar(32), new varchar(32), built bigint)"""
-_TRIGGER = """CREATE TRIGGER note_claim AFTER UPDATE OF token ON sitemaps_plus_page
-    FOR EACH ROW WHEN (OLD.token <> NEW.token)"""
-_NOTE = """INSERT INTO noted (page, old, new, built)
-    VALUES (NEW.id, OLD.token, NEW.token, NEW.built - OLD.built);"""
-_FUNCTION = f"""CREATE FUNCTION note_claim() RETURNS trigger LANGUAGE plpgsql
-    AS $$ BEGIN {_NOTE} RETURN NULL; END $$"""
-
-_BEGIN = {
-    "sqlite": [_TABLE.format(key="integer"), f"{_TRIGGER} BEGIN {_NOTE} END"],
-    "postgresql": [
-        _TABLE.format(key="serial"),
-        _FUNCTION,
-        f"{_TRIGGER} EXECUTE FUNCTION note_claim()",
-    ],
-}
-_END = {
-    "sqlite": ["DROP TRIGGER note_claim", "DROP TABLE noted"],
-    "postgresql": ["DROP FUNCTION note_claim CASCADE", "DROP TABLE noted"],
-}
+_BEGIN = [
+    """CREATE TABLE noted (number integer PRIMARY KEY, page bigint,
+    old varchar(32), new varchar(32), built bigint)""",
+    """CREATE TRIGGER note_claim AFTER UPDATE OF token ON sitemaps_plus_page
+    FOR EACH ROW WHEN (OLD.token <> NEW.token)
+    BEGIN INSERT INTO noted (page, old, new, built)
+    VALUES (NEW.id, OLD.token, NEW.token, NEW.built - OLD.built); END""",
+]
+_END = ["DROP TRIGGER note_claim", "DROP TABLE noted"]
 
 
 class Note(NamedTuple):
@@ -44,11 +32,11 @@ class Note(NamedTuple):
 @contextmanager
 def noting_claims() -> Iterator[None]:
     """Note each change of a token for the time of a ``with`` block."""
-    _execute(_BEGIN[connection.vendor])
+    _execute(_BEGIN)
     try:
         yield
     finally:
-        _execute(_END[connection.vendor])
+        _execute(_END)
 
 
 def note_request(page: int) -> None:

@@ -146,32 +146,13 @@ def half_files(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
 
 @contextmanager
 def locked_database(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
-    """Another writer keeps the whole database, and lets nobody else write."""
-    if connection.vendor != "sqlite":
-        with _locked_tables():
-            yield
-        return
+    """Another writer keeps the whole file, and lets nobody else write."""
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     try:
         yield
     finally:
         other.rollback()
-        other.close()
-
-
-@contextmanager
-def _locked_tables() -> Iterator[None]:
-    other = connection.copy()
-    names = connection.introspection.table_names()
-    tables = [name for name in names if "sitemaps" in name]
-    try:
-        other.set_autocommit(False)
-        with other.cursor() as cursor:
-            cursor.execute(f"LOCK TABLE {', '.join(tables)} IN EXCLUSIVE MODE")
-        yield
-        other.rollback()
-    finally:
         other.close()
 
 
