@@ -86,10 +86,9 @@ test-sqlite: $(STAMP)
 test-reliability: $(STAMP)
 	TEST_DB=sqlite $(BIN)/python -m pytest -n 2 tests/reliability
 
-# What a database can decide. The last ones time saves, so nothing runs beside them.
+# What a database can decide.
 test-postgresql: $(STAMP)
 	TEST_DB=postgresql $(PYTEST) -n 2 -m database tests/integration tests/reliability
-	TEST_DB=postgresql $(BIN)/python -m pytest tests/reliability/test_save_safety.py
 
 ifdef TEST_MYSQL_URL
 test-mysql: $(MYSQL_STAMP)

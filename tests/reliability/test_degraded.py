@@ -28,6 +28,7 @@ from .tools.shop import (
     ALLOW,
     IS_SOAK,
     ON_SQLITE,
+    ORIGIN,
     STEP,
     PlainSource,
     publish,

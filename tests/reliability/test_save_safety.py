@@ -6,12 +6,7 @@ Their clients may have no time limit, as Django's and Celery's have none unless 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any
 
@@ -20,13 +15,14 @@ import pytest
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from tests.support.configuring import configure
+from tests.support.servers.asked import Asked, start_asked
 from tests.support.servers.programs import HOST
-from tests.support.servers.workers import ROOT, Broker, environment
+from tests.support.servers.workers import Broker, environment
 
 from .tools.saving import MAX_SAVE, TRIES, quickest
 from .tools.shop import IS_SOAK, PlainSource, stock
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 SAVES = 10_000 if IS_SOAK else 1_000
 
@@ -41,50 +37,18 @@ CONTEXTS = ("autocommit", "atomic", "nested_atomic")
 LIMITS = {"socket_timeout": 0.25, "socket_connect_timeout": 0.25}
 
 
-class Saver:
-    """A process that saves."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def save(self, context: str, count: int) -> dict[str, Any]:
-        """Save so often; return what it took, and what was raised."""
-        assert self._process.stdin
-        assert self._process.stdout
-        self._process.stdin.write(f"{context} {count}\n")
-        self._process.stdin.flush()
-        found: dict[str, Any] = json.loads(self._process.stdout.readline())
-        return found
-
-    def finish(self) -> float:
-        """Let it end; return how many seconds that took."""
-        assert self._process.stdin
-        began = time.monotonic()
-        self._process.stdin.close()
-        assert self._process.wait() == 0
-        return time.monotonic() - began
-
-
-@contextmanager
-def saver(broker: Broker, seconds: float = 60 * TRIES) -> Iterator[Saver]:
-    """Run such a process for the time of a ``with`` block; it is ended if it hangs."""
+def saver(broker: Broker) -> AbstractContextManager[Asked]:
+    """Return a process that saves, for the time of a ``with`` block."""
     path = f"{PlainSource.__module__}.{PlainSource.__qualname__}"
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.reliability.tools.saving"],
-        cwd=ROOT,
-        env=environment(broker, WORKER_SECTIONS={"products": path}),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        watchdog = threading.Timer(seconds, process.kill)
-        watchdog.start()
-        try:
-            yield Saver(process)
-        finally:
-            watchdog.cancel()
-            watchdog.join()
-            process.kill()
+    sections = environment(broker, WORKER_SECTIONS={"products": path})
+    program = "tests.reliability.tools.saving"
+    return start_asked("-m", program, environment=sections, seconds=60 * TRIES)
+
+
+def save(process: Asked, context: str) -> dict[str, Any]:
+    """Let it save often; return what it took, and what was raised."""
+    found: dict[str, Any] = json.loads(process.ask(f"{context} {SAVES}"))
+    return found
 
 
 @pytest.fixture
@@ -130,12 +94,12 @@ def lose(fault, limits, chaos, settings, figures) -> None:
     }
     results = []
 
-    def slowest(process: Saver, context: str) -> float:
-        results.append(process.save(context, SAVES))
+    def slowest(process: Asked, context: str) -> float:
+        results.append(save(process, context))
         return float(results[-1]["slowest"])
 
     with saver(Broker(f"redis://{HOST}:{chaos.port}/0")) as process:
-        healthy = process.save("autocommit", SAVES)
+        healthy = save(process, "autocommit")
         getattr(chaos, fault)()
         found = [quickest(partial(slowest, process, context)) for context in CONTEXTS]
         exit_seconds = process.finish()
