@@ -26,8 +26,9 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 SAVES = 10_000 if IS_SOAK else 1_000
 
-#: What the promise allows for a thousand saves, beside those that go well.
-MAX_SECONDS = 3.0
+#: What the promise allows for a thousand saves, beside those that go well; ten times
+#: that without SOAK, as others may use the machine. Saves that wait take minutes.
+MAX_SECONDS = 3.0 if IS_SOAK else 30.0
 
 #: What a process may still do for its last wake-ups; far less than a hang.
 MAX_EXIT = 10.0
