@@ -215,6 +215,12 @@ def test_giving_up_leaves_the_claim_of_another(claimed):
     assert len(flip([(other, build_page(other, get_site()))])) == 1
 
 
+def test_a_version_that_is_built_is_not_built_over(claimed):
+    """A flip is refused where the page is as new as what it would publish."""
+    Page.objects.filter(pk=claimed.pk).update(built=claimed.wanted)
+    assert flip([(claimed, build_page(claimed, get_site()))]) == []
+
+
 def test_two_builders_never_take_the_same_page(claimed):
     """Who finds a page free, and then taken, leaves it."""
     Page.objects.filter(pk=claimed.pk).update(token="", claimed_at=None)

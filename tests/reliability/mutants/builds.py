@@ -68,9 +68,7 @@ def flip_without_token(point, page, *args, **kwargs):
 
 
 @mutant(
-    "building.flip:point",
-    "tests/integration/building/test_fence.py::"
-    "TestFence::test_a_version_that_is_built_is_refused",
+    "building.flip:point", f"{_FENCING}::test_a_version_that_is_built_is_not_built_over"
 )
 def flip_without_version(point, page, *args, **kwargs):
     """A flip does not compare versions."""
