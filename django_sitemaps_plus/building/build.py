@@ -45,17 +45,14 @@ Progress = Callable[[str, int, int], None]
 
 
 def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
-    """Bring the pages of sections up to date.
+    """Bring the pages of sections, by default of all, up to date.
 
-    Args:
-        names: sections; all registered ones by default.
-        options: attributes of :class:`Build`; by default what ``build_sitemaps`` does.
+    The options are attributes of :class:`Build`, by default as of ``build_sitemaps``.
 
     Raises:
         NotRegistered: a section that does not exist.
         ConfigurationError: no origin, or no storage.
-        BuildError: a source, the storage or the database failed. What was published
-            before stays.
+        BuildError: the storage or the database failed. What was published stays.
     """
     names = list(names) or list(registry)
     for name in names:
@@ -231,7 +228,11 @@ class Build:
                 known = self.reports.get(section.name)
                 done = 0 if known is None else known.rendered
                 self.expected[section.name] = done + section.pages.dirty().count()
-        function = partial(work, sections=[section.pk for section in sections])
+        ids = [section.pk for section in sections]
+        if self.workers == 1:
+            work(self, ids)
+            return
+        function = partial(work, sections=ids)
         elsewhere = replace(self, progress=None, call_help=None, reports={})
         stop_waiting = partial(setattr, self, "waits", False)
         _, *others = share(

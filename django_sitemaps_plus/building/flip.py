@@ -51,7 +51,8 @@ def flip(results: Sequence[Result]) -> list[Result]:
         # Splits change the ranges of pages; an index has none.
         lock([page.section_id for page, _ in results if page.section.name != INDEX])
         held += eroding([it for it in results if it not in held])
-        hold(held)
+        if held:
+            hold(held)
         free = [result for result in results if result not in held]
         read_announce([page for page, _ in free])
         done = [result for result in free if point(*result, now)]
@@ -132,8 +133,8 @@ def _previous_object(page: Page, built: BuiltPage, now: datetime) -> str:
 def _publication_time(page: Page, now: datetime) -> datetime:
     """Return the present time, or the second after the one of the last publication.
 
-    Clocks may be set back, and those of two machines differ: other bytes must never
-    have a Last-Modified that a client has seen, nor an earlier one.
+    Clocks differ and may be set back: other bytes must never have a Last-Modified that
+    a client has seen, nor an earlier one.
     """
     if page.published_at is None:
         return now

@@ -52,9 +52,8 @@ def eroding(results: Sequence[Result]) -> list[Result]:
     """Return the pages that must wait though they lose little, inside a transaction.
 
     Many small losses, in many pages or one after another, make a large one. What the
-    section has lost is counted, and its entries only where that may be too much.
-
-    The caller has locked their sections.
+    section, which is locked, has lost is counted, and its entries only where that may
+    be too much.
     """
     shrinking: dict[int, list[Result]] = defaultdict(list)
     for page, built in results:
@@ -105,9 +104,8 @@ def hold(held: Sequence[Result]) -> None:
 def _hold_sections(held: Sequence[Result]) -> None:
     # In the same transaction, so that a build killed before it judges the section is
     # followed by one that knows of its pages.
-    if held:
-        ids = {page.section_id for page, _ in held}
-        Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
+    ids = {page.section_id for page, _ in held}
+    Section.objects.filter(pk__in=ids, hold_reason="").update(hold_reason=WAITING)
 
 
 def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:

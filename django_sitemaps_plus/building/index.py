@@ -23,11 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 def build_index_page(page: Page, site: Site) -> BuiltPage:
-    """Render an index from the page rows, and store it where it has changed.
-
-    Raises:
-        StoreError: the storage failed.
-    """
+    """Render an index from the page rows, and store it where it has changed."""
     listed, _ = listed_pages(site.name, registry, page.number)
     lines = index_lines(site, listed)
     document = write_document(render_index(lines)) if lines else None

@@ -31,7 +31,7 @@ def share(
     function: Callable[[J], R],
     here: J,
     elsewhere: J,
-    workers: int = 1,
+    workers: int,
     *,
     on_death: Callable[[], object] = bool,
 ) -> list[R]:
@@ -48,8 +48,6 @@ def share(
         BuildError: a worker process died.
         Exception: what the work raises, here or elsewhere.
     """
-    if workers <= 1:
-        return [function(here)]
     # A connection must not be shared with a child; each opens its own.
     connections.close_all()
     caches.close_all()
@@ -84,9 +82,8 @@ def _set_up() -> None:
 def _forget_storages() -> None:
     """Let this process make storages of its own.
 
-    Those of its parent may have connections open, as clients of S3 have, and two that
-    use one connection read each other's answers. One that a ``FileField`` was given
-    stays; a source whose rows ask it had better not be built by several processes.
+    Two that use one connection, as to S3, read each other's answers. A storage that a
+    ``FileField`` was given stays; sources that ask it are not for several processes.
     """
     handler: Any = storages  # their types do not know what they keep
     default: Any = default_storage

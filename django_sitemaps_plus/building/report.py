@@ -113,18 +113,12 @@ _PARKED = (
 
 
 def dry_run(names: Iterable[str] = ()) -> BuildReport:
-    """Render every page of sections, and report what a full build would do.
-
-    Raises:
-        NotRegistered: a section that does not exist.
-        SourceError: a source could not be read.
-    """
+    """Render every page of sections, and report what a full build would do."""
     began = time.monotonic()
     names = list(names) or list(registry)
     for name in names:
         registry.get(name)
-    site = get_site()
-    reports = [_try_section(name, site) for name in names]
+    reports = [_try_section(name, get_site()) for name in names]
     seconds = time.monotonic() - began
     return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
 

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 
 def settle(build: Build, section: Section) -> bool:
-    """Decide what waits for all pages of a section, where something does.
-
-    Returns:
-        Whether pages are dirty again.
-
-    Raises:
-        SourceError: the source failed.
-    """
+    """Decide what waits for all pages of a section; return if some are dirty again."""
     small = build.small.get(section.name, ())
     is_stale = section.name in build.stale
     if not (small or is_stale or Section.objects.unsettled(section=section.pk)):

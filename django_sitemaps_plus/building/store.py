@@ -49,11 +49,7 @@ def build_page(page: Page, site: Site, *, is_stored: bool = True) -> BuiltPage:
 def store_page(
     page: Page, document: Document | None, tally: Tally, *, is_stored: bool = True
 ) -> BuiltPage:
-    """Store a document as a new object, unless its bytes are published already.
-
-    Raises:
-        StoreError: the storage failed.
-    """
+    """Store a document as a new object, unless its bytes are published already."""
     built = partial(
         BuiltPage,
         entries=tally.entries,

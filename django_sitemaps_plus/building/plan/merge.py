@@ -26,11 +26,8 @@ from .split import with_end
 def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
     """Merge pages with neighbours where both hold less than half of what a page may.
 
-    One of the two was built by this build; pairs of others wait until one is.
-
-    Returns:
-        Whether pages are dirty again: what others were merged into, and those that
-        have lost rows unnoticed.
+    One of the two was built by this build. Returned is whether pages are dirty again:
+    what others were merged into, and those that have lost rows unnoticed.
     """
     pairs = _small_neighbours(section, frozenset(built))
     active = section.pages.active().with_section()

@@ -53,18 +53,10 @@ def _take_positions(site: str, total: int) -> int:
     return position
 
 
-def index_number(position: int) -> int:
-    """Return the page number of the index that lists the page at a position.
-
-    The first is page 0 (``/sitemap.xml``), the others 2 and on (``/sitemaps-2.xml``).
-    """
-    number = position // MAX_ENTRIES + 1
-    return 0 if number == 1 else number
-
-
 def _add_indexes(index: Section, positions: int) -> None:
-    firsts = range(0, max(positions, 1), MAX_ENTRIES)
-    wanted = {index_number(position) for position in firsts}
+    # The first is page 0 (/sitemap.xml), the others 2 and on (/sitemaps-2.xml).
+    total = -(-positions // MAX_ENTRIES)
+    wanted = {0, *range(2, total + 1)}
     known = set(index.pages.values_list("number", flat=True))
     Page.objects.bulk_create(
         [Page(section=index, number=number) for number in sorted(wanted - known)]

@@ -32,11 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 def plan_section(name: str, site: Site) -> Section:
-    """Return the row of a section; where it has no plan yet, make one and store it.
-
-    Raises:
-        SourceError: the source could not be read.
-    """
+    """Return the row of a section; where it has no plan yet, make one and store it."""
     found = Section.objects.with_plan(site=site.name, name=name)
     if not found or not _has_plan(found[0]):
         _make_plan(name, site)
@@ -68,11 +64,7 @@ def _make_plan(name: str, site: Site) -> None:
 
 
 def renew_plan(section: Section, site: Site) -> bool:
-    """Take note of a deploy, and begin a new plan where the stored one fits no more.
-
-    Returns:
-        Whether it is replaced.
-    """
+    """Note a deploy, and replace a plan that fits no more; return if it is replaced."""
     current = fingerprint(registry.get(section.name), site)
     was_deployed = current != section.fingerprint
     has_others = has_other_keys(section.fingerprint, current)

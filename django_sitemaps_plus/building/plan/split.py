@@ -39,11 +39,7 @@ def split(page: Page, site: Site) -> list[Result]:
     """Cut a claimed page that has grown too full, and publish its pieces.
 
     The first piece keeps the number. None are returned where the claim was lost, or
-    where the guard holds the page.
-
-    Raises:
-        SourceError: the source failed, or one row alone is too large.
-        StoreError: the storage failed.
+    where the guard holds the page. One row that is too large is a SourceError.
     """
     ways = split_ranges(page, site)
     while True:
@@ -54,11 +50,7 @@ def split(page: Page, site: Site) -> list[Result]:
 
 
 def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
-    """Yield ways to cut an overfull page, each into smaller pieces than the last.
-
-    Raises:
-        SourceError: there is no other way.
-    """
+    """Yield ways to cut an overfull page, each into smaller pieces than the last."""
     bounds = KeyRange(page.low, page.high)
     with reading(page.section.name, site) as source:
         reader = reader_of(source)
