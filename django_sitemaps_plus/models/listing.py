@@ -19,11 +19,8 @@ Listed: TypeAlias = dict[str, list[tuple[Any, int, str]]]
 def listed_pages(
     site: str, registered: Iterable[str], number: int
 ) -> tuple[Listed, set[str]]:
-    """Return the pages that an index lists, and the sections that have a plan.
-
-    Sections are asked for first: one that is planned meanwhile counts as one without,
-    and is listed all the same.
-    """
+    """Return the pages that an index lists, and the sections that have a plan."""
+    # First: one that is planned meanwhile counts as one without, and is listed, too.
     sections = Section.objects.listable(site, tuple(registered))
     names = {pk: name for pk, name, _ in sections}
     ids = tuple(sorted(names))

@@ -47,10 +47,9 @@ def prepared(
 def prepared(method: Callable[..., Any]) -> Callable[..., Any]:
     """Make a method of a queryset run its query, which is compiled only once.
 
-    The method returns rows: with ``values_list()`` the call returns tuples, without it
-    objects. Or it returns rows and new values of their fields; the call then updates
-    the rows and returns their number. It belongs on the manager: filters that were
-    chained before it do not count.
+    The method returns rows: the call returns tuples with ``values_list()``, otherwise
+    objects. Or it returns rows and new values of their fields: the call updates them
+    and returns their number. Filters that were chained before it do not count.
 
     Positional arguments shape the query: they are hashable, and it is compiled anew for
     each set of them. Keyword arguments are bound each time: the method gets each as a

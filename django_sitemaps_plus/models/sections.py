@@ -95,14 +95,11 @@ def _has_pages(section: Any, **which: str) -> Exists:
 
 
 class Section(Row):
-    """A registered name of one site, once it was planned; or, with no name, the index.
-
-    A split, a merge and a new plan raise ``plan_version``: who located a key in an
-    older plan must locate it again.
-    """
+    """A registered name of one site, once it is planned; without a name, the index."""
 
     site = models.CharField(max_length=64)
     name = models.CharField(max_length=64, blank=True)
+    #: Raised by a split, a merge and a new plan: keys must then be located again.
     plan_version = models.PositiveBigIntegerField(default=0)
     #: The number of the next new page; of the index, the place of the next in it.
     next_number = models.PositiveIntegerField(default=1)

@@ -51,8 +51,7 @@ def lock(sections: Iterable[int]) -> None:
 def retried(work: Callable[P, R]) -> Callable[P, R]:
     """Make a function, that is a transaction, try again when it loses against another.
 
-    Databases end one of two transactions that wait for each other. Inside a
-    transaction of the caller's nothing is tried again: that one is lost as a whole.
+    Inside a transaction of the caller's nothing is tried again: that one is lost.
     """
 
     @wraps(work)
@@ -79,16 +78,10 @@ def update_pages(pages: PageQuerySet, sections: Iterable[int], **values: Any) ->
 
 @contextmanager
 def as_django_errors() -> Iterator[None]:
-    """Make errors of the drivers themselves those that Django has for them.
-
-    Django lets them through where it closes the cursor of ``iterator()``, as it does
-    when PostgreSQL has crashed after the last row.
-    """
+    """Make errors of drivers Django's, which lets some of ``iterator()`` through."""
+    used = connections.all(initialized_only=True)
     with ExitStack() as stack:
-        for alias in {
-            own_alias(),
-            *(c.alias for c in connections.all(initialized_only=True)),
-        }:
+        for alias in {own_alias(), *(connection.alias for connection in used)}:
             stack.enter_context(connections[alias].wrap_database_errors)
         yield
 
@@ -108,10 +101,9 @@ def contained() -> Iterator[None]:
 
 
 def is_well() -> bool:
-    """Return whether our rows can be read, after an error of some database.
+    """Return whether our rows can be read, so that an error was of the user's query.
 
-    If so, the error was one of the user's own queries. A connection that broke is
-    closed, so that the next query opens another.
+    A connection that broke is closed, so that the next query opens another.
     """
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:

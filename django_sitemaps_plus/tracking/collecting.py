@@ -100,7 +100,7 @@ class _Named(NamedTuple):
     """What changes name."""
 
     keys: list[Any]
-    ranges: list[tuple[Any, Any]]  # first and last key, both included
+    ranges: list[tuple[Any, Any]]  # both ends included
     is_all: bool  # whether there are other rows, unknown or too many
 
 
@@ -160,10 +160,7 @@ def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any
 
 
 def take_saves(section: Section, source: Source) -> None:
-    """Note the rows of all recorded changes of a section that has no pages.
-
-    Rows that are unknown or too many are left out: only pages show what became of them.
-    """
+    """Note the rows of recorded changes of a section without pages, as far as known."""
     space = reader_of(source).key_space()
     for alias in databases():
         while batch := _read(section, source, alias):

@@ -46,8 +46,8 @@ def may_hold_changes(alias: str) -> bool:
 def attempt(alias: str, step: Callable[[], T]) -> T | None:
     """Do something with the changes of a database; return None if that failed.
 
-    Only the database of the pages must work. Another may be down, not migrated or
-    read-only, and is then left alone for a while: each section would wait for it.
+    Only the database of the pages must work; another that fails is left alone for a
+    while, since each section would wait for it.
     """
     if alias == router.db_for_write(Page):
         return step()

@@ -87,7 +87,7 @@ def locate(
 
 
 def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
-    """Return the pages of a few integers, without reading the bounds of all others.
+    """Return the pages of a few integers without reading the bounds of all others.
 
     None where the bounds are not integers, or where there is more than one plan.
     """
@@ -108,8 +108,7 @@ def owners(
 ) -> list[int]:
     """Return for each key the number of the range that owns it.
 
-    Only integers are compared here. Anything else the database sorts, by the type and
-    collation of the key's column, together with the lower bounds, in plan order.
+    The database sorts what is not an integer, together with the lower bounds.
 
     Raises:
         StalePlanError: a bound is no value of the key, whose type has changed.
@@ -145,14 +144,11 @@ def mark_keys(
     *,
     changes: Sequence[Change] = (),
 ) -> None:
-    """Mark the pages that own keys, and delete the changes that named these.
-
-    All pages, where the plan is one of another key and is about to be replaced.
-    """
+    """Mark the pages that own keys, and delete the changes that named these."""
     try:
         while not mark(section, locate(section, space, keys, ranges), changes=changes):
             pass  # a split has moved the bounds meanwhile
-    except StalePlanError:
+    except StalePlanError:  # of another key; the plan is about to be replaced
         mark_all(section)
         delete_changes(changes)
 
@@ -166,8 +162,7 @@ def mark(
 ) -> bool:
     """Raise ``wanted`` of located pages, and delete the changes that led to them.
 
-    Returns:
-        False where the plan has changed since the pages were located: locate again.
+    False where the plan has changed since the pages were located: locate again.
     """
     version, own = located.plan_version, own_alias()
     with atomic():
@@ -184,19 +179,15 @@ def mark(
 
 @retried
 def mark_all(section: Section, *, announce: bool = True) -> None:
-    """Raise ``wanted`` of every page of a section.
-
-    Pages that are clean take over ``announce``; a dirty one already has a change of its
-    own.
-    """
+    """Raise ``wanted`` of every page; a dirty one is announced for its own change."""
     pages = section.pages.planned()
     with atomic():
         lock([section.pk])
         if announce:
             pages.update(**announced())
-            return
-        pages.filter(wanted=F("built")).update(announce=False)
-        pages.update(wanted=F("wanted") + 1)
+        else:
+            pages.filter(wanted=F("built")).update(announce=False)
+            pages.update(wanted=F("wanted") + 1)
 
 
 def delete_changes(changes: Iterable[Change]) -> None:

@@ -89,11 +89,9 @@ def look_back(
 ) -> None:
     """Mark the pages of rows whose lastmod is new, and those of recorded changes.
 
-    Only where the lastmod is a column with an index; dates in the future are ignored.
-    The first time nothing is marked: its pages have just been planned.
-
-    Changes are taken once rows have been read, so a build of their pages reads what was
-    read here, or what came later. ``take_changes`` returns keys whose pages are marked.
+    The first time nothing is marked: its pages have just been planned. Changes are
+    taken once rows have been read, so a build of their pages reads what was read here,
+    or what came later. ``take_changes`` returns keys whose pages are marked.
     """
     rows = _rows(source)
     look = None if rows is None else _look(section, rows)

@@ -25,10 +25,7 @@ MAX_ROWS = 10_000
 
 
 def mark_scheduled(section: Section, source: Source) -> None:
-    """Mark the pages of rows that have entered or left the queryset by the clock.
-
-    One that has within the last minute is marked again, and then built as it was.
-    """
+    """Mark the pages of rows that have entered or left the queryset by the clock."""
     if not isinstance(source, ModelSource) or not (source.starts or source.ends):
         return
     now, since = timezone.now(), section.schedule_checked_at
