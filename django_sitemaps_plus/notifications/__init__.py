@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-from django_sitemaps_plus.exceptions import (
-    BatchRejected,
-    EngineError,
-    EngineRefused,
-    RetryLater,
-)
-
 from .base import Batch, Engine, Takes
 from .engines.baidu import Baidu
 from .engines.bing import BingWebmaster
@@ -22,14 +15,10 @@ from .secrets import Secret
 __all__ = [
     "Baidu",
     "Batch",
-    "BatchRejected",
     "BingWebmaster",
     "Engine",
-    "EngineError",
-    "EngineRefused",
     "IndexNow",
     "Ping",
-    "RetryLater",
     "SearchConsole",
     "Secret",
     "Takes",

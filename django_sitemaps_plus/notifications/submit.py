@@ -89,18 +89,16 @@ class Submitter:
 
     def _send(self, targets: Sequence[str]) -> EngineError | None:
         """Make a request; return why it was not accepted."""
+        batch = Batch(site=self.site, host=self.host.host, targets=targets)
         try:
-            self.engine.send(
-                Batch(site=self.site, host=self.host.host, targets=targets)
-            )
+            self.engine.send(batch)
         except (RetryLater, EngineRefused, BatchRejected) as error:
             return error
         except Exception as error:  # an engine may be the user's code
             if ends_work(error):
                 raise
-            self._log(
-                logging.ERROR, "engine_failed", "%s failed: %s", without_text(error)
-            )
+            words, why = "%s failed: %s", without_text(error)
+            self._log(logging.ERROR, "engine_failed", words, why)
             return RetryLater(f"it raised {type(error).__name__}")
         return None
 
@@ -121,30 +119,23 @@ class Submitter:
     def _pause(self, rows: Sequence[Delivery], error: RetryLater) -> bool:
         """Pause after a failure, or let a target rest that is to blame for it."""
         self.report.failures.append(f"{self.host}: {error}")
-        attempts, failures = rows[0].attempts, self.host.failures
-        is_to_blame = backoff.is_to_blame(len(rows), attempts, failures, self.blamed)
+        given = len(rows), rows[0].attempts, self.host.failures, self.blamed
         # An engine that asks for patience is busy, whatever it gets.
-        if is_to_blame and not error.after:
-            self.blamed += 1
-            until = self._after_failures(attempts + 1, error, rows[0].target)
-            at = {"attempts": attempts + 1, "not_before": until}
-            Delivery.objects.release(rows, error, **at)
-            return True
-        until = self._after_failures(failures + 1, error, "anything")
-        Delivery.objects.release(rows, error, attempts=F("attempts") + 1)
-        batch = backoff.batch_after_failure(self.host.batch, len(rows), error)
-        self.host.pause(error, until, batch)
-        return False
-
-    def _after_failures(self, number: int, error: RetryLater, what: str) -> datetime:
-        """Return the end of the pause after failures in a row, and log it."""
+        is_to_blame = backoff.is_to_blame(*given) and not error.after
+        number = 1 + (rows[0].attempts if is_to_blame else self.host.failures)
         pause = backoff.pause(number, error, get_settings().notify_retry_seconds)
-        words, seconds = (
-            "%s failed and gets %s again in %s s: %s",
-            int(pause.total_seconds()),
-        )
+        until, seconds = timezone.now() + pause, int(pause.total_seconds())
+        what = rows[0].target if is_to_blame else "anything"
+        words = "%s failed and gets %s again in %s s: %s"
         self._log(logging.WARNING, "engine_failed", words, what, seconds, error)
-        return timezone.now() + pause
+        rest = {"not_before": until} if is_to_blame else {}
+        Delivery.objects.release(rows, error, attempts=F("attempts") + 1, **rest)
+        if is_to_blame:
+            self.blamed += 1
+        else:
+            batch = backoff.batch_after_failure(self.host.batch, len(rows), error)
+            self.host.pause(error, until, batch)
+        return is_to_blame
 
     def _narrow(self, rows: Sequence[Delivery], error: BatchRejected) -> bool:
         """Submit fewer at once, until what is wrong stands alone and is rejected."""
