@@ -52,7 +52,7 @@ def _unserved_files() -> Iterator[CheckMessage]:
         paths: list[str] = []
         with suppress(Exception):  # it may be the user's, and its view logs this
             paths = [f"/{name}" for name in engine.files(get_site())]
-        if not all([is_answered_by(views.key_file, path) for path in paths]):
+        if not all([is_answered_by(views.text_file, path) for path in paths]):
             yield warning(
                 11,
                 f"The engine {engine.name!r} looks for its key file at the root of the "

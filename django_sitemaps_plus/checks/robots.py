@@ -91,7 +91,7 @@ def _misplaced(site: Site) -> Iterator[CheckMessage]:
             "at the root of the host.",
             f"{hint}Serve the same text there, and leave ROBOTS out.",
         )
-    elif not is_answered_by(views.robots, "/robots.txt"):
+    elif not is_answered_by(views.text_file, "/robots.txt"):
         yield warning(
             21,
             f"{_ROBOTS} is set, but another view answers /robots.txt.",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .converters import KeyFileConverter, RobotsConverter
-from .files import key_file, robots
+from .converters import TextFileConverter
+from .files import text_file
 from .sitemaps import index, page
 
-__all__ = ["KeyFileConverter", "RobotsConverter", "index", "key_file", "page", "robots"]
+__all__ = ["TextFileConverter", "index", "page", "text_file"]

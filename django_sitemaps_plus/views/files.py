@@ -20,18 +20,25 @@ logger = logging.getLogger(__name__)
 
 
 @read_only
-def robots(request: HttpRequest, name: str = "robots.txt") -> HttpResponse:
-    """Answer with the rules of the settings and a line for each sitemap; always 200."""
-    return _respond(request, render_site_robots(request))
-
-
-@read_only
-def key_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Answer with a file by which an engine knows that the site is ours."""
-    content = key_files().get(name)
-    if content is None:
+def text_file(request: HttpRequest, name: str) -> HttpResponse:
+    """Answer with robots.txt, always 200, or with a file that an engine looks for."""
+    if name == "robots.txt":
+        content = render_site_robots(request)
+    elif name in (files := key_files()):
+        content = files[name].encode()
+    else:
         raise Http404("No such file")
-    return _respond(request, content.encode())
+    etag = f'"{hashlib.sha256(content).hexdigest()}"'
+    response = get_conditional_response(request, etag)
+    if response is None:
+        response = HttpResponse(
+            b"" if request.method == "HEAD" else content,
+            content_type="text/plain; charset=utf-8",
+        )
+        response["Content-Length"] = str(len(content))
+    response["ETag"] = etag
+    response["Cache-Control"] = f"public, max-age={get_settings().client_cache_seconds}"
+    return response
 
 
 def key_files() -> dict[str, str]:
@@ -51,18 +58,3 @@ def key_files() -> dict[str, str]:
         action = {"action": "engines_failed"}
         logger.error("Key files are not known: %s", why, extra=action)
     return files
-
-
-def _respond(request: HttpRequest, content: bytes) -> HttpResponse:
-    """Answer with a 304, the head or the whole of a text."""
-    etag = f'"{hashlib.sha256(content).hexdigest()}"'
-    response = get_conditional_response(request, etag)
-    if response is None:
-        response = HttpResponse(
-            b"" if request.method == "HEAD" else content,
-            content_type="text/plain; charset=utf-8",
-        )
-        response["Content-Length"] = str(len(content))
-    response["ETag"] = etag
-    response["Cache-Control"] = f"public, max-age={get_settings().client_cache_seconds}"
-    return response

@@ -127,7 +127,7 @@ class TestContent:
         assert full["Cache-Control"] == "public, max-age=600"
         assert "Vary" not in full
         assert not full.cookies
-        assert views.robots(rf.head(URL)).content == b""
+        assert views.text_file(rf.head(URL), "robots.txt").content == b""
         assert dict(head.items()) == dict(full.items())
         assert head["Content-Length"] == str(len(full.content))
         response = client.get(URL, headers={"If-None-Match": full["ETag"]})
