@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import secrets
 from contextlib import nullcontext
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +24,7 @@ from django_sitemaps_plus.storage.filesystem import TEMPORARY
 from django_sitemaps_plus.storage.objects import list_objects
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
-from tests.support.published import page_row, path_of
+from tests.support.published import files, page_row, path_of
 from tests.support.shop import limited, make_products
 
 from .time import DAYS, pass_time, retire_third_page, run
@@ -60,10 +61,18 @@ class RefusingStorage(InMemoryStorage):
         return super().get_modified_time(name) - DAYS
 
 
-@pytest.fixture
-def storage(sections: Any, settings: Any) -> Any:
+class Renaming(RefusingStorage):
+    """Never stores anything under the name that it was given."""
+
+    def get_available_name(self, name: str, max_length: int | None = None) -> str:
+        """Return another name each time."""
+        return name.replace(".xml.gz", f"_{secrets.token_hex(4)}.xml.gz")
+
+
+@pytest.fixture(params=[RefusingStorage])
+def storage(request: Any, sections: Any, settings: Any) -> Any:
     """Have old objects: three of each section, and one of the index."""
-    backend = f"{__name__}.RefusingStorage"
+    backend = f"{__name__}.{request.param.__name__}"
     settings.STORAGES = {**settings.STORAGES, "sitemaps": {"BACKEND": backend}}
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "STORAGE": "sitemaps"}
     make_products(25)
@@ -174,3 +183,14 @@ def test_an_unfinished_file_that_stays_or_has_just_gone(products, monkeypatch, e
     ):
         run()
     assert not Page.objects.filter(number=3).exists()
+
+
+@pytest.mark.parametrize("storage", [Renaming], indirect=True)
+def test_a_storage_that_gives_names_of_its_own(storage, crawl):
+    """It is built, edited, served by the view and pruned as any other."""
+    assert "_" in page_row("a", 1).object
+    assert len(old()) == 10
+    assert run().objects == 10
+    assert old() == set()
+    assert sum(map(len, crawl().values())) == 75
+    assert files() == {}

@@ -1,31 +1,35 @@
-"""Pages and sections that are past go, and their public names with them."""
+"""Rows that are past go with their names and files, and the command says so."""
 
 from __future__ import annotations
 
 import io
+import json
+import os
+import re
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db import connection
+from django.db.models import F
 from django.db.models.functions import Now
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.maintenance import prune as pruning
 from django_sitemaps_plus.maintenance.prune import PruneReport
-from django_sitemaps_plus.models import (
-    Change,
-    Page,
-    Section,
-    State,
-)
+from django_sitemaps_plus.models import Change, Delivery, Page, Section, State
+from django_sitemaps_plus.publishing import sync
+from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
-from tests.support.published import page_row
+from tests.support.published import all_rows, files, page_row, path_of
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-from .time import DAYS, objects, pass_time, pointed, run
+from .time import DAYS, objects, pass_time, pointed, retire_third_page, run
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -119,3 +123,133 @@ class TestMissingSections:
             Change.objects.create(section=name, kind="key", low=low, at=at)
         run()
         assert [change.low for change in Change.objects.order_by("pk")] == ["2", "1"]
+
+
+def call(*arguments: str) -> str:
+    """Return what the command writes."""
+    out = io.StringIO()
+    call_command("prune_sitemaps", *arguments, stdout=out)
+    return out.getvalue()
+
+
+@pytest.fixture
+def everything(products: Any, sections: Any, settings: Any) -> None:
+    """Have something of each kind to be removed."""
+    rename("a")
+    build_fully()
+    for path in path_of(page_row("products", 1)).parent.iterdir():
+        old = path.stat().st_mtime - DAYS.total_seconds()
+        os.utime(path, (old, old))
+    retire_third_page()
+    Page.objects.filter(section__name="products", number=2).update(
+        token="t", claimed_at=Now() - DAYS, wanted=F("wanted") + 1
+    )
+    sections.register("others", limited(20))
+    build(["others"])
+    since = timezone.now() - DAYS
+    Section.objects.filter(name="others").update(missing_since=since)
+    sections.unregister("others")
+    Change.objects.create(section="others", kind="key", low="1", at=Now() - DAYS)
+    deliver_to_known_and_lost_engines(settings)
+
+
+def deliver_to_known_and_lost_engines(settings: Any) -> None:
+    """Have been told some long ago, and one by an engine that is gone."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"known": {}}}
+    old, now = timezone.now() - DAYS, timezone.now()
+    for number, fields in enumerate(
+        [
+            {"engine": "known", "sent": 1, "not_before": old},
+            {"engine": "known", "sent": 1, "not_before": now},
+            {"engine": "known", "sent": 0, "not_before": old},
+            {"engine": "known", "sent": 1, "not_before": old, "is_feed": True},
+            {"engine": "known", "sent": 0, "not_before": old, "dead_since": old},
+            {"engine": "lost", "sent": 0, "changed_at": old},
+            {"engine": "lost", "sent": 0, "changed_at": now},
+        ]
+    ):
+        usual = {"site": "default", "wanted": 1, "target": f"{number}"}
+        Delivery.objects.create(**usual, **fields, target_hash=f"{number}")
+
+
+def test_a_dry_run_says_what_a_prune_removes(everything):
+    """And removes nothing; the object of an expired claim waits afterwards."""
+    before = all_rows(), files()
+    said = json.loads(call("--dry-run", "--json"))
+    assert "Nothing was removed" in call("--dry-run")
+    assert (all_rows(), files()) == before
+    expected = {"pages": 3, "sections": ["others"], "objects": 1, "deliveries": 2}
+    assert said == {**expected, "waiting": 3}
+    assert json.loads(call("--json")) == {**expected, "waiting": 4}
+    assert not Change.objects.filter(section="others").exists()
+    assert not Page.objects.exclude(token="").exists()
+
+
+def test_what_was_rejected_stays(everything):
+    """However old it is, until somebody has seen it; so does what waits."""
+    dead = Delivery.objects.dead().get()
+    Delivery.objects.update(changed_at=timezone.now() - DAYS)
+    words = call().split()
+    assert words[words.index("deliveries") + 1] == "3"
+    assert Delivery.objects.dead().get() == dead
+    assert Delivery.objects.waiting().filter(engine="known").exists()
+    assert call("--verbosity", "0") == ""
+
+
+def test_no_delivery_is_passed_over_twice(settings, monkeypatch):
+    """Of millions that go, each batch begins where the one before it ended."""
+    monkeypatch.setattr(pruning, "BATCH_ROWS", 2)
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {}}
+    old = {"site": "default", "engine": "lost", "changed_at": timezone.now() - DAYS}
+    Delivery.objects.bulk_create(
+        [Delivery(target_hash=f"{number}", **old) for number in range(5)]
+    )
+    keys = list(Delivery.objects.order_by("pk").values_list("pk", flat=True))
+    with CaptureQueriesContext(connection) as queries:
+        assert run().deliveries == 5
+    assert not Delivery.objects.exists()
+    asked = [q["sql"] for q in queries if Delivery._meta.db_table in q["sql"]]
+    begun = [re.search(r"\bid\W+ > (\d+)", sql) for sql in asked]
+    assert [int(found[1]) for found in begun if found] == [0, *keys[1:5:2], keys[4]]
+
+
+def test_files_of_killed_writers_go(products, media_root, monkeypatch):
+    """When they are old; a writer may be at work on a younger one."""
+    root = media_root / "sitemaps"
+
+    def die(source: Any, target: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.replace", die)
+        patch.setattr(Path, "unlink", lambda *args, **kwargs: None)
+        rename("a")
+        with pytest.raises(KeyboardInterrupt):
+            build_fully()
+        with pytest.raises(KeyboardInterrupt):
+            sync.show([page_row("products", 2).pk])
+    run()
+    assert len([*root.rglob(".sitemaps-plus-*")]) == 2
+    later = timezone.now() + DAYS
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    run()
+    assert not [*root.rglob(".sitemaps-plus-*")]
+
+
+def test_a_link_to_an_old_object_is_not_old(products, monkeypatch):
+    """The file has the time of its publication, long ago."""
+    page = page_row("products", 1)
+    Page.objects.filter(pk=page.pk).update(
+        published_at=timezone.now() - timedelta(days=9)
+    )
+    real = os.replace
+
+    def prune_before(source: Any, target: Any) -> None:
+        run()
+        real(source, target)
+
+    monkeypatch.setattr(os, "replace", prune_before)
+    found = path_of(page).parents[2] / "public" / "sitemap-products-1.xml.gz"
+    found.unlink()
+    sync.show([page.pk])
+    assert found.stat().st_mtime < timezone.now().timestamp() - 86_400

@@ -7,13 +7,14 @@ import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.core.exceptions import SuspiciousOperation
 from django.core.files.base import ContentFile
 
-from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from django_sitemaps_plus.storage import AtomicFileSystemStorage, filesystem
 
 
 def files_in(directory: Path) -> list[str]:
@@ -180,3 +181,20 @@ class TestFailures:
         assert sorted(done[:2]) == ["a", tmp_path.name]
         assert done[2].startswith(".")
         assert done[3:] == ["-> x", "b"]
+
+
+def test_windows_flushes_no_directories(tmp_path, monkeypatch):
+    """It cannot open them."""
+    opened: list[Any] = []
+
+    def open_file(path: Any, *args: Any) -> int:
+        opened.append(path)
+        return os.open(path, *args)
+
+    # Only the storage gets the ``os`` of Windows: pathlib could make no path of it.
+    names = {name: getattr(os, name) for name in dir(os)}
+    windows = SimpleNamespace(**{**names, "name": "nt", "open": open_file})
+    monkeypatch.setattr(filesystem, "os", windows)
+    AtomicFileSystemStorage(location=tmp_path).save("a/x.xml", ContentFile(b"new"))
+    assert (tmp_path / "a" / "x.xml").read_bytes() == b"new"
+    assert not [path for path in opened if path.is_dir()]

@@ -47,14 +47,3 @@ class HangingSource(ProductSource):
         if item.name == "slow" and cache.add("hung", 1):
             time.sleep(600)
         return f"/products/{item.slug}/"
-
-
-class WaitingSource(ProductSource):
-    """Who renders says so in the cache, and goes on when the test says so."""
-
-    def location(self, item: Product) -> str:
-        """Return its URL."""
-        cache.set("at-work", os.getpid())
-        while not cache.get("may-go-on"):
-            time.sleep(0.02)
-        return f"/products/{item.slug}/"

@@ -1,24 +1,24 @@
-"""Workers that die, or are killed by what they build."""
+"""Workers that die, are killed by what they build, or stopped by a time limit."""
 
 from __future__ import annotations
 
 import json
 
 import pytest
+from django.core.cache import cache
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
+from tests.reliability.tools.published import published_urls
 from tests.support.servers.programs import wait_until
 from tests.support.servers.running import sweeping, working
 from tests.support.shop import make_products
 from tests.support.testapp.models import Product
 
-from .sources import PoisonSource
+from .sources import HangingSource, PoisonSource
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-LEASE_SECONDS = 2
 
 
 def test_a_page_that_kills_its_worker_is_parked(any_celery, published, capsys):
@@ -52,3 +52,18 @@ def test_a_message_whose_worker_died_comes_back(celery, published, settings):
     with working(celery, PoisonSource, pool="prefork"):
         # Eight pages are claimed by who died; a message that comes back has the rest.
         wait_until(lambda: pages.filter(built__gt=0).count() >= 4, "others are built")
+
+
+def test_a_soft_limit_loses_no_row(celery, published):
+    """The row at which it comes is not bad; its page is built by the next task."""
+    slow = make_products(4)[2]
+    Product.objects.filter(pk=slow.pk).update(name="slow")
+    cache.delete("hung")
+    published(HangingSource, builds=False)
+    limited = {"pool": "prefork", "CELERY_TASK_SOFT_TIME_LIMIT": 1}
+    with working(celery, HangingSource, **limited) as (worker,), sweeping(celery):
+        pages = Page.objects.of("default", "products")
+        wait_until(lambda: pages.filter(built__gt=0).count() == 4, "all are built")
+        assert "SoftTimeLimitExceeded" in worker.printed()
+    assert len(published_urls()) == 4
+    assert not pages.exclude(error="").exists(), "nobody is to blame"

@@ -13,6 +13,7 @@ from django.core.management import CommandError, call_command
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
+from tests.integration.maintenance.time import objects, pass_time, pointed
 from tests.reliability.tools.published import published_urls
 from tests.reliability.tools.shop import unfinished
 from tests.support.servers.programs import wait_until
@@ -125,3 +126,21 @@ def test_what_a_task_has_no_time_for_is_left_to_the_next(celery, published, sett
     # Of a refresh that built all of them the next would have nothing to do.
     seconds = re.findall(r"tasks\.build_pages\[\S+\] succeeded in ([\d.]+)", printed)
     assert max(map(float, seconds)) >= 1
+
+
+def test_an_audit_and_a_prune(celery, published, settings, client):
+    """An update() that leaves the lastmod is found; what it replaces goes in time."""
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "AUDIT_INTERVAL_SECONDS": 0}
+    make_products(15)
+    published(RoomySource)
+    Product.objects.filter(slug="product-00004").update(slug="told-nobody")
+    tasks.refresh()
+    assert b"told-nobody" not in client.get("/sitemap-products-1.xml").content
+    tasks.audit()
+    assert b"told-nobody" in client.get("/sitemap-products-1.xml").content
+    before = objects()
+    tasks.prune()
+    assert objects() == before > pointed()
+    pass_time()
+    tasks.prune()
+    assert objects() == pointed()

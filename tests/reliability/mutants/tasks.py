@@ -78,7 +78,11 @@ def broker_without_time_limit(timeouts):
     return {}
 
 
-@mutant("outages:ends_work", f"{_TASKS}/test_time_limits.py", is_slow=True)
+@mutant(
+    "outages:ends_work",
+    f"{_TASKS}/test_lost_workers.py::test_a_soft_limit_loses_no_row",
+    is_slow=True,
+)
 def time_limit_blamed_on_a_row(ends_work, error):
     """A soft time limit is an error of the row at which it comes."""
     return False
