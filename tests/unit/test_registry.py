@@ -31,7 +31,6 @@ class Blog(Sitemap):
 
 @pytest.fixture
 def sources() -> SourceRegistry:
-    """Return a registry of our own."""
     return SourceRegistry()
 
 
@@ -73,7 +72,6 @@ class TestRegister:
         ["", "x" * 65, "Blog", "a b", "a/b", "a.b", "b\u00fccher", "a\n", "\u0661", 5],
     )
     def test_another_name_is_refused(self, sources, name):
-        """It becomes part of URLs and of file names."""
         with pytest.raises(ImproperlyConfigured, match="cannot name a section"):
             sources.register(name, Pages)
         with pytest.raises(ConfigurationError, match="cannot name a section"):
@@ -82,7 +80,6 @@ class TestRegister:
 
     @pytest.mark.parametrize("given", [object(), dict, "pages", None])
     def test_what_is_no_source_is_refused(self, sources, given):
-        """With what would be one."""
         with pytest.raises(ConfigurationError, match=r"'pages': .* is not a source"):
             sources.register("pages", given)
         assert "pages" not in sources
@@ -105,7 +102,6 @@ class TestRegister:
         assert sources.get("pages") is kept
 
     def test_the_short_form_fills_the_projects_registry(self, sections):
-        """``register`` is ``registry.register``."""
         register("pages", Pages)
         assert "pages" in registry
         assert sections is registry
@@ -124,7 +120,6 @@ class TestSections:
         assert "a" in sources
 
     def test_one_that_is_missing_is_an_error(self, sources):
-        """Which names those that are there."""
         with pytest.raises(NotRegistered, match="Registered are: none"):
             sources.get("blog")
         sources.register("pages", Pages)
@@ -158,7 +153,6 @@ class TestAutodiscover:
         return install
 
     def test_the_module_sitemaps_of_each_app_is_imported(self, sections, install):
-        """Which registers its sections; an app without one is passed over."""
         code = "from {0} import register, ViewSource\nregister('{1}', ViewSource)\n"
         install("discovered_blog", code.format("django_sitemaps_plus", "blog"))
         install("discovered_nothing", None)

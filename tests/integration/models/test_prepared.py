@@ -19,12 +19,10 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
 @cache
 def method_of(make: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a prepared method that runs what a function returns."""
     return prepared.prepared(lambda rows, *shape, **values: make(*shape, **values))
 
 
 def run(make: Callable[..., Any], *shape: Any, **values: Any) -> Any:
-    """Run a query, which is compiled once."""
     return method_of(make)(Page.objects.all(), *shape, **values)
 
 
@@ -36,7 +34,6 @@ def entries_of(site: str, low: int) -> QuerySet[Page, Any]:
 
 @pytest.fixture
 def pages() -> None:
-    """Store three pages of one site."""
     prepared._compile.cache_clear()
     section = Section.objects.create(site="here", name="products")
     for number in (1, 2, 3):
@@ -44,7 +41,6 @@ def pages() -> None:
 
 
 def test_rows_are_those_of_the_query(pages):
-    """Whatever its arguments are."""
     assert run(entries_of, "here", 1) == list(entries_of("here", 1))
     assert run(entries_of, "here", 3) == [(3, 30)]
     assert run(entries_of, "there", 1) == []
@@ -95,7 +91,6 @@ def with_sections(before: Any) -> QuerySet[Page]:
 
 
 def state(made: Any) -> dict[str, Any]:
-    """Return the values of an object, as far as they were fetched."""
     names = vars(made).keys() - {"_state"}
     return {name: getattr(made, name) for name in names}
 
@@ -105,7 +100,6 @@ def publications(at: Any) -> QuerySet[Publication]:
 
 
 def test_objects_have_the_values_of_their_fields(pages):
-    """JSON too."""
     section = Section.objects.get()
     Publication.objects.create(section=section, old=["a", "b"], new=[], keys=[1])
     later = timezone.now() + timedelta(minutes=1)
@@ -159,7 +153,6 @@ def test_rows_are_updated(pages):
 
 
 def test_an_empty_list_asks_nothing(pages, django_assert_num_queries):
-    """There is no row in it."""
     noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     with django_assert_num_queries(0):
         assert run(numbered, numbers=[], before=noon) == []

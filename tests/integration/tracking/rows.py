@@ -22,8 +22,6 @@ MINUTE = timedelta(minutes=1)
 
 
 class PlaceSource(ModelSource):
-    """Places by their slug."""
-
     model = Place
     location = Route("product-detail", slug="slug")
 
@@ -38,8 +36,6 @@ class EventSource(ModelSource):
 
 
 class BookSource(ModelSource):
-    """Books by their slug."""
-
     model = Book
     location = Route("book-detail", slug="slug")
 
@@ -51,7 +47,6 @@ def recorded(alias: str = "default") -> list[tuple[str, str, str]]:
 
 
 def keys(*objects: Any) -> list[tuple[str, str, str]]:
-    """Return the changes that saves of these objects leave."""
     return [("key", str(item.pk), "") for item in objects]
 
 
@@ -68,7 +63,6 @@ def dirty(section: Section) -> list[int]:
 
 
 def page_of(section: Section, number: int) -> Page:
-    """Return a page as it is now."""
     return section.pages.get(number=number)
 
 
@@ -85,7 +79,6 @@ def make_books(author: Author, count: int, prefix: str = "book") -> list[Book]:
 
 
 def load(directory: Path, *rows: dict[str, Any]) -> None:
-    """Load a fixture of rows."""
     path = directory / "rows.json"
     path.write_text(json.dumps(rows))
     call_command("loaddata", str(path), verbosity=0)

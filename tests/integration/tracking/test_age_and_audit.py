@@ -113,7 +113,6 @@ class TestMaxAge:
         assert (after.object, after.published_at) == same
 
     def test_what_a_contrib_class_lists_is_found_by_age_alone(self, publish):
-        """A contrib class with a list of items has no model that we could follow."""
         make_products(2)
         section = publish(Listed)
         make_products(1, first=2)
@@ -145,7 +144,6 @@ class TestAudit:
         return publish(limited(3))
 
     def test_it_finds_what_left_no_other_trace(self, section, client):
-        """Raw SQL without a new lastmod."""
         with connection.cursor() as cursor:
             cursor.execute(
                 "UPDATE testapp_product SET slug = %s WHERE slug = %s",

@@ -23,7 +23,6 @@ SOME_BOOK = Book.objects.filter(slug=OuterRef("slug"))
 
 
 def rows(change):
-    """Return a get_queryset that does something with the products."""
     return {"get_queryset": lambda self: change(Product.objects.all())}
 
 
@@ -109,7 +108,6 @@ def planned(sections, monkeypatch):
 
 @pytest.mark.parametrize("name", TOLD)
 def test_a_column_that_is_named_counts_and_another_does_not(planned, name):
-    """Declarations, filters and annotations name columns."""
     attributes, counting, other = TOLD[name]
     product = make_product("one")
     planned(attributes)

@@ -45,8 +45,6 @@ def queries(alias):
 
 
 class KeepsOut:
-    """Lets nothing be migrated to the other database."""
-
     def allow_migrate(self, alias, app_label, **hints):
         return alias != "other"
 
@@ -61,8 +59,6 @@ class RoutesProducts:
 
 
 class Woken(Executor):
-    """Notes which sections are to be built."""
-
     is_listening = True
     sections: list[str] = []
 

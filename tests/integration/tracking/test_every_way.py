@@ -35,7 +35,6 @@ class Current(EventSource):
     lastmod = "updated_at"
 
     def get_queryset(self):
-        """List what is on."""
         now = timezone.now()
         return Event.objects.filter(starts_at__lte=now, ends_at__gt=now)
 
@@ -59,7 +58,6 @@ def section(clock: Any, publish: Any) -> Section:
 
 
 def rows_of(number: int) -> Any:
-    """Return the last event of a page, as a queryset."""
     return Event.objects.filter(slug=f"event-{3 * number - 1}")
 
 
@@ -76,25 +74,9 @@ def save(number: int) -> None:
 
 
 def say(number: int) -> None:
-    """Change it, and say so."""
     event = rows_of(number).get()
     rename(number)
     notify_changed(Event.objects.filter(pk=event.pk))
-
-
-def date(number: int) -> None:
-    """Change it and its lastmod."""
-    rename(number, updated_at=NOW + HOUR)
-
-
-def begin(number: int) -> None:
-    """Have an event begin before the next refresh."""
-    rows_of(number).update(starts_at=NOW + HOUR)
-
-
-def end(number: int) -> None:
-    """Have one end before it."""
-    rows_of(number).update(ends_at=NOW + HOUR)
 
 
 def age(number: int) -> None:
@@ -105,13 +87,13 @@ def age(number: int) -> None:
 
 
 #: How a page is changed, and the page that it is done to.
-WAYS = {
+WAYS: dict[str, Any] = {
     "a save": (save, 1),
     "a word": (say, 2),
-    "a lastmod": (date, 3),
-    "an end": (end, 4),
+    "a lastmod": (lambda number: rename(number, updated_at=NOW + HOUR), 3),
+    "an end": (lambda number: rows_of(number).update(ends_at=NOW + HOUR), 4),
     "the audit": (age, 5),
-    "a start": (begin, LAST),
+    "a start": (lambda number: rows_of(number).update(starts_at=NOW + HOUR), LAST),
 }
 
 #: A page that is changed and young, which nobody can know.

@@ -73,7 +73,6 @@ def test_it_tells_sources_apart(name):
 
 
 def test_it_tells_origins_and_languages_apart(settings):
-    """They decide what a URL looks like."""
     paths = Site("default", SITE.origin, "/a/")
     sites = [SITE, Site("default", "https://other.example"), paths]
     found = {words({}, site) for site in sites}
@@ -222,7 +221,6 @@ class TestDeploys:
     def test_a_changed_url_pattern_is_published_unannounced(
         self, section, client, settings
     ):
-        """The declared route leads elsewhere, for every row."""
         settings.ROOT_URLCONF = "tests.support.urls_other"
         with hearing(urls_changed) as heard:
             assert build_and_relay().sections[0].stored == 2

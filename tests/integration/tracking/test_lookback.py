@@ -104,7 +104,6 @@ class TestFinding:
         assert look(section) == [1]
 
     def test_a_date_of_the_future_is_found_once_it_has_come(self, section, clock):
-        """Until then others are found beside it."""
         update(4, NOW + timedelta(hours=1))
         assert look(section) == []
         update(7, NOW - MINUTE)
@@ -259,7 +258,6 @@ class TestOtherDates:
         assert look(section) == [2]
 
     def test_without_time_zones(self, clock, publish, settings):
-        """USE_TZ = False stores naive times, ours included."""
         settings.USE_TZ = False
         naive = timezone.make_naive(NOW)
         make_products(6, updated_at=naive - timedelta(hours=1))

@@ -125,7 +125,6 @@ class TestNearSide:
 
 
 def test_a_source_from_the_far_side(publish, films, role):
-    """It watches the end that its own rows are at."""
     others = [Actor.objects.create(name=f"{n}") for n in range(2)]
     section = publish(ActorSource)
     Role.objects.create(film=films[0], actor=others[1]).delete()
@@ -133,7 +132,6 @@ def test_a_source_from_the_far_side(publish, films, role):
 
 
 def test_a_relation_further_away_is_found_by_the_path_before_it(publish, films, role):
-    """Whoever else plays in the film is found by the reader."""
     others = [Actor.objects.create(name=f"{n}") for n in range(4)]
     Role.objects.bulk_create([Role(film=films[0], actor=others[3])])
     section = publish(PartnerSource)
@@ -145,7 +143,6 @@ def test_a_relation_further_away_is_found_by_the_path_before_it(publish, films, 
 
 
 def test_a_model_between_that_is_listed_itself(publish, films, role):
-    """Both sections watch it."""
     section = publish(FilmSource)
     publish(RoleSource, "roles")
     made = Role.objects.create(film=films[0], actor=role.actor)

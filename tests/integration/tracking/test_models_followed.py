@@ -86,7 +86,6 @@ class TestReceivers:
         assert recorded() == keys(product)
 
     def test_a_temporary_source_connects_and_disconnects(self, sections):
-        """After the block the model is as it was."""
         before = senders(post_save)
         with temporary_source("temporary", ProductSource):
             assert senders(post_save) - before == {id(Product)}

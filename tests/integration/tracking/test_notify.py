@@ -91,7 +91,6 @@ class TestNotifyChanged:
 
     @pytest.mark.parametrize("model", [Cafe, PlaceProxy])
     def test_rows_of_a_child_and_of_a_proxy_are_rows_of_the_model(self, publish, model):
-        """update() writes to both tables of a multi-table child."""
         cafes = [Cafe.objects.create(slug=f"cafe-{n}") for n in range(3)]
         publish(PlaceSource)
         assert notify_changed(model.objects.filter(slug="cafe-2")) == 1
@@ -141,7 +140,6 @@ class TestNotifyChanged:
 
     @pytest.mark.parametrize("model", [Label, Shop], ids=["string", "UUID"])
     def test_keys_of_other_types(self, publish, model, monkeypatch):
-        """Single keys and ranges of them are read back as what they are."""
         if model is Label:
             rows = [Label(code=f"Ä{n:03} 'quoted'") for n in range(30)]
         else:

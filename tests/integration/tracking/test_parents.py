@@ -64,7 +64,6 @@ def make_theatres(model):
 
 @pytest.fixture
 def theatres():
-    """Three theatres, whose venues have other keys than they have."""
     return make_theatres(Theatre)
 
 
@@ -159,12 +158,10 @@ def test_the_parent_of_what_rows_refer_to_is_watched(publish, theatres, declared
 
 
 def of_theatres():
-    """Theatres with the tags that they have as venues."""
     return type("S", (TheatreSource,), {"priority": Count("tags__name") * 0.0 + 0.5})
 
 
 def of_books():
-    """Books with the theatres that share a tag with them."""
     books = make_books(Author.objects.create(name="one"), 3)
     books[1].tags.add(Tag.objects.get())
     return type("S", (BookSource,), {"limit": 1, "watch": {Theatre: "tags__book"}})

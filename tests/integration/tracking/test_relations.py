@@ -31,8 +31,6 @@ class Dated(BookSource):
 
 
 class Tagged(BookSource):
-    """Its pages depend on tags."""
-
     limit = 5
     priority = Count("tags__name") * 0.0 + 0.5
 
@@ -186,7 +184,6 @@ class TestManyToMany:
     def test_a_row_counts_once_however_many_of_its_tags_were_saved(
         self, tagged, monkeypatch
     ):
-        """Ten rows have both tags."""
         section, books, *tags = tagged
         for tag in tags:
             tag.book_set.set(books)
@@ -214,7 +211,6 @@ class TestManyToMany:
         assert noticed(section) == [1, 2]
 
     def test_a_source_from_the_far_side(self, publish, library):
-        """Tags that count their books watch books that get them."""
         priority = Count("book__slug") * 0.0 + 0.5
         declared = {"model": Tag, "priority": priority}
         tag = Tag.objects.create(name="t")

@@ -31,7 +31,6 @@ class Undo(Exception):
 class TestTransactions:
     @pytest.mark.django_db(transaction=True)
     def test_a_save_in_autocommit_is_recorded(self, publish):
-        """No transaction is open, and none is needed."""
         product = make_product("one")
         publish(ProductSource)
         assert not connection.in_atomic_block
@@ -40,7 +39,6 @@ class TestTransactions:
 
     @pytest.mark.django_db(transaction=True)
     def test_a_rolled_back_transaction_leaves_no_change(self, publish):
-        """Neither the save nor the deletion has happened."""
         one, two = make_product("one"), make_product("two")
         publish(ProductSource)
         with suppress(Undo), transaction.atomic():
@@ -67,7 +65,6 @@ class TestTransactions:
 
 class TestWhatIsRecorded:
     def test_an_insert_and_an_update_and_a_deletion(self, publish):
-        """Each is one change of its key."""
         publish(ProductSource)
         product = Product.objects.create(name="new", slug="new")
         key = product.pk
@@ -76,21 +73,18 @@ class TestWhatIsRecorded:
         assert recorded() == [("key", str(key), "")] * 3
 
     def test_every_row_of_a_deleted_queryset(self, publish):
-        """Each is told by a signal of its own."""
         made = make_products(5)
         publish(limited(3))
         Product.objects.filter(pk__in=[p.pk for p in made[1:4]]).delete()
         assert sorted(recorded()) == sorted(keys(*made[1:4]))
 
     def test_the_key_that_the_source_names(self, publish):
-        """A source that pages by slug records slugs."""
         product = make_product("one")
         publish(limited(10, key="slug"))
         product.save()
         assert recorded() == [("key", "one", "")]
 
     def test_each_section_of_the_model(self, publish):
-        """Two sections get a change each, by one statement."""
         product = make_product("one")
         publish(ProductSource, "products")
         publish(limited(5), "more")
@@ -123,7 +117,6 @@ class TestWhatIsRecorded:
 
 class TestNothingIsWritten:
     def test_until_the_section_is_planned(self, sections):
-        """The first plan sees all rows."""
         sections.register("products", ProductSource)
         product = Product.objects.create(name="one", slug="one")
         product.delete()
@@ -134,7 +127,6 @@ class TestNothingIsWritten:
         assert recorded() == keys(product)
 
     def test_without_track(self, publish, settings):
-        """TRACK = False switches recording off, deletions and what is told too."""
         product = make_product("one")
         publish(ProductSource)
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TRACK": False}

@@ -26,7 +26,6 @@ class Current(EventSource):
     limit = 3
 
     def get_queryset(self):
-        """List what is on."""
         now = timezone.now()
         begun = Q(starts_at=None) | Q(starts_at__lte=now)
         return Event.objects.filter(begun, Q(ends_at=None) | Q(ends_at__gt=now))
@@ -148,7 +147,6 @@ def test_a_look_that_fails_is_taken_again(clock, publish, monkeypatch):
 
 
 def test_without_time_zones(clock, publish, client, settings):
-    """USE_TZ = False compares naive times with naive times."""
     settings.USE_TZ = False
     events = make_events(3)
     set_times(events[1], starts_at=timezone.now() + HOUR)
