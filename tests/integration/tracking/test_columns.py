@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import Coalesce, Lower
+from django.db.models.functions import Lower
 
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.build import build
@@ -35,11 +35,6 @@ TOLD = {
     "declared": ({}, "slug updated_at", "popularity"),
     "path": ({"priority": "popularity"}, "popularity slug", "name"),
     "F": ({"priority": F("popularity")}, "popularity", "name"),
-    "function": (
-        {"lastmod": Coalesce("created_on", "updated_at")},
-        "created_on updated_at",
-        "name",
-    ),
     "case of Q": (
         {
             "priority": Case(
@@ -56,11 +51,6 @@ TOLD = {
         "slug",
     ),
     "filter": (rows(lambda p: p.filter(published=True)), "published", "name"),
-    "Q": (
-        rows(lambda p: p.filter(Q(published=True) | ~Q(frequency="x"))),
-        "published frequency",
-        "name",
-    ),
     "F in a filter": (
         rows(lambda p: p.filter(updated_at__gt=F("created_on"))),
         "created_on",
