@@ -57,14 +57,6 @@ def test_added_updated_and_removed():
     assert not Diff()
 
 
-def test_a_first_page_adds_and_a_last_removes():
-    """A page without entries has no document."""
-    page = document(*urls(2))
-    listed = [url for url, _ in urls(2)]
-    assert diff([], [page]) == Diff(listed, [], [])
-    assert diff([page], []) == Diff([], [], listed)
-
-
 def test_an_entry_that_moves_to_another_page_is_no_change():
     """A split is compared as a whole, and so is a merge."""
     whole, left, right = urls(100), urls(60), urls(40, first=60)
@@ -82,20 +74,6 @@ def test_an_edit_anywhere_is_found(position):
     new[position] = (new[position][0], "<priority>0.5</priority>")
     url = old[position][0]
     assert diff([document(*old)], [document(*new)]) == Diff([], [url], [])
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "updated"),
-    [
-        ([("a", ""), ("b", ""), ("a", "")], [("a", ""), ("b", "")], []),
-        ([("a", ""), ("b", "")], [("a", ""), ("b", ""), ("a", "")], []),
-        ([("a", ""), ("b", ""), ("a", "")], [("b", ""), ("a", "")], []),
-        ([("a", "1"), ("b", ""), ("a", "2")], [("a", "1"), ("b", "")], ["a"]),
-    ],
-)
-def test_a_url_that_is_still_listed_is_not_removed(old, new, updated):
-    """Two rows may have the same URL, and one of them go."""
-    assert diff([document(*old)], [document(*new)]) == Diff([], updated, [])
 
 
 ENTRIES = st.lists(

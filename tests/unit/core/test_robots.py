@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from urllib.robotparser import RobotFileParser
 
 import pytest
 from hypothesis import given
@@ -45,12 +44,6 @@ def usable(clean, texts) -> list[str]:
     return found
 
 
-def parser(content: bytes) -> RobotFileParser:
-    found = RobotFileParser()
-    found.parse(content.decode().splitlines())
-    return found
-
-
 @given(allow=st.lists(PATHS), disallow=st.lists(PATHS), extra=st.lists(WORDS))
 def test_a_record_is_one_line_whatever_is_in_it(allow, disallow, extra):
     """As many lines as records, for every reader's idea of a line; in UTF-8."""
@@ -68,22 +61,6 @@ def test_a_record_is_one_line_whatever_is_in_it(allow, disallow, extra):
     kinds = re.compile(r"(?:Allow|Disallow):(?: [/*][!-~]*)?")
     assert all(kinds.fullmatch(line) for line in lines[1 : rules + 1])
     assert not any("#" in line for line in lines[1 : rules + 1])
-
-
-@given(paths=st.lists(PATHS, min_size=1))
-def test_python_reads_the_rules_that_were_written(paths):
-    """Each of them and no other, and the sitemap."""
-    # What two slashes begin, Python takes for a host.
-    kept = [it for it in usable(path_pattern, paths) if not it.startswith("//")]
-    content = render_robots([Group(disallow=kept)], (), [URL])
-    found = parser(content)
-    assert found.site_maps() == [URL]
-    assert len(found.default_entry.rulelines) == (len(kept) or 1)
-    assert found.entries == []
-    # What Python makes of queries, escapes and two slashes in a row is its own.
-    for path in kept:
-        if re.fullmatch(r"/[\w.~!$&'()*+,:@=-]*", path):
-            assert not found.can_fetch("Anybot", f"https://shop.example{path}")
 
 
 @given(url=WORDS.map(lambda text: f"https://shop.example/{text}"))
