@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .converters import TextFileConverter
+from .converters import KeyFileConverter, RobotsConverter
 from .files import text_file
 from .sitemaps import index, page
 
-__all__ = ["TextFileConverter", "index", "page", "text_file"]
+__all__ = ["KeyFileConverter", "RobotsConverter", "index", "page", "text_file"]

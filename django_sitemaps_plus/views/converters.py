@@ -1,6 +1,6 @@
-"""A path converter that matches only the files that the settings define.
+"""Path converters that match only the files that the settings define.
 
-All other paths are left to the project's own URL patterns, as if it were not there.
+All other paths are left to the project's own URL patterns, as if these were not there.
 """
 
 from __future__ import annotations
@@ -10,16 +10,27 @@ from django_sitemaps_plus.conf import get_settings
 from .files import key_files
 
 
-class TextFileConverter:
-    """``robots.txt``, where ROBOTS is set, and files that engines look for."""
+class RobotsConverter:
+    """``robots.txt``, where ROBOTS is set."""
+
+    regex = r"robots\.txt"
+
+    def to_python(self, value: str) -> str:
+        if get_settings().robots is None:
+            raise ValueError("ROBOTS is not set")
+        return value
+
+    to_url = to_python
+
+
+class KeyFileConverter:
+    """The name of a file that a configured engine looks for."""
 
     regex = r"[A-Za-z0-9_-]{1,128}\.txt"
 
     def to_python(self, value: str) -> str:
-        """Return the name, or raise ValueError."""
-        has_robots = get_settings().robots is not None
-        if not (has_robots if value == "robots.txt" else value in key_files()):
-            raise ValueError("the settings define no such file")
+        if value not in key_files():
+            raise ValueError("no engine looks for such a file")
         return value
 
     to_url = to_python

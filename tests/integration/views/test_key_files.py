@@ -78,7 +78,7 @@ def test_without_an_origin_there_is_no_file(client, settings):
 
 
 def test_its_url_can_be_written():
-    found = reverse("sitemaps_plus:text-file", kwargs={"name": f"{KEY}.txt"})
+    found = reverse("sitemaps_plus:key-file", kwargs={"name": f"{KEY}.txt"})
     assert found == PATH
     with pytest.raises(NoReverseMatch):
-        reverse("sitemaps_plus:text-file", kwargs={"name": "other.txt"})
+        reverse("sitemaps_plus:key-file", kwargs={"name": "other.txt"})
