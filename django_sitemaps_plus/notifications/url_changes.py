@@ -113,7 +113,7 @@ def _notify(publication: Publication, part: Diff) -> None:
     if publication.announce:
         urls = [*part.added, *part.updated, *part.removed]
         want_urls(get_site(), urls, publication.at)
-    answers = urls_changed.send_robust(
+    urls_changed.send_robust(  # which logs what receivers raise
         sender=Publication,
         section=publication.section.name,
         added=part.added,
@@ -121,9 +121,6 @@ def _notify(publication: Publication, part: Diff) -> None:
         removed=part.removed,
         announce=publication.announce,
     )
-    for receiver, answer in answers:
-        if isinstance(answer, Exception):
-            logger.error("%r failed", receiver, exc_info=answer)
 
 
 def publication_diff(publication: Publication) -> Diff:

@@ -54,10 +54,8 @@ class SearchConsole(Engine):
     ) -> None:
         self._site_url = site_url
         if site_url is not None and not _PROPERTY.fullmatch(str(site_url)):
-            what = "a property, such as 'https://shop.example/' with the slash at its"
-            raise bad_option(
-                self, "site_url", f"{what} end, or 'sc-domain:shop.example'"
-            )
+            what = "'sc-domain:shop.example', or a URL with the slash at its end"
+            raise bad_option(self, "site_url", f"a property: {what}")
         self._endpoint = endpoint_option(self, "endpoint", endpoint).rstrip("/")
         self._credentials, reason = _read_key(service_account_key)
         if self._credentials is None:
@@ -116,9 +114,7 @@ def _read_key(key: object) -> tuple[Any, str]:
         ) from error
     try:
         path: Any = key
-        text = (
-            key.reveal() if isinstance(key, Secret) else Path(path).read_text("utf-8")
-        )
+        text = key.reveal() if isinstance(key, Secret) else Path(path).read_text()
         create: Any = Credentials.from_service_account_info
         return create(json.loads(text), scopes=[SCOPE]), ""
     except OSError as error:
