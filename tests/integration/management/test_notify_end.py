@@ -68,19 +68,16 @@ def told_by_another(engine: str) -> EngineHost:
 
 class TestEnd:
     def test_a_table_and_a_sum(self):
-        """A line an engine."""
         lines = run(URL).splitlines()
         assert lines[0].split() == ["engine", "waiting", "rejected", "last", "notified"]
         assert re.fullmatch(r"one +0 +0 +2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d", lines[2])
         assert lines[-1] == "2 accepted in 2 requests."
 
     def test_verbosity_0_says_nothing(self):
-        """For cron."""
         assert run(URL, verbosity=0) == ""
         assert told() == [URL]
 
     def test_json_is_all_that_is_printed(self):
-        """With a part for each engine."""
         report = report_of(URL)
         assert (report["chosen"], report["sent"], report["requests"]) == (1, 2, 2)
         assert report["failures"] == []
@@ -138,7 +135,6 @@ class TestEnd:
         assert told() == [URL]
 
     def test_it_does_so_though_others_were_told(self, three):
-        """Requests to one engine say nothing of the next."""
         other = told_by_another("one")
         with pytest.raises(CommandError, match="one was not notified of all") as caught:
             run(URL)
@@ -161,7 +157,6 @@ class TestEnd:
         assert FeedEngine.told() == ["https://example.com/sitemap.xml"]
 
     def test_urls_are_refused_where_no_engine_takes_any(self, settings):
-        """Though none was named."""
         options = settings.SITEMAPS_PLUS
         only = {"two": options["ENGINES"]["two"]}
         settings.SITEMAPS_PLUS = {**options, "ENGINES": only}
@@ -170,7 +165,6 @@ class TestEnd:
         run()
 
     def test_a_rejected_url_ends_it_with_an_error(self):
-        """And does so until somebody acts."""
         with (
             RecordingEngine.failing(BatchRejected("no such URL")),
             pytest.raises(CommandError, match=r"rejected 1 targets: no such URL"),
@@ -192,7 +186,6 @@ class TestEnd:
         assert told() == product_urls([0])
 
     def test_a_build_of_which_nobody_can_be_told_ends_with_an_error(self, monkeypatch):
-        """Once the storage is back the next one tells it."""
         Product.objects.get(slug="product-00000").delete()
         with monkeypatch.context() as patch:
             fail_open(patch, page_row("products", 1).object)
@@ -223,7 +216,6 @@ class TestEnd:
 
 class TestRetry:
     def test_a_parked_engine_is_told_again(self):
-        """At once, though it may have failed before."""
         with (
             RecordingEngine.failing(EngineRefused("the key is wrong")),
             pytest.raises(CommandError),
@@ -233,7 +225,6 @@ class TestRetry:
         assert told() == [URL]
 
     def test_what_was_rejected_is_tried_again(self):
-        """It may be right by now."""
         with (
             RecordingEngine.failing(BatchRejected("no such URL")),
             pytest.raises(CommandError),
@@ -243,7 +234,6 @@ class TestRetry:
         assert told() == [URL]
 
     def test_only_the_engine_that_is_named(self):
-        """The other stays parked."""
         EngineHost.objects.create(
             site="default", engine="two", host="example.com", parked_reason="for good"
         )

@@ -55,14 +55,12 @@ class TestChoice:
         ],
     )
     def test_what_is_no_url_of_the_site_is_refused(self, url):
-        """And of those beside it nobody is told either."""
         with pytest.raises(CommandError, match="cannot be submitted"):
             run(URL, url)
         assert told() == []
         assert not Delivery.objects.exists()
 
     def test_a_section(self):
-        """All that it lists, of as many sections as are named."""
         run("--section", "products")
         assert told() == product_urls(range(5))
         run("--section=products", "--section=pages")
@@ -75,7 +73,6 @@ class TestChoice:
         assert not Delivery.objects.exists()
 
     def test_all(self):
-        """Of every section."""
         assert report_of("--all")["chosen"] == 7
         assert set(product_urls(range(5))) < set(told())
         assert FeedEngine.told() == ["https://example.com/sitemap.xml"]
@@ -97,7 +94,6 @@ class TestChoice:
         assert report_of("--since=2026-11-20T15:00", "--section=days")["chosen"] == 2
 
     def test_since_of_a_section(self):
-        """Both narrow the choice."""
         run("--since", "2020-01-01", "--section", "pages")
         assert told() == []
 
@@ -108,7 +104,6 @@ class TestChoice:
         assert told() == product_urls(range(5))
 
     def test_one_engine(self):
-        """The others are told nothing of it."""
         run("--engine=two")
         assert told() == []
         assert FeedEngine.told() == ["https://example.com/sitemap.xml"]
@@ -144,7 +139,6 @@ def test_times_that_since_takes(text, expected):
 
 @pytest.mark.parametrize("text", ["soon", "2026-13-01"])
 def test_what_is_no_time_is_refused(text):
-    """With the text that was given."""
     with pytest.raises(CommandError, match=text):
         run(f"--since={text}")
 
@@ -162,19 +156,16 @@ class TestDryRun:
         assert told() == FeedEngine.told() == []
 
     def test_it_counts(self):
-        """What would be told."""
         assert report_of("--dry-run", "--all")["chosen"] == 7
         assert "7 URLs chosen" in run("--dry-run", "--all")
 
     def test_it_refuses_what_cannot_be_told(self):
-        """As the command itself does."""
         with pytest.raises(CommandError, match="cannot be submitted"):
             run("--dry-run", "https://other.example/")
 
 
 class TestConfiguration:
     def test_no_engines(self, settings):
-        """Said, and not taken for success."""
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {}}
         with pytest.raises(CommandError, match="No engines"):
             run()
@@ -188,20 +179,17 @@ class TestConfiguration:
         assert not Delivery.objects.exists()
 
     def test_an_engine_that_cannot_be_made(self, settings):
-        """It is named."""
         broken = {"broken": {"BACKEND": "no.such.Engine"}}
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": broken}
         with pytest.raises(CommandError, match="'broken'"):
             run()
 
     def test_no_origin(self, settings):
-        """Nothing can be told of no site."""
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "BASE_URL": None}
         with pytest.raises(CommandError, match="no origin"):
             run()
 
     def test_an_unknown_option(self):
-        """Refused, not ignored."""
         with pytest.raises(CommandError, match="unrecognized arguments"):
             run("--evrything")
 

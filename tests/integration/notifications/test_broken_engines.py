@@ -79,7 +79,6 @@ class KeyedHub(KeyedEngine):
 def test_one_without_its_key_hears_later_what_others_hear_at_once(
     engine, publish, settings, kind, expected
 ):
-    """Nothing is lost to either."""
     kind.clear()
     products = make_products(30)
     backend = f"{kind.__module__}.{kind.__qualname__}"

@@ -53,7 +53,6 @@ def indexnow(tell, engine, clock):
 class TestAnEngineThatIsAway:
     @pytest.mark.parametrize("code", [429, 503])
     def test_it_is_left_alone_for_as_long_as_it_asks(self, indexnow, clock, code):
-        """And is told then."""
         indexnow.faults.script(status(code, Retry_After="900"))
         want(*urls(3))
         report = notify_engines()
@@ -66,7 +65,6 @@ class TestAnEngineThatIsAway:
         assert len(indexnow.journal) == 2
 
     def test_after_a_success_the_next_pause_is_short(self, indexnow, clock):
-        """It has been well meanwhile."""
         want(*urls(1))
         for fault in ["503"] * 5 + [None, "503"]:
             indexnow.faults.script(fault)
@@ -138,7 +136,6 @@ class TestABadUrl:
         assert notify_engines().sent == backoff.MAX_REJECTIONS + 5
 
     def test_one_that_is_rejected_again_and_again_parks_nobody(self, recording):
-        """It says nothing of the engine."""
         with recording.failing(BatchRejected("no")):
             for _ in range(backoff.MAX_REJECTIONS + 1):
                 want(*urls(1))
@@ -207,7 +204,6 @@ class TestAUrlThatAnEngineFailsAt:
         assert SingleEngine.told() == [*urls(3)[1:], *urls(1)]
 
     def test_who_asks_for_patience_is_not_told_less(self, recording, clock):
-        """It is busy, whatever it is told."""
         want(*urls(1_000))
         with recording.failing(RetryLater("busy", 60)):
             notify_engines()
@@ -232,7 +228,6 @@ def tell_until(told: list[str], clock: Clock) -> list[str]:
 
 class TestBatches:
     def test_each_is_of_one_host_and_not_too_large(self, tell):
-        """As engines ask for."""
         tell(few=FewEngine)
         want(*urls(10), *urls(10, host="www.example.com"))
         notify_engines()
@@ -241,7 +236,6 @@ class TestBatches:
         assert sizes == [(host, size) for host in hosts for size in (8, 2)]
 
     def test_they_grow_again_after_a_rejection(self, tell):
-        """Twice as many with each that is accepted."""
         tell(few=FewEngine)
         want(*urls(1))
         with FewEngine.failing(BatchRejected("no")):
@@ -253,7 +247,6 @@ class TestBatches:
         assert sizes[:5] == [1, 2, 4, 8, 8]
 
     def test_the_first_after_a_failure_is_smaller(self, recording, clock):
-        """The next are larger again."""
         want(*urls(300))
         with recording.failing(RetryLater("down")):
             notify_engines()
@@ -275,7 +268,6 @@ class TestBatches:
         assert sorted(SingleEngine.told()[3:]) == urls(2)
 
     def test_more_than_one_round_of_requests_is_told(self, tell, monkeypatch):
-        """A command goes on until nothing waits."""
         monkeypatch.setattr(submit, "MAX_REQUESTS", 3)
         tell(single=SingleEngine)
         want(*urls(10))

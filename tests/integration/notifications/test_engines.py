@@ -68,7 +68,6 @@ class TestEachEngine:
             assert kind == "baidu" or fault == "huge"
 
     def test_a_server_that_is_not_there_is_tried_later(self, engine, kind):
-        """It may come back."""
         make, target = MAKERS[kind]
         teller = make(engine)
         engine.close()

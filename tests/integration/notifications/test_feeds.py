@@ -36,7 +36,6 @@ def rename(product, slug):
 
 class TestIndexes:
     def test_each_is_told_once(self, tell, clock, publish):
-        """What it lists may change every minute."""
         tell(console=ConsoleEngine)
         made = make_products(3)
         publish(limited(10))
@@ -48,7 +47,6 @@ class TestIndexes:
         assert ConsoleEngine.told() == [INDEX]
 
     def test_a_new_one_is_told(self, tell, publish, monkeypatch):
-        """The set of indexes has changed."""
         for module in (listing, numbering):
             monkeypatch.setattr(module, "MAX_ENTRIES", 2)
         tell(console=ConsoleEngine)
@@ -64,7 +62,6 @@ class TestIndexes:
 
 class TestFeedsThatAreFollowed:
     def test_they_are_told_when_something_was_published(self, tell, publish):
-        """Once for all that has changed."""
         tell(hub=HubEngine)
         made = make_products(3)
         publish(limited(1))
@@ -116,7 +113,6 @@ class TestFeedsThatAreFollowed:
     def test_a_project_without_our_urls_keeps_back_no_other(
         self, tell, settings, caplog
     ):
-        """It has no indexes to tell of."""
         tell(hub=HubEngine, recording=RecordingEngine)
         settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": []})
         want_urls(get_site(), ["https://example.com/a/"])
@@ -127,7 +123,6 @@ class TestFeedsThatAreFollowed:
     def test_an_engine_that_does_not_know_its_feeds_keeps_back_no_other(
         self, tell, caplog
     ):
-        """It may be the user's own."""
         tell(broken=BrokenHubEngine, hub=HubEngine)
         notify_engines()
         assert HubEngine.told() == [FEED]
@@ -136,7 +131,6 @@ class TestFeedsThatAreFollowed:
 
 class TestAnswers:
     def test_they_are_read_once_a_day(self, tell, clock):
-        """And kept for people to read."""
         tell(console=ConsoleEngine)
         for errors, hours in [(1, 1), (2, 22), (3, 2)]:
             ConsoleEngine.answer = errors
@@ -162,7 +156,6 @@ class TestAnswers:
         assert Delivery.objects.get().feedback == {"errors": 1}
 
     def test_not_of_a_feed_that_is_gone(self, tell, clock, monkeypatch):
-        """The site has fewer indexes than it had."""
         tell(console=ConsoleEngine)
         notify_engines()
         clock.forward(days=2)
@@ -201,7 +194,6 @@ class TestAnswers:
         assert Delivery.objects.get(engine="other").feedback == {"errors": None}
 
     def test_an_engine_in_a_pause_is_not_asked(self, tell, clock):
-        """It is away."""
         tell(console=ConsoleEngine, recording=RecordingEngine)
         notify_engines()
         clock.forward(days=2)

@@ -24,7 +24,6 @@ ELSEWHERE = "https://shop.example"
 
 
 def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
-    """The set of indexes has changed twice."""
     for module in (listing, numbering):
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     tell(console=ConsoleEngine)

@@ -57,7 +57,6 @@ class TestNothingIsTold:
         assert told(recording) == []
 
     def test_of_a_deploy_that_changes_every_entry(self, recording, products, publish):
-        """The content of the site has not changed."""
         publish(limited(10, priority=0.3))
         assert told(recording) == []
 
@@ -82,13 +81,11 @@ class TestNothingIsTold:
 
 class TestChanges:
     def test_of_a_slug_both_urls_are_told(self, recording, products):
-        """The old one is gone, or leads to the new one."""
         rename(products[3], "renamed")
         build_and_relay()
         assert told(recording) == [*product_urls([3]), url("renamed")]
 
     def test_of_an_edit_its_url_is_told(self, recording, products):
-        """Its entry has another date."""
         products[3].updated_at = products[9].updated_at
         products[3].save()
         build_and_relay()

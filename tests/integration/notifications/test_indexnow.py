@@ -39,7 +39,6 @@ def own_site() -> Iterator[str]:
 
 class TestSend:
     def test_ten_thousand_urls_are_one_request(self, engine):
-        """And one more is too many."""
         urls = [f"https://shop.example/{number}" for number in range(10_001)]
         make_indexnow(engine).send(make_batch(*urls[:-1]))
         assert len(engine.accepted()) == 10_000
@@ -47,7 +46,6 @@ class TestSend:
             make_indexnow(engine).send(make_batch(*urls))
 
     def test_a_bad_url_rejects_its_batch(self, engine):
-        """Without it, the rest is accepted."""
         with pytest.raises(BatchRejected):
             make_indexnow(engine).send(make_batch(URL, f"{URL}{MARKER}"))
         make_indexnow(engine).send(make_batch(URL))
@@ -61,7 +59,6 @@ class TestSend:
 class TestKeyFile:
     @pytest.mark.django_db
     def test_it_is_fetched_back_from_the_site_itself(self, engine, tell, own_site):
-        """The app serves it for the engines of its settings."""
         engine.state.site_url = own_site
         options = {"key": KEY, "endpoint": f"{engine.url}/indexnow"}
         backend = "django_sitemaps_plus.notifications.IndexNow"

@@ -67,7 +67,6 @@ def test_an_engine_hears_of_what_everybody_can_see(product):
 
 
 def test_nothing_follows_what_was_rolled_back(product):
-    """Neither now nor later."""
     with suppress(ZeroDivisionError), transaction.atomic():
         product.save()
         assert Change.objects.exists()

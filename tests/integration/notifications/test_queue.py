@@ -97,7 +97,6 @@ class TestTimes:
 
 class TestChangesThatCome:
     def test_they_join_what_waits(self, tell, clock):
-        """It is told once, and does not wait longer for them."""
         tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=100)
         for _ in range(5):
             changed()
@@ -133,7 +132,6 @@ class TestChangesThatCome:
 
 class TestWho:
     def test_only_those_that_take_urls(self, tell):
-        """A hub has no use for them."""
         tell(hub=HubEngine)
         changed()
         notify_engines()

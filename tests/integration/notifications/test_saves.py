@@ -50,13 +50,11 @@ class TestAnnounceSaves:
         assert told() == []
 
     def test_one_of_columns_that_no_sitemap_has_is_told(self, products):
-        """They are what such a section tells."""
         products[3].save(update_fields=["popularity"])
         build_and_relay()
         assert told() == product_urls([3])
 
     def test_one_that_is_rolled_back_is_not_told(self, products):
-        """It has never been."""
         with suppress(ValueError), transaction.atomic():
             products[3].save()
             raise ValueError
@@ -74,7 +72,6 @@ class TestAnnounceSaves:
         assert told() == []
 
     def test_ranges_are_told_row_by_row(self, products, monkeypatch):
-        """As notify_changed() records them for many rows."""
         monkeypatch.setattr(recording, "SINGLE_KEYS", 4)
         notify_changed(Product.objects.filter(pk__lte=products[7].pk))
         build_and_relay()
@@ -97,7 +94,6 @@ class TestRelatedSaves:
         return books
 
     def test_rows_of_related_objects_are_told(self, books):
-        """And the saves beside them."""
         [other] = Author.objects.bulk_create([Author(name="two")])
         Book.objects.filter(pk__gte=books[5].pk).update(author=other)
         books[0].author.save()
@@ -112,7 +108,6 @@ class TestRelatedSaves:
 
 
 def test_without_it_such_a_save_is_not_told(recording, publish):
-    """No byte has changed, and nobody asked."""
     made = make_products(5)
     publish(limited(10, lastmod=None))
     made[3].save()
@@ -128,7 +123,6 @@ class TestASiteThatIsNotBuilt:
         return make_products(5)
 
     def test_saves_are_told(self, products):
-        """Each once."""
         products[3].save()
         products[4].save()
         products[4].save()
@@ -158,7 +152,6 @@ class TestASiteThatIsNotBuilt:
         assert Change.objects.count() == 1
 
     def test_nothing_is_recorded_for_engines_that_are_off(self, products, tell):
-        """Nobody would ever read it."""
         tell(recording=RecordingEngine, NOTIFY=False)
         products[3].save()
         assert not Change.objects.exists()

@@ -30,7 +30,6 @@ def test_a_token_is_fetched_once_and_replaced_once_it_is_withdrawn(engine):
 
 
 def test_another_key_gets_no_token(engine):
-    """As after it was deleted at Google."""
     console = make_search_console(engine)
     make_service_account(engine.state, 1)
     with pytest.raises(EngineRefused, match="no access token"):
@@ -47,7 +46,6 @@ def test_a_faulty_token_endpoint_is_asked_again_later(engine, fault):
 
 
 def test_what_google_says_is_read_back(engine):
-    """First nothing, then its numbers."""
     console = make_search_console(engine)
     assert console.read_back(SITE, INDEX) is None
     console.send(make_batch())

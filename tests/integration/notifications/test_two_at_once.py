@@ -60,7 +60,6 @@ def test_one_that_died_is_replaced_after_a_lease(tell):
 
 
 def test_a_call_does_not_wait_for_another(tell, impatient):
-    """It ends at once, without asking again and again."""
     tell(acting=ActingEngine)
     want(*urls(2))
     died()
@@ -68,7 +67,6 @@ def test_a_call_does_not_wait_for_another(tell, impatient):
 
 
 def test_killed_between_request_and_note_tells_again(tell):
-    """Twice is better than never."""
     tell(acting=ActingEngine)
     ActingEngine.act = _die
     want(*urls(2))
@@ -95,7 +93,6 @@ def test_a_sleeper_notes_nothing(tell):
 
 
 def test_a_sleeper_tells_nothing_more(tell):
-    """Another is at it."""
     tell(acting=ActingEngine)
 
     def overtaken():
@@ -108,7 +105,6 @@ def test_a_sleeper_tells_nothing_more(tell):
 
 
 def test_a_sleeper_does_not_let_others_in(tell):
-    """What another has taken is not given back."""
     tell(acting=ActingEngine)
     ActingEngine.act = died
     want(*urls(2))

@@ -72,7 +72,6 @@ class TestExecutor:
         assert list(Delivery.objects.values_list("not_before", flat=True)) == [at] * 3
 
     def test_nobody_is_asked_where_nothing_has_changed(self, publish, changes):
-        """Another build is no reason."""
         make_products(3)
         publish(limited(10))
         build_and_relay()
@@ -100,7 +99,6 @@ class TestCelery:
         assert sent == []
 
     def test_the_task_asks_again_for_what_waits(self, executor, tell, sent, clock):
-        """At the time when the first of it is due."""
         tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=30)
         want_urls(get_site(), ["https://example.com/a/"])
         clock.forward(seconds=20)

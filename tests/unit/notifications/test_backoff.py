@@ -42,7 +42,6 @@ def test_a_batch_is_halved_after_a_failure(batch, sent, after, expected):
 
 @pytest.mark.parametrize(("batch", "expected"), [(0, 0), (1, 2), (30, 60), (60, 0)])
 def test_a_batch_is_doubled_after_a_success(batch, expected):
-    """Until it is as many as the engine takes."""
     assert backoff.batch_after_success(batch, 100) == expected
 
 

@@ -51,14 +51,12 @@ def test_an_unknown_class_keeps_back_all(configure):
 
 
 def test_a_name_that_is_not_configured_lists_those_that_are(configure):
-    """It may be misspelt."""
     configure(one=RECORDING, ping=PING)
     with pytest.raises(ConfigurationError, match=r"'two'\. ENGINES has: one, ping"):
         get_engine("two")
 
 
 def test_engines_are_made_once_for_each_setting(configure):
-    """A changed setting makes new ones."""
     configure(one=RECORDING)
     engine = get_engine("one")
     assert get_engine("one") is engine

@@ -65,7 +65,6 @@ class TestExample:
         return found
 
     def test_it_tells_a_batch(self, example, wire):
-        """In one request, with its token as a secret."""
         example(token="canary").send(make_batch())
         assert wire.asked == [
             {
@@ -81,12 +80,10 @@ class TestExample:
         ("status", "error"), [(409, BatchRejected), (503, RetryLater)]
     )
     def test_it_says_what_an_answer_means(self, example, wire, status, error):
-        """As the guide describes it."""
         wire.will_answer(status)
         with pytest.raises(error):
             example(token="canary").send(make_batch())
 
     def test_it_needs_its_token(self, example):
-        """The error says so."""
         with pytest.raises(ConfigurationError, match="'token'"):
             example()

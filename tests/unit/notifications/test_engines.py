@@ -189,7 +189,6 @@ def test_an_answer_says_what_to_do(wire, kind, status, body, error):
 
 class TestBaidu:
     def test_it_names_the_urls_that_it_did_not_take(self, wire):
-        """All others it has accepted."""
         bad = [f"https://shop.example/{name}" for name in "xyz"]
         said = {"success": 2, "not_valid": bad[:2], "not_same_site": bad[2:]}
         wire.will_answer(200, {"remain": 7, **said})

@@ -31,7 +31,6 @@ def key(account) -> Secret:
 
 class TestOptions:
     def test_the_key_is_a_path_or_a_secret(self, account, key, tmp_path):
-        """Of the same text."""
         path = tmp_path / "key.json"
         path.write_text(json.dumps(account))
         for given in (path, str(path), key):
@@ -69,7 +68,6 @@ class TestOptions:
             SearchConsole(service_account_key=key, site_url=site_url)
 
     def test_without_google_auth_the_error_names_the_extra(self, key, monkeypatch):
-        """No other engine needs it."""
         monkeypatch.setitem(sys.modules, "google.oauth2.service_account", None)
         with pytest.raises(ConfigurationError, match=r"sitemaps-plus\[google\]"):
             SearchConsole(service_account_key=key)
@@ -113,7 +111,6 @@ class TestToken:
         assert wire.asked[-1]["headers"] == {"Authorization": "Bearer next"}
 
     def test_a_fresh_one_that_is_refused_parks_the_engine(self, console, wire):
-        """Another one would not help."""
         wire.will_answer(401)
         with pytest.raises(EngineRefused, match="401"):
             console.send(make_batch())
@@ -211,6 +208,5 @@ class TestReadBack:
 
     @pytest.mark.parametrize(("status", "body"), [(404, b""), (200, b"<html>")])
     def test_it_is_none_where_google_knows_nothing(self, console, wire, status, body):
-        """As before the index was submitted."""
         wire.will_answer(status, body)
         assert console.read_back(SITE, INDEX) is None

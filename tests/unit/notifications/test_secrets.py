@@ -29,7 +29,6 @@ class TestShowing:
         ],
     )
     def test_it_is_hidden_however_it_is_shown(self, show):
-        """Each way to make text of it gives asterisks."""
         shown = show(Secret(VALUE))
         assert "***" in shown
         assert "c4nary" not in shown
@@ -49,11 +48,9 @@ class TestShowing:
         assert duplicate({"key": secret})["key"] is secret
 
     def test_it_is_revealed_when_asked(self):
-        """It is the string that was given."""
         assert Secret(VALUE).reveal() == VALUE
 
     def test_only_a_string_can_be_one(self):
-        """An environment variable may be missing."""
         with pytest.raises(TypeError, match="not NoneType"):
             Secret(None)
 
@@ -88,7 +85,6 @@ class TestHiding:
 
 
 def test_an_error_is_described_without_its_text():
-    """By its class, and the lines that lead to it."""
     try:
         raise ValueError(VALUE[:6])
     except ValueError as error:

@@ -21,32 +21,27 @@ class TestAccepted:
 
     @pytest.mark.parametrize("status", [200, 202, 299])
     def test_yes_is_returned(self, status: int):
-        """Any 2xx is taken for a yes."""
         answer = Answer(status=status)
         assert accepted(answer) is answer
 
     @pytest.mark.parametrize("status", [102, 408, 425, 429, 500, 503, 999])
     def test_later_is_raised_with_its_time(self, status: int):
-        """What may pass is tried again, when the engine says."""
         with pytest.raises(RetryLater, match=f"{status}.*: busy") as caught:
             accepted(Answer(status=status, body=b"busy", retry_after=7.0))
         assert caught.value.after == 7.0
 
     @pytest.mark.parametrize("status", [401, 403, 404, 405, 410, 422])
     def test_no_needs_people(self, status: int):
-        """What will not pass by itself parks the engine."""
         with pytest.raises(EngineRefused, match=f"{status}.*: no key"):
             accepted(Answer(status=status, body=b"no key"))
 
     @pytest.mark.parametrize("status", [300, 302, 308])
     def test_redirects_need_people(self, status: int):
-        """They say where they point to."""
         with pytest.raises(EngineRefused, match=f"{status}.*other.example"):
             accepted(Answer(status=status, redirect_host="other.example"))
 
     @pytest.mark.parametrize("status", [400, 409, 413])
     def test_the_rest_is_the_fault_of_the_batch(self, status: int):
-        """It is split."""
         with pytest.raises(BatchRejected, match=str(status)):
             accepted(Answer(status=status))
 
@@ -94,13 +89,11 @@ class TestRetryAfter:
         assert parse_retry_after(value) == expected
 
     def test_a_date_soon_is_counted_from_now(self):
-        """A date gives the seconds until then."""
         seconds = parse_retry_after(http_date(time.time() + 3_600))
         assert seconds == pytest.approx(3_600, abs=60)
 
     @pytest.mark.parametrize("value", [None, "", "soon", "-1", "1.5", "٣", "Sun, 99"])
     def test_anything_else_says_nothing(self, value: str | None):
-        """It is as if the header was not there."""
         assert parse_retry_after(value) is None
 
 

@@ -94,7 +94,6 @@ def leaks(caplog, capsys, monkeypatch, settings) -> Callable[..., list[str]]:
 @pytest.mark.parametrize("call", [tell, tell_form])
 @pytest.mark.parametrize("name", REPLIES)
 def test_nothing_leaks_whatever_a_server_answers(name: str, call, leaks):
-    """Neither when it goes well nor when it goes wrong, in any way."""
     with start_odd(REPLIES[name]) as server:
         assert leaks(lambda: call(server.url)) == []
     assert server.requests
@@ -131,7 +130,6 @@ def test_nothing_leaks_from_an_unexpected_error(leaks, monkeypatch):
 
 
 def test_the_detector_finds_a_leak(leaks):
-    """An error whose frames hold the value is found."""
 
     def call() -> None:
         value = Secret(CANARY).reveal()

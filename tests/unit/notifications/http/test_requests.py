@@ -99,7 +99,6 @@ class TestSending:
         [("", "/?key=a%26b&x=+"), ("p?q=1", "/p?q=1&key=a%26b&x=+")],
     )
     def test_a_query_is_added_to_the_url(self, server, path: str, target: str):
-        """After what the URL has already."""
         query = {"key": Secret("a&b"), "x": " "}
         request("GET", server.url + path, query=query)
         assert heard(server)[0] == f"GET {target} HTTP/1.1"
@@ -181,12 +180,10 @@ class TestAnswers:
         wait_until(lambda: not is_busy(), "the connection is closed", 5)
 
     def test_nobody_listens(self):
-        """A server that is down is asked again."""
         with reserve_port() as reserved, pytest.raises(RetryLater, match="refused"):
             request("GET", f"http://127.0.0.1:{reserved.getsockname()[1]}/")
 
     def test_a_name_is_not_found(self, monkeypatch):
-        """Nor is it when nobody can tell an address."""
 
         def fail(*args: object, **options: object) -> None:
             raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure")
@@ -196,7 +193,6 @@ class TestAnswers:
             request("GET", "https://engine.example/")
 
     def test_a_slow_name_server_is_not_waited_for(self, monkeypatch):
-        """The look-up of a name counts as well."""
         go = threading.Event()
 
         def hang(*args: object, **options: object) -> None:
@@ -210,7 +206,6 @@ class TestAnswers:
         go.set()
 
     def test_another_address_is_tried(self, monkeypatch, server):
-        """Where the first of a host does not answer."""
         real = socket.getaddrinfo
 
         def find(host: str, port: int, *args: int, **options: int) -> list[Any]:

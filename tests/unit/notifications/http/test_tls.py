@@ -56,7 +56,6 @@ def test_a_stranger_is_not(tmp_path):
 
 
 def test_a_server_without_it_is_not(monkeypatch):
-    """Nothing is sent to one that speaks no TLS."""
     monkeypatch.setattr(client, "MAX_SECONDS", 0.5)
     with start_odd(says(answer())) as server, pytest.raises(RetryLater):
         request("GET", f"https://localhost:{server.port}/", text="c4nary")
