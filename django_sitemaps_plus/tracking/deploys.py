@@ -139,9 +139,10 @@ def _members(members: Any) -> Iterator[str]:
 
 def _words(value: Any) -> str:
     function = getattr(value, "__func__", getattr(value, "fget", value))
-    code = getattr(function, "__code__", None)
+    code = getattr(function, "__code__", value)
     if isinstance(code, CodeType):
-        return _code_words(code)
+        constants = [_words(item) for item in code.co_consts]
+        return f"{code.co_code.hex()} {code.co_names} {constants}"
     if isinstance(value, type) and issubclass(value, Model):
         return value._meta.label
     if isinstance(value, Route):
@@ -155,14 +156,6 @@ def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return str([(_words(key), _words(item)) for key, item in value.items()])
     return _ADDRESS.sub("", repr(value))
-
-
-def _code_words(code: CodeType) -> str:
-    constants = [
-        _code_words(item) if isinstance(item, CodeType) else _words(item)
-        for item in code.co_consts
-    ]
-    return f"{code.co_code.hex()} {code.co_names} {constants}"
 
 
 def _query_words(queryset: QuerySet[Any]) -> str:

@@ -1,4 +1,4 @@
-"""The columns of a multi-table child are saved under its parents' names as well."""
+"""A row is saved under the names of proxies, of its children and of its parents."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.support.testapp.models import (
     Venue,
 )
 
-from .rows import BookSource, keys, load, make_books, noticed, recorded
+from .rows import BookSource, PlaceSource, keys, load, make_books, noticed, recorded
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -65,6 +65,44 @@ def make_theatres(model):
 @pytest.fixture
 def theatres():
     return make_theatres(Theatre)
+
+
+class ProxySource(PlaceSource):
+    """The same rows under another name."""
+
+    model = PlaceProxy
+
+
+@pytest.mark.parametrize(
+    ("source", "model"), [(PlaceSource, PlaceProxy), (ProxySource, Place)]
+)
+def test_a_proxy_and_the_model_behind_it_are_the_same(publish, source, model):
+    place = Place.objects.create(slug="one")
+    publish(source)
+    saved = model.objects.get(pk=place.pk)
+    saved.save()
+    saved.delete()
+    assert recorded() == keys(place) * 2
+
+
+def test_a_child_is_saved_and_deleted_with_its_parents_columns(publish):
+    cafe = Cafe.objects.create(slug="one", seats=4)
+    publish(PlaceSource)
+    cafe.save(update_fields=["seats"])
+    assert recorded() == []
+    change = keys(cafe)
+    cafe.save()
+    assert recorded() == change
+    cafe.delete()
+    assert set(recorded()) == set(change)
+
+
+def test_rows_of_a_fixture_are_recorded(publish, tmp_path):
+    """A raw child has only the link to its parent, which has a row of its own."""
+    publish(PlaceSource)
+    parent = {"model": "testapp.place", "pk": 7, "fields": {"slug": "one"}}
+    load(tmp_path, parent, {"model": "testapp.cafe", "pk": 7, "fields": {"seats": 4}})
+    assert recorded() == [("key", "7", "")]
 
 
 @pytest.mark.parametrize("model", [Place, PlaceProxy])

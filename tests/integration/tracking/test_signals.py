@@ -6,13 +6,16 @@ from contextlib import suppress
 
 import pytest
 from django.db import connection, transaction
+from django.db.models.deletion import Collector
+from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.testing import temporary_source
 from tests.support.shop import ProductSource, limited, make_products
-from tests.support.testapp.models import Product
+from tests.support.testapp.models import Label, Product
 
 from .rows import keys, make_product, recorded
 
@@ -134,3 +137,54 @@ class TestNothingIsWritten:
         product.save()
         product.delete()
         assert recorded() == []
+
+
+def senders(signal):
+    """Return the identities of the models that our receivers are connected for."""
+    return {
+        receiver[0][1]
+        for receiver in signal.receivers
+        if receiver[0][0] == "sitemaps_plus"
+    }
+
+
+def can_fast_delete(model):
+    return Collector(using="default").can_fast_delete(model.objects.all())
+
+
+class TestReceivers:
+    def test_no_other_model_loses_its_fast_delete(self, publish):
+        """A receiver for every model would take it from each of them."""
+        publish(ProductSource)
+        for signal in (post_save, post_delete, m2m_changed):
+            assert id(None) not in senders(signal)
+        assert senders(post_delete) == {id(Product)}
+        assert [can_fast_delete(model) for model in (Label, Product)] == [True, False]
+
+    def test_track_deletes_off_keeps_the_fast_delete(self, publish):
+        """Saves are recorded all the same; deletions are left to the audit."""
+        product = make_product("one")
+        publish(limited(10, track_deletes=False))
+        assert can_fast_delete(Product)
+        product.save()
+        assert recorded() == keys(product)
+        Product.objects.all().delete()
+        assert recorded() == keys(product)
+
+    def test_a_temporary_source_connects_and_disconnects(self, sections):
+        before = senders(post_save)
+        with temporary_source("temporary", ProductSource):
+            assert senders(post_save) - before == {id(Product)}
+            assert not can_fast_delete(Product)
+        assert senders(post_save) == before
+        assert can_fast_delete(Product)
+
+    def test_registering_asks_no_queryset(self, sections, django_assert_num_queries):
+        """A project must be able to start, and to migrate, without any table."""
+
+        def get_queryset(self):
+            raise RuntimeError(list(Label.objects.all()))
+
+        with django_assert_num_queries(0):
+            sections.register("products", limited(10, get_queryset=get_queryset))
+        assert senders(post_save) == {id(Product)}
