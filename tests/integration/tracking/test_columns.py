@@ -163,29 +163,6 @@ def test_a_generated_column_behind_a_relation(sections, planned):
     assert [row[:2] for row in recorded()] == [("related", str(post.pk))]
 
 
-def test_a_change_that_is_on_no_page_leaves_the_page_as_it_was(publish, client):
-    """A view counter saved ends without a new file, ETag, lastmod or flip."""
-    products = make_products(3)
-
-    def priority(self, obj):
-        return 0.5 if obj.popularity != 1 else 0.6  # it reads more than it shows
-
-    section = publish(limited(10, priority=priority))
-    before, answer = served(section), client.get("/sitemap-products-1.xml")
-    products[1].popularity = 7
-    products[1].save(update_fields=["popularity"])
-    assert recorded() == keys(products[1])
-    report = build()
-    assert (report.sections[0].rendered, report.sections[0].stored) == (1, 0)
-    assert served(section) == before
-    assert client.get("/sitemap-products-1.xml")["ETag"] == answer["ETag"]
-
-
-def served(section):
-    page = page_of(section, 1)
-    return page.object, page.gzip_hash, page.lastmod, page.published_at
-
-
 def test_where_the_queryset_joins_every_column_counts(planned):
     """The one that points to the other row decides whether its own is listed."""
     author = Author.objects.create(name="x")

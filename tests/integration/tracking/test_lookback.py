@@ -161,16 +161,6 @@ class TestRowsThatLeave:
             Product._meta._expire_cache()
             del Product.listed
 
-    @pytest.mark.django_db(transaction=True)
-    def test_a_build_without_changes_takes_at_most_ten_queries(
-        self, clock, publish, django_assert_max_num_queries
-    ):
-        make_products(12)
-        publish(limited(3, get_queryset=published))
-        build()
-        with django_assert_max_num_queries(10):
-            build()
-
 
 class TestTheWindow:
     def test_a_row_that_was_committed_late_is_found(self, section):

@@ -14,7 +14,7 @@ from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.testing import temporary_source
-from tests.support.shop import ProductSource, limited, make_products
+from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Label, Product
 
 from .rows import keys, make_product, recorded
@@ -74,12 +74,6 @@ class TestWhatIsRecorded:
         product.save()
         product.delete()
         assert recorded() == [("key", str(key), "")] * 3
-
-    def test_every_row_of_a_deleted_queryset(self, publish):
-        made = make_products(5)
-        publish(limited(3))
-        Product.objects.filter(pk__in=[p.pk for p in made[1:4]]).delete()
-        assert sorted(recorded()) == sorted(keys(*made[1:4]))
 
     def test_the_key_that_the_source_names(self, publish):
         product = make_product("one")

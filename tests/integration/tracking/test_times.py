@@ -116,19 +116,6 @@ def test_a_clock_ahead_of_the_databases_loses_no_row(clock, publish, client, sec
     assert seen == [False, True, True]
 
 
-def test_a_row_is_looked_at_again_for_a_minute_at_most(clock, publish, client):
-    """Its page is rendered for it, and neither stored nor dated anew."""
-    events = make_events(3, starts_at=NOW - HOUR)
-    set_times(events[1], starts_at=NOW + HOUR)
-    publish(Current, "events")
-    done = []
-    for seconds in (0, 30, 60, 90):
-        clock.time = NOW + HOUR + timedelta(seconds=seconds)
-        [report] = build().sections
-        done.append((report.rendered, report.stored))
-    assert done == [(1, 1), (1, 0), (1, 0), (0, 0)]
-
-
 def test_a_look_that_fails_is_taken_again(clock, publish, monkeypatch):
     """Until when it looked is noted after its pages are marked."""
     events = make_events(3)
