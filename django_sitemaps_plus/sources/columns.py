@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
 from django_sitemaps_plus.outages import is_passing
 
-from .quoting import Quoting, UrlQuoting
+from .quoting import Quoting
 
 #: What takes the values of a field from rows.
 Getter = Callable[[Sequence[Any]], Sequence[Any]]
@@ -123,12 +123,12 @@ class Column:
 class UrlColumn(Column):
     """Writes URLs, together where they are strings."""
 
-    quote: UrlQuoting
+    quote: Quoting
 
     def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
         if str not in set(map(type, values)):
             return super().texts(values, problems)
-        texts, odd = self.quote(values)
+        texts, odd = self.quote(values, MAX_URL_LENGTH - len(self.before))
         self.write_rows(odd, values, texts, problems)
         return texts
 
@@ -180,11 +180,11 @@ class RouteValues:
         arguments = [getter(rows) for getter in self.getters]
         columns: list[list[str]] = []
         odd: set[int] = set()
+        room = MAX_URL_LENGTH - sum(map(len, (self.column.before, *self.pieces)))
         for number, quote in self.places:
-            texts, odd_rows = quote(arguments[number])
+            texts, odd_rows = quote(arguments[number], room // len(self.places))
             columns.append(texts)
             odd.update(odd_rows)
-        odd.update(self._too_long(columns))
         paths: dict[int, str] = {}
         values = {row: [column[row] for column in arguments] for row in sorted(odd)}
         self.column.write_rows(values, values, paths, problems)
@@ -197,13 +197,6 @@ class RouteValues:
         for texts, piece in zip(columns, self.pieces[1:], strict=True):
             parts += [texts, piece]
         return parts
-
-    def _too_long(self, columns: list[list[str]]) -> list[int]:
-        room = MAX_URL_LENGTH - sum(map(len, (self.column.before, *self.pieces)))
-        if sum([max(map(len, texts)) for texts in columns]) <= room:
-            return []
-        rows = enumerate(zip(*columns, strict=True))
-        return [row for row, texts in rows if sum(map(len, texts)) > room]
 
     def _path(self, texts: tuple[str, ...]) -> str:
         between = zip(texts, self.pieces[1:], strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,15 +18,10 @@ from django.utils import timezone
 from django_sitemaps_plus.core.dates import check_w3c, w3c
 
 from .columns import Column, Problem
-from .quoting import odd_lines
+from .quoting import Form
 
-_DIGITS = bytes.maketrans(b"123456789", b"000000000")
-# Texts as W3C has them, their digits made noughts, and lines of them or of nothing.
-_DATE = b"0000-00-00", re.compile(r"(?:(?:[0-9]{4}-[0-9]{2}-[0-9]{2})?+\n)*+")
-_MOMENT = (
-    b"0000-00-00T00:00:00",
-    re.compile(r"(?:(?:[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})?+\n)*+"),
-)
+_DATE = Form("[0-9]{4}-[0-9]{2}-[0-9]{2}|")
+_MOMENT = Form("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}|")
 
 # What selects a moment and a date, and where the date begins in its text. Functions
 # that format dates take up to half the time of a query. JSON is not subject to
@@ -68,22 +62,15 @@ class DateColumn(Column):
         if joined.count("\n") != len(values):
             return super().texts(values, problems)
         texts = joined[:-1].split("\n")
-        self.write_rows(self._odd(joined, texts), values, texts, problems)
-        return texts
-
-    def _odd(self, joined: str, texts: list[str]) -> list[int]:
-        """Return the rows whose text needs a closer look."""
-        form, lines = _MOMENT if self.ending else _DATE
-        digits = joined.encode("utf-8", "replace").translate(_DIGITS, b"\n")
-        usual = form * (len(texts) - texts.count(""))
-        odd = [] if digits == usual else odd_lines(lines, joined)
+        odd = (_MOMENT if self.ending else _DATE).odd(joined)
         for row in odd:
             texts[row] = ""
         try:
             deque(map(datetime.fromisoformat, filter(None, texts)), maxlen=0)
         except ValueError:
             odd += [row for row, text in enumerate(texts) if not _is_date(text)]
-        return sorted(odd)
+        self.write_rows(sorted(odd), values, texts, problems)
+        return texts
 
 
 def _is_date(text: str) -> bool:

@@ -23,19 +23,7 @@ from django_sitemaps_plus.core.xml import escape
 
 from .columns import Column, Failed, LocationColumn, Problem, UrlColumn, attempt
 from .dates import lastmod_text
-from .quoting import UrlQuoting
-
-#: What a source may say of an entry, in the order of the element.
-FIELDS = (
-    "location",
-    "lastmod",
-    "changefreq",
-    "priority",
-    "images",
-    "videos",
-    "news",
-    "alternates",
-)
+from .quoting import url_quoting
 
 #: The namespaces that the extension fields need.
 NAMESPACE_OF = {
@@ -65,7 +53,7 @@ def location_column(
         url = escape(absolute_url(_plain_text(path(value)), origin))
         return url.removeprefix(before)
 
-    quote = UrlQuoting(origin)
+    quote = url_quoting(origin)
     return LocationColumn(name="location", write=write, before=before, quote=quote)
 
 
@@ -142,9 +130,12 @@ COLUMNS: dict[str, Column] = {
         write=_images,
         before=_IMAGE,
         after=_IMAGE_END,
-        quote=UrlQuoting(None),
+        quote=url_quoting(None),
     ),
     "videos": Column(name="videos", write=_videos),
     "news": Column(name="news", write=_news),
     "alternates": _AlternatesColumn(name="alternates", write=_alternate),
 }
+
+#: What a source may say of an entry, in the order of the element.
+FIELDS = ("location", *COLUMNS)
