@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, ClassVar
 
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
 from django_sitemaps_plus.outages import is_passing
 
 from .quoting import Quoting
+from .route import PlainRoute
 
 #: What takes the values of a field from rows.
 Getter = Callable[[Sequence[Any]], Sequence[Any]]
@@ -92,7 +92,7 @@ class Column:
     def parts(self, texts: list[str]) -> Parts:
         """Return texts with what stands around those that are there."""
         before, after = self.before, self.ending + self.after
-        if "" not in texts:
+        if "" not in texts or not self.known:
             return [before, texts, after]
         return [[f"{before}{text}{after}" if text else "" for text in texts]]
 
@@ -138,9 +138,6 @@ class LocationColumn(UrlColumn):
 
     known: ClassVar[Mapping[Any, str]] = {}
 
-    def parts(self, texts: list[str]) -> Parts:
-        return [self.before, texts]
-
 
 @dataclass(frozen=True, slots=True)
 class Values:
@@ -164,40 +161,31 @@ class RouteValues:
 
     Attributes:
         getters: of the route's arguments, in the route's order.
-        pieces: quoted text around the arguments in a path.
-        places: for each place between pieces the number of its argument, and how
-            values are written there.
-        column: writes the location of a tuple of arguments.
+        column: writes the location of a sequence of arguments.
     """
 
     getters: tuple[Getter, ...]
-    pieces: tuple[str, ...]
-    places: tuple[tuple[int, Quoting], ...]
+    route: PlainRoute
     column: LocationColumn
 
     def parts(self, rows: Sequence[Any], problems: list[Problem]) -> Parts:
         """Return the location as it stands in the lines."""
         arguments = [getter(rows) for getter in self.getters]
-        columns: list[list[str]] = []
-        odd: set[int] = set()
-        room = MAX_URL_LENGTH - sum(map(len, (self.column.before, *self.pieces)))
-        for number, quote in self.places:
-            texts, odd_rows = quote(arguments[number], room // len(self.places))
-            columns.append(texts)
-            odd.update(odd_rows)
+        places, pieces = self.route.places, self.route.pieces
+        room = MAX_URL_LENGTH - sum(map(len, (self.column.before, *pieces)))
+        quoted = [it(arguments[number], room // len(places)) for number, it in places]
+        columns = [texts for texts, _ in quoted]
+        odd = set().union(*[rows for _, rows in quoted])
         paths: dict[int, str] = {}
         values = {row: [column[row] for column in arguments] for row in sorted(odd)}
         self.column.write_rows(values, values, paths, problems)
+        parts: Parts = [pieces[0]]
+        for texts, piece in zip(columns, pieces[1:], strict=True):
+            parts += [texts, piece]
         if any(paths.values()):
-            whole = list(map(self._path, zip(*columns, strict=True)))
+            same = [[it] * len(rows) if isinstance(it, str) else it for it in parts]
+            whole = list(map("".join, zip(*same, strict=True)))
             for row, path in paths.items():
                 whole[row] = path
-            return self.column.parts(whole)
-        parts: Parts = [self.column.before, self.pieces[0]]
-        for texts, piece in zip(columns, self.pieces[1:], strict=True):
-            parts += [texts, piece]
-        return parts
-
-    def _path(self, texts: tuple[str, ...]) -> str:
-        between = zip(texts, self.pieces[1:], strict=True)
-        return self.pieces[0] + "".join(chain.from_iterable(between))
+            parts = [whole]
+        return [self.column.before, *parts]

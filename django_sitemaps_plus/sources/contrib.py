@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from functools import cached_property, partial
 from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
 from django.contrib.sitemaps import Sitemap
 from django.core.paginator import EmptyPage
-from django.db.models import Model
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
@@ -22,18 +23,15 @@ from django_sitemaps_plus.exceptions import StalePlanError
 
 from .base import Source
 from .columns import Failed, Getter, attempt, called
-from .keys import KeySpace
-from .lines import CHUNK_ROWS, Tally, lines_of
-from .positions import at_positions, position, positions
+from .lines import CHUNK_ROWS, Tally
+from .positions import at_positions, position
 from .querysets import (
-    batches,
     by_key,
-    first_keys,
     in_range,
     on_write_database,
     pages_by_key,
 )
-from .reading import Reader, reader_of
+from .reading import Reader, Render, reader_of
 
 # A class that overrides one of these has its own idea of pages; only its own code
 # knows what is on them.
@@ -78,10 +76,8 @@ class SitemapSource(Source):
     @property
     def has_own_paging(self) -> bool:
         """Whether the class decides itself what is on which page."""
-        return any(
-            getattr(self.kind, name) is not getattr(Sitemap, name)
-            for name in _OWN_PAGING
-        )
+        kind = self.kind
+        return any(getattr(kind, it) is not getattr(Sitemap, it) for it in _OWN_PAGING)
 
     def make(self) -> Any:
         """Return a sitemap for one use; nothing that it remembers reaches another."""
@@ -96,10 +92,14 @@ class SitemapSource(Source):
 class SitemapReader(Reader[SitemapSource]):
     """Reads ``items()``: by primary key if it is a plain queryset, else by position."""
 
+    @cached_property
+    def sitemap(self) -> Any:
+        """The sitemap that this reader asks."""
+        return self.source.make()
+
     @property
     def rows_per_page(self) -> int:
-        sitemap = self.source.make()
-        languages = len(sitemap._languages()) if sitemap.i18n else 1
+        languages = len(self.sitemap._languages()) if self.sitemap.i18n else 1
         return max(1, self.source.limit // max(1, languages))
 
     @property
@@ -108,59 +108,41 @@ class SitemapReader(Reader[SitemapSource]):
         queryset: Any = getattr(self.source.given, "queryset", None)
         return queryset.model if pages_by_key(queryset) else None
 
-    def key_space(self) -> KeySpace | None:
-        items = self.source.make().items()
-        if not pages_by_key(items):
-            return None
-        return KeySpace(items.model, "pk", on_write_database(items, None).db)
-
-    def first_keys(
-        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
-    ) -> Iterator[str]:
-        items = self.source.make().items()
-        if not pages_by_key(items):
-            return positions(items, step, key_range)
-        rows = in_range(on_write_database(items, None), "pk", key_range)
-        return first_keys(rows, "pk", step)
-
-    def count(self, key_range: KeyRange, site: Site) -> int:
-        return sum(1 for _ in self._rows_in(self.source.make(), key_range, site))
-
-    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
-        sitemap = self.source.make()
-        rows = self._rows_in(sitemap, key_range, site, self.max_entries + 1)
-        return map(self._lines(sitemap, site, tally), batches(rows))
-
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        if self.key_space() is None:
+        rows = self._queryset()
+        if rows is None:
             return
-        sitemap = self.source.make()
-        items = on_write_database(sitemap.items(), None)
-        rows = by_key(items.filter(pk__in=keys), "pk")
-        lines = self._lines(sitemap, site, tally)
-        for item in rows.iterator(CHUNK_ROWS):
-            found = [*_in_languages(sitemap, [item])] if sitemap.i18n else [item]
-            yield str(item.pk), lines(found)
+        render = self._renderer(site, tally)
+        for item in by_key(rows.filter(pk__in=keys), "pk").iterator(CHUNK_ROWS):
+            yield str(item.pk), render(list(self._in_languages([item])))
 
-    def _rows_in(
-        self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None = None
-    ) -> Iterable[Any]:
-        items = sitemap.items()
-        if pages_by_key(items):
-            items = in_range(on_write_database(items, None), "pk", key_range)
-            items = items[:limit].iterator(CHUNK_ROWS)
-        else:
-            items = at_positions(items, key_range)
-        return _in_languages(sitemap, items) if sitemap.i18n else items
+    def _queryset(self) -> QuerySet[Any] | None:
+        items = self.sitemap.items()
+        return on_write_database(items, None) if pages_by_key(items) else None
 
-    def _lines(
-        self, sitemap: Any, site: Site, tally: Tally
-    ) -> Callable[[list[Any]], str]:
-        raises, origin = self.source.on_error == "raise", _origin(sitemap, site)
-        lines = lines_of(_getters(sitemap, origin), origin, raises)
-        return partial(lines.render, tally=tally)
+    def _rows(self, site: Site) -> Iterable[Any]:
+        items: Iterable[Any] = self.sitemap.items()
+        return items
+
+    def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
+        rows = self._queryset()
+        if rows is None:
+            return self._in_languages(at_positions(self._rows(site), key_range))
+        found = in_range(rows, "pk", key_range)[: self.max_entries + 1]
+        return self._in_languages(found.iterator(CHUNK_ROWS))
+
+    def _in_languages(self, items: Iterable[Any]) -> Iterable[Any]:
+        if not self.sitemap.i18n:
+            return items
+        languages = self.sitemap.get_languages_for_item
+        return ((item, language) for item in items for language in languages(item))
+
+    def _renderer(self, site: Site, tally: Tally) -> Render:
+        scheme, _, host = site.origin.partition("://")
+        origin = f"{self.sitemap.get_protocol(scheme)}://{host}"
+        return self._renderer_of(_getters(self.sitemap, origin), origin, tally)
 
 
 class OwnPagesReader(SitemapReader):
@@ -176,68 +158,44 @@ class OwnPagesReader(SitemapReader):
     @property
     def planned_rows(self) -> int:
         limit = self.source.limit
-        return max(1, getattr(self.source.make().paginator, "per_page", limit))
-
-    def key_space(self) -> None:
-        """Return None: the bounds of a page are its number and the next."""
-        return
+        return max(1, getattr(self.sitemap.paginator, "per_page", limit))
 
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
     ) -> Iterator[str]:
-        paginator = self.source.make().paginator
-        pages = range(paginator.num_pages if paginator.count else 0)
-        return positions(pages, 1, key_range)
+        return super().first_keys(1, site, key_range)
 
-    def _rows_in(
-        self, sitemap: Any, key_range: KeyRange, site: Site, limit: int | None = None
-    ) -> Iterable[Any]:
-        return _own_page(sitemap, key_range, site)
+    def _queryset(self) -> None:
+        return
 
-    def _lines(
-        self, sitemap: Any, site: Site, tally: Tally
-    ) -> Callable[[list[Any]], str]:
-        lines = lines_of(_OWN_GETTERS, None, self.source.on_error == "raise")
-        return partial(lines.render, tally=tally)
+    def _rows(self, site: Site) -> Iterable[Any]:
+        paginator = self.sitemap.paginator
+        return range(paginator.num_pages if paginator.count else 0)
+
+    def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
+        """Return what is on the page; nothing where it has fewer pages by now.
+
+        Raises:
+            StalePlanError: it has pages that the plan does not know.
+        """
+        number = position(key_range.low or "0") + 1
+        pages = self.sitemap.paginator.num_pages
+        if key_range.high is None and pages > number:
+            raise StalePlanError(f"there are {pages:,} pages, the plan has {number:,}")
+        scheme, _, host = site.origin.partition("://")
+        current = SimpleNamespace(domain=host, name=host)
+        urls: Iterable[Any] = ()
+        with suppress(EmptyPage):
+            urls = self.sitemap.get_urls(page=number, site=current, protocol=scheme)
+        return urls
+
+    def _renderer(self, site: Site, tally: Tally) -> Render:
+        return self._renderer_of(_OWN_GETTERS, None, tally)
 
 
 @reader_of.register
 def _reader_of_sitemap(source: SitemapSource) -> SitemapReader:
     return (OwnPagesReader if source.has_own_paging else SitemapReader)(source)
-
-
-def _own_page(
-    sitemap: Any, key_range: KeyRange, site: Site
-) -> Iterable[dict[str, Any]]:
-    """Return what is on the page; nothing where it has fewer pages by now.
-
-    Raises:
-        StalePlanError: it has pages that the plan does not know.
-    """
-    number = position(key_range.low or "0") + 1
-    pages = sitemap.paginator.num_pages
-    if key_range.high is None and pages > number:
-        raise StalePlanError(f"there are {pages:,} pages, the plan has {number:,}")
-    scheme, _, host = site.origin.partition("://")
-    current = SimpleNamespace(domain=host, name=host)
-    try:
-        urls: Iterable[dict[str, Any]] = sitemap.get_urls(
-            page=number, site=current, protocol=scheme
-        )
-    except EmptyPage:
-        return ()
-    return urls
-
-
-def _in_languages(sitemap: Any, items: Iterable[Any]) -> Iterator[tuple[Any, str]]:
-    for item in items:
-        for language in sitemap.get_languages_for_item(item):
-            yield item, language
-
-
-def _origin(sitemap: Any, site: Site) -> str:
-    scheme, _, host = site.origin.partition("://")
-    return f"{sitemap.get_protocol(scheme)}://{host}"
 
 
 def _getters(sitemap: Any, origin: str) -> dict[str, Getter]:
@@ -265,7 +223,7 @@ class _Versions:
     def paths(self, rows: Sequence[tuple[Any, str]]) -> list[Any]:
         """Return the path of each item in its language."""
         self._known.clear()
-        return [self._path(item, language) for item, language in rows]
+        return [self._path(row) for row in rows]
 
     def alternates(self, rows: Sequence[tuple[Any, str]]) -> list[Any]:
         """Return the versions of each item."""
@@ -273,24 +231,23 @@ class _Versions:
         found = {key: attempt(self._versions, item) for key, item in items.items()}
         return [found[id(item)] for item, _ in rows]
 
-    def _versions(self, item: Any) -> list[tuple[str, str]]:
-        languages = self._sitemap.get_languages_for_item(item)
-        paths = {language: self._path(item, language) for language in languages}
-        for path in paths.values():
-            if type(path) is Failed:
-                raise path.error
-        found = [(language, self._origin + paths[language]) for language in languages]
-        default = settings.LANGUAGE_CODE
-        if self._sitemap.x_default and default in paths:
-            path = paths[default].replace(f"/{default}/", "/", 1)
-            found.append(("x-default", self._origin + path))
-        return found
-
-    def _path(self, item: Any, language: str) -> Any:
+    def _path(self, row: tuple[Any, str]) -> Any:
+        item, language = row
         key = id(item), language
         if key not in self._known:
-            self._known[key] = attempt(self._sitemap._location, (item, language))
+            self._known[key] = attempt(self._sitemap._location, row)
         return self._known[key]
+
+    def _versions(self, item: Any) -> list[tuple[str, str]]:
+        languages = self._sitemap.get_languages_for_item(item)
+        paths = {language: self._path((item, language)) for language in languages}
+        failed = [path for path in paths.values() if type(path) is Failed]
+        if failed:
+            raise failed[0].error
+        default = settings.LANGUAGE_CODE
+        if self._sitemap.x_default and default in paths:
+            paths["x-default"] = paths[default].replace(f"/{default}/", "/", 1)
+        return [(language, self._origin + path) for language, path in paths.items()]
 
 
 def _aware(value: Any) -> Any:

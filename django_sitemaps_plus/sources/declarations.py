@@ -15,7 +15,6 @@ from django.db.models.expressions import Combinable
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
-from django_sitemaps_plus.core.xml import escape
 
 from .base import Source
 from .columns import Getter, RouteValues, Values, called, constant, selected
@@ -134,11 +133,10 @@ def _location(declared: Any, columns: Columns, origin: str) -> Location:
     route = declared.compile()
     path = partial(_path, route)
     if route.plain is not None:
-        pieces = tuple(map(escape, route.plain.pieces))
-        if MIN_URL_LENGTH <= sum(map(len, (origin, *pieces))) <= MAX_URL_LENGTH:
+        length = sum(map(len, (origin, *route.plain.pieces)))
+        if MIN_URL_LENGTH <= length <= MAX_URL_LENGTH:
             getters = tuple(map(selected, takes))
-            column = location_column(origin, path)
-            return RouteValues(getters, pieces, route.plain.places, column)
+            return RouteValues(getters, route.plain, location_column(origin, path))
     getter = called(lambda row: path([take(row) for take in takes]))
     return Values(getter, location_column(origin))
 

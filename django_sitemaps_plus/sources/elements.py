@@ -40,12 +40,7 @@ _IMAGE_END = "</image:loc></image:image>"
 def location_column(
     origin: str | None, path: Callable[[Any], Any] = lambda value: value
 ) -> LocationColumn:
-    """Return what writes locations on an origin; with None, any absolute URL.
-
-    Args:
-        origin: scheme and host.
-        path: returns the location of a value.
-    """
+    """Return what writes the paths of values on an origin; with None, any URL."""
 
     before = origin or ""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial, singledispatch
 from itertools import chain
 from typing import Any, Generic, TypeVar
@@ -19,7 +19,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.outages import is_passing
 
 from .base import Source
-from .columns import called, constant
+from .columns import Getter, called, constant
 from .declarations import Columns, compile_lines, declarations_of
 from .elements import NAMESPACE_OF
 from .keys import KeySpace
@@ -39,6 +39,9 @@ from .views import ViewSource
 
 S = TypeVar("S", bound=Source)
 
+#: What makes lines of rows.
+Render = Callable[[list[Any]], str]
+
 
 class Reader(Generic[S]):
     """Reads a source that yields entries; pages are positions among them.
@@ -48,6 +51,8 @@ class Reader(Generic[S]):
 
     #: Whether the code of the source decides what is on a page; its pages never merge.
     has_own_paging: bool = False
+    #: The field that pages are cut by, where they are ranges of keys.
+    key: str = "pk"
     #: The model whose saves concern the rows.
     tracked_model: type[Model] | None = None
 
@@ -82,17 +87,24 @@ class Reader(Generic[S]):
 
     def key_space(self) -> KeySpace | None:
         """Return what orders the keys; None where pages are positions."""
-        return None
+        rows = self._queryset()
+        return None if rows is None else KeySpace(rows.model, self.key, rows.db)
 
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
     ) -> Iterator[str]:
         """Yield the key of each ``step``-th row of a range, from the first, as text."""
-        return positions(self._rows(site), step, key_range)
+        rows = self._queryset()
+        if rows is None:
+            return positions(self._rows(site), step, key_range)
+        return first_keys(in_range(rows, self.key, key_range), self.key, step)
 
     def count(self, key_range: KeyRange, site: Site) -> int:
         """Return how many rows a range has."""
-        return sum(1 for _ in at_positions(self._rows(site), key_range))
+        rows = self._queryset()
+        if rows is None:
+            return sum(1 for _ in at_positions(self._rows(site), key_range))
+        return in_range(rows, self.key, key_range).order_by().count()
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally.
@@ -100,8 +112,7 @@ class Reader(Generic[S]):
         Raises:
             LimitExceededError: the range holds more rows than the page may.
         """
-        rows = at_positions(self._rows(site), key_range)
-        return map(self._renderer(site, tally), batches(rows))
+        return map(self._renderer(site, tally), batches(self._page(key_range, site)))
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
@@ -112,11 +123,25 @@ class Reader(Generic[S]):
         """
         return iter(())
 
+    def _queryset(self) -> QuerySet[Any] | None:
+        """Return the listed rows, in no order, where pages are ranges of keys."""
+        return None
+
     def _rows(self, site: Site) -> Iterable[Any]:
+        """Return the listed rows, where pages are positions."""
         return self.source.entries(site.origin)
 
-    def _renderer(self, site: Site, tally: Tally) -> Callable[[list[Any]], str]:
+    def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
+        return at_positions(self._rows(site), key_range)
+
+    def _renderer(self, site: Site, tally: Tally) -> Render:
         return lambda entries: "".join([self._line(it, site, tally) for it in entries])
+
+    def _renderer_of(
+        self, getters: Mapping[str, Getter], origin: str | None, tally: Tally
+    ) -> Render:
+        lines = lines_of(getters, origin, self.source.on_error == "raise")
+        return partial(lines.render, tally=tally)
 
     def _line(self, entry: Entry, site: Site, tally: Tally) -> str:
         try:
@@ -146,13 +171,12 @@ class ViewReader(_DeclaredReader[ViewSource]):
     def _rows(self, site: Site) -> Iterable[Any]:
         return self.source.views
 
-    def _renderer(self, site: Site, tally: Tally) -> Callable[[list[Any]], str]:
+    def _renderer(self, site: Site, tally: Tally) -> Render:
         getters = {
             name: called(value) if callable(value) else constant(value)
             for name, value in declarations_of(self.source).items()
         }
-        raises = self.source.on_error == "raise"
-        return partial(lines_of(getters, site.origin, raises).render, tally=tally)
+        return self._renderer_of(getters, site.origin, tally)
 
 
 class ModelReader(_DeclaredReader[ModelSource]):
@@ -162,17 +186,12 @@ class ModelReader(_DeclaredReader[ModelSource]):
     def tracked_model(self) -> type[Model] | None:  # type: ignore[override]
         return self.source.model
 
-    def key_space(self) -> KeySpace | None:
-        source = self.source
-        return KeySpace(source.model, source.key, listed_rows(source).db)
+    @property
+    def key(self) -> str:  # type: ignore[override]
+        return self.source.key
 
-    def first_keys(
-        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
-    ) -> Iterator[str]:
-        return first_keys(rows_in(self.source, key_range), self.source.key, step)
-
-    def count(self, key_range: KeyRange, site: Site) -> int:
-        return rows_in(self.source, key_range).order_by().count()
+    def _queryset(self) -> QuerySet[Any]:
+        return listed_rows(self.source)
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         queryset = rows_in(self.source, key_range)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -23,6 +24,8 @@ from django.urls import (
 from django.urls.resolvers import get_ns_resolver
 from django.utils.http import RFC3986_SUBDELIMS, escape_leading_slashes
 from django.utils.translation import get_language
+
+from django_sitemaps_plus.core.xml import escape
 
 from .quoting import ARGUMENTS, Quoting
 
@@ -60,24 +63,34 @@ class Route:
         return known[surroundings]
 
 
+@dataclass(frozen=True)
 class CompiledRoute:
     """Gives for each row exactly what ``reverse()`` gives.
 
-    This one asks ``reverse()`` itself; :class:`_PatternRoute` does not need to.
+    Attributes:
+        candidates: the patterns of the name that have its arguments, in the resolver's
+            order; None where only ``reverse()`` knows them.
     """
 
-    #: What it is made of where values of a column can be written together.
-    plain: PlainRoute | None = None
+    name: str
+    arguments: tuple[str, ...]
+    candidates: tuple[_Candidate, ...] | None
 
-    #: Whether some pattern has the right arguments; their values may still not fit.
-    can_match = True
+    @property
+    def can_match(self) -> bool:
+        """Whether some pattern has the right arguments; their values may not fit."""
+        return self.candidates is None or bool(self.candidates)
 
-    #: The patterns behind it, as far as they are known: others make other URLs.
-    patterns: tuple[tuple[str, str], ...] = ()
+    @property
+    def patterns(self) -> tuple[tuple[str, str], ...]:
+        """The patterns behind it, as far as known: others make other URLs."""
+        return tuple([(it.template, it.pattern) for it in self.candidates or ()])
 
-    def __init__(self, name: str, arguments: Sequence[str]) -> None:
-        self.name = name
-        self.arguments = tuple(arguments)
+    @cached_property
+    def plain(self) -> PlainRoute | None:
+        """What it is made of where values of a column can be written together."""
+        found = self.candidates
+        return _plain_route(found[0], self.arguments) if found else None
 
     def __call__(self, values: Sequence[Any]) -> str:
         """Return the path for the values of the arguments, in their order.
@@ -86,35 +99,42 @@ class CompiledRoute:
             NoReverseMatch: no pattern takes them.
         """
         kwargs = dict(zip(self.arguments, values, strict=True))
-        return reverse(self.name, kwargs=kwargs)
+        if self.candidates is None:
+            return reverse(self.name, kwargs=kwargs)
+        for candidate in self.candidates:
+            if (path := candidate.path(kwargs)) is not None:
+                return path
+        raise NoReverseMatch(
+            f"No pattern named {self.name!r} takes {ascii(kwargs)[:300]}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class PlainRoute:
     """A pattern of literal text and Django's own converters."""
 
-    #: Quoted text around the arguments; one more than there are.
+    #: Text around the arguments, quoted and escaped; one more than there are.
     pieces: tuple[str, ...]
     #: For each place in the URL the number of its argument, and how it is written.
     places: tuple[tuple[int, Quoting], ...]
 
 
-def compile_route(name: str, arguments: Sequence[str]) -> CompiledRoute:
+def compile_route(name: str, arguments: tuple[str, ...]) -> CompiledRoute:
     """Return the route for the URLconf, language and script prefix in force."""
-    try:
-        candidates = tuple(_candidates(name, frozenset(arguments)))
-    except NoReverseMatch:
-        candidates = ()  # no such namespace: no row has a URL
-    except _CannotCompileError as error:
-        logger.warning(
-            "Route %r is not compiled, so each row asks reverse(): %s", name, error
-        )
-        return CompiledRoute(name, arguments)
-    return _PatternRoute(name, arguments, candidates)
-
-
-class _CannotCompileError(Exception):
-    """The URLconf is built of something that only reverse() knows."""
+    candidates: tuple[_Candidate, ...] | None = ()
+    with suppress(NoReverseMatch):  # no such namespace: no row has a URL
+        resolver, view = _resolver(name)
+        if _own_reverse(type(resolver)) is _own_reverse(URLResolver):
+            candidates = tuple(_candidates(resolver, view, frozenset(arguments)))
+        else:
+            candidates = None
+            logger.warning(
+                "Route %r is not compiled, so each row asks reverse(): "
+                "%s reverses in its own way",
+                name,
+                type(resolver).__name__,
+            )
+    return CompiledRoute(name, arguments, candidates)
 
 
 @dataclass(frozen=True)
@@ -151,36 +171,12 @@ class _Candidate:
         return str(value) if converter is None else converter.to_url(value)
 
 
-class _PatternRoute(CompiledRoute):
-    """Knows the patterns of its name, and tries them in the resolver's order."""
-
-    def __init__(
-        self, name: str, arguments: Sequence[str], candidates: tuple[_Candidate, ...]
-    ) -> None:
-        super().__init__(name, arguments)
-        self._candidates = candidates
-        self.can_match = bool(candidates)
-        self.patterns = tuple([(found.template, found.pattern) for found in candidates])
-        if candidates:
-            self.plain = _plain_route(candidates[0], self.arguments)
-
-    def __call__(self, values: Sequence[Any]) -> str:
-        kwargs = dict(zip(self.arguments, values, strict=True))
-        for candidate in self._candidates:
-            if (path := candidate.path(kwargs)) is not None:
-                return path
-        raise NoReverseMatch(
-            f"No pattern named {self.name!r} takes {ascii(kwargs)[:300]}"
-        )
-
-
-def _candidates(name: str, arguments: frozenset[str]) -> Iterator[_Candidate]:
-    resolver, view = _resolver(name)
-    if _own_reverse(type(resolver)) is not _own_reverse(URLResolver):
-        raise _CannotCompileError(f"{type(resolver).__name__} reverses in its own way")
+def _candidates(
+    resolver: URLResolver, view: str, arguments: frozenset[str]
+) -> Iterator[_Candidate]:
     prefix = get_script_prefix()
-    possibilities = resolver.reverse_dict.getlist(view)
-    for forms, pattern, defaults, pattern_converters in possibilities:
+    found = resolver.reverse_dict.getlist(view)
+    for forms, pattern, defaults, pattern_converters in found:
         for form, params in forms:
             if arguments.symmetric_difference(params).difference(defaults):
                 continue
@@ -227,9 +223,9 @@ def _plain_route(
     Its regular expression is then literal text and the expressions of Django's own
     converters in a row, so a path matches when each value matches its own.
     """
-    texts = candidate.template.split("%(")
-    names = [text.partition(")s")[0] for text in texts[1:]]
-    pieces = [texts[0], *[text.partition(")s")[2] for text in texts[1:]]]
+    first, *others = candidate.template.split("%(")
+    names = [text.partition(")s")[0] for text in others]
+    pieces = [first, *[text.partition(")s")[2] for text in others]]
     kinds = [type(candidate.converters.get(name)) for name in names]
     if (
         sorted(names) != sorted(arguments)
@@ -237,15 +233,14 @@ def _plain_route(
         or any(kind not in ARGUMENTS for kind in kinds)
         or any("%" in piece for piece in pieces)
         or not _is_plain(candidate, pieces, names)
-        or pieces[0].startswith("//")
-        or (pieces[0] == "/" and kinds and kinds[0] is converters.PathConverter)
+        or first.startswith("//")
+        or (first == "/" and kinds and kinds[0] is converters.PathConverter)
     ):
         return None
-    places = [
-        (arguments.index(name), ARGUMENTS[kind])
-        for name, kind in zip(names, kinds, strict=True)
-    ]
-    return PlainRoute(tuple([quote(it, safe=_SAFE) for it in pieces]), tuple(places))
+    numbers = map(arguments.index, names)
+    places = zip(numbers, [ARGUMENTS[kind] for kind in kinds], strict=True)
+    texts = [escape(quote(piece, safe=_SAFE)) for piece in pieces]
+    return PlainRoute(tuple(texts), tuple(places))
 
 
 def _is_plain(
