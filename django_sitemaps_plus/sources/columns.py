@@ -33,11 +33,7 @@ class Failed:
 
 
 def attempt(function: Callable[[Any], Any], value: Any) -> Any:
-    """Return what a function makes of a value, or what stands for its error.
-
-    Raises:
-        Exception: one that is not the fault of the value.
-    """
+    """Return what a function makes of a value, or what stands for the value's error."""
     if type(value) is Failed:
         return value
     try:

@@ -146,14 +146,11 @@ class SitemapReader(Reader[SitemapSource]):
 
 
 class OwnPagesReader(SitemapReader):
-    """Reads a class that decides itself what is on which page, by its own code.
-
-    A save does not say which pages it concerns, so no model is tracked.
-    """
+    """Reads a class that decides itself what is on which page, by its own code."""
 
     has_own_paging = True
     max_entries = MAX_ENTRIES
-    tracked_model = None
+    tracked_model = None  # a save does not say which pages it concerns
 
     @property
     def planned_rows(self) -> int:
@@ -173,11 +170,6 @@ class OwnPagesReader(SitemapReader):
         return range(paginator.num_pages if paginator.count else 0)
 
     def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
-        """Return what is on the page; nothing where it has fewer pages by now.
-
-        Raises:
-            StalePlanError: it has pages that the plan does not know.
-        """
         number = position(key_range.low or "0") + 1
         pages = self.sitemap.paginator.num_pages
         if key_range.high is None and pages > number:
@@ -185,7 +177,7 @@ class OwnPagesReader(SitemapReader):
         scheme, _, host = site.origin.partition("://")
         current = SimpleNamespace(domain=host, name=host)
         urls: Iterable[Any] = ()
-        with suppress(EmptyPage):
+        with suppress(EmptyPage):  # it has fewer pages by now
             urls = self.sitemap.get_urls(page=number, site=current, protocol=scheme)
         return urls
 

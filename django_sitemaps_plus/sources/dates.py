@@ -40,17 +40,10 @@ _TEXT = {
 
 @dataclass(frozen=True, kw_only=True)
 class DateColumn(Column):
-    """Writes dates or moments that were read as the text that SQL writes fastest.
-
-    Moments are in UTC and to the second, fractions cut off, and end in ``+00:00``.
-
-    Attributes:
-        expression: what selects them.
-        taken: where the date is in its text.
-    """
+    """Writes dates, or moments in UTC, that were read as the text of the database."""
 
     expression: Func[Any]
-    taken: slice
+    taken: slice  # where the date is in its text, to the second
 
     def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
         taken = self.taken
@@ -58,7 +51,7 @@ class DateColumn(Column):
             cut = ["" if text is None else text[taken] or "?" for text in values]
             joined = "\n".join(cut).replace(" ", "T") + "\n"
         except TypeError:  # no text
-            return super().texts(values, problems)
+            joined = ""
         if joined.count("\n") != len(values):
             return super().texts(values, problems)
         texts = joined[:-1].split("\n")
@@ -81,14 +74,11 @@ def _is_date(text: str) -> bool:
 
 
 def has_utc_text(alias: str) -> bool:
-    """Return whether SQL's text of a moment, taken for UTC, is right on this database.
-
-    PostgreSQL stores moments. SQLite and MySQL store wall clock times; only where
-    those are in UTC can SQL write the offset, daylight saving time included.
-    """
+    """Return whether SQL's text of a moment, taken for UTC, is right there."""
     connection: BaseDatabaseWrapper = connections[alias]
     if connection.vendor == "postgresql":
         return True
+    # The others store wall clock times, which may have daylight saving time.
     is_utc = settings.USE_TZ and connection.timezone is UTC
     return connection.vendor in _TEXT and is_utc
 
@@ -125,12 +115,7 @@ def _one_text(taken: slice, offset: str, value: str) -> str:
 def lastmod_text(value: object) -> str:
     """Return the W3C text of any value that a source gives as a lastmod.
 
-    Naive datetimes are in TIME_ZONE where USE_TZ is off, as Django reads them from
-    the database, daylight saving time included.
-
-    Raises:
-        TypeError: no date.
-        ValueError: a naive datetime under USE_TZ, or a date that cannot be written.
+    Without USE_TZ naive datetimes are in TIME_ZONE, as Django reads them.
     """
     if isinstance(value, str):
         return check_w3c(value)

@@ -20,7 +20,7 @@ from .base import Source
 from .columns import Getter, RouteValues, Values, called, constant, selected
 from .dates import DateColumn, date_column
 from .elements import COLUMNS, FIELDS, location_column
-from .lines import Lines, Location
+from .lines import Lines
 from .model import ModelSource
 from .route import CompiledRoute, Route
 
@@ -46,11 +46,7 @@ def is_path(name: str, value: object) -> bool:
 
 
 def path_field(model: type[Model], path: str) -> Field[Any, Any] | None:
-    """Return the field at a path, or None where it is an annotation or a lookup.
-
-    Raises:
-        FieldDoesNotExist: the model has no field of the path's first name.
-    """
+    """Return the field at a path, None for a lookup; raise FieldDoesNotExist."""
     *relations, last = path.split("__")
     for name in relations:
         related = model._meta.get_field(name).related_model
@@ -110,10 +106,7 @@ def uses_instances(source: Source) -> bool:
 
 
 def compile_lines(source: ModelSource, alias: str, site: Site) -> tuple[Columns, Lines]:
-    """Return the columns to select on a database, and what writes their rows.
-
-    To be called, and the rows written, in the surroundings of a site.
-    """
+    """Return the columns to select, and what writes rows in a site's surroundings."""
     columns = Columns(of_instances=uses_instances(source))
     declared = declarations_of(source)
     location = _location(declared.pop("location"), columns, site.origin)
@@ -125,7 +118,7 @@ def compile_lines(source: ModelSource, alias: str, site: Site) -> tuple[Columns,
     return columns, Lines(location, fields, source.on_error == "raise")
 
 
-def _location(declared: Any, columns: Columns, origin: str) -> Location:
+def _location(declared: Any, columns: Columns, origin: str) -> Values | RouteValues:
     if not isinstance(declared, Route):
         getter = _getter("location", declared, columns)
         return Values(getter, location_column(origin))
@@ -142,11 +135,7 @@ def _location(declared: Any, columns: Columns, origin: str) -> Location:
 
 
 def _path(route: CompiledRoute, values: Sequence[Any]) -> str:
-    """Return the path of a row, which has no URL if it has not all of the values.
-
-    ``reverse()`` would write "None" into it.
-    """
-    if None in values:
+    if None in values:  # reverse() would write it into the URL
         name = route.arguments[values.index(None)]
         raise ValueError(f"{name} of its URL is None")
     return route(values)

@@ -45,6 +45,8 @@ def _paths_in(value: Any) -> Iterator[str | None]:
         yield value
     elif isinstance(value, F):
         yield str(value.name)  # type: ignore[attr-defined]  # not in the stubs
+    elif isinstance(value, Col):
+        yield value.target.name
     elif isinstance(value, Q):
         yield from _conditions_in(value)
     elif isinstance(value, _OPAQUE) or not hasattr(value, "get_source_expressions"):
@@ -67,26 +69,17 @@ def _conditions_in(condition: Q) -> Iterator[str | None]:
 
 
 def columns(source: Source) -> frozenset[str] | None:
-    """Return the fields of the source's own model that its pages depend on.
-
-    None where that cannot be told: a method may read anything, and so may a query
-    that joins, combines or counts. What ``get_queryset()`` raises is passed on.
-    """
+    """Return the fields of its own model that its pages depend on; None for any."""
     if not isinstance(source, ModelSource) or uses_instances(source):
         return None
-    queried = _query_names(source.get_queryset())
-    if queried is None:
-        return None
+    queried = _queried(source.get_queryset())
     return own_fields(source.model, chain(_declared(source), queried, [source.key]))
 
 
 def own_fields(
     model: type[Model], found: Iterable[str | None]
 ) -> frozenset[str] | None:
-    """Return the fields of a model with which paths begin; None if one is unknown.
-
-    With a generated column go those that it is computed from: a save names these.
-    """
+    """Return the fields of a model with which paths begin; None if one is unknown."""
     fields: dict[str, Any] = {"pk": None}
     fields |= {field.name: field for field in model._meta.get_fields()}
     names = set()
@@ -101,6 +94,7 @@ def own_fields(
 def _with_generated(
     fields: Mapping[str, Any], found: Iterable[str | None]
 ) -> Iterator[str | None]:
+    # A save names the columns that a generated one is computed from.
     for path in found:
         yield path
         field = fields.get(path.split("__")[0]) if path else None
@@ -109,31 +103,13 @@ def _with_generated(
             yield from _with_generated(fields, _paths_in(expression))
 
 
-def _query_names(queryset: QuerySet[Any]) -> set[str] | None:
-    """Return the fields that filter, order and annotations of a queryset name."""
+def _queried(queryset: QuerySet[Any]) -> Iterator[str | None]:
+    """Yield the fields that filter, order and annotations of a queryset name."""
     query = queryset.query
     if any(table.join_type for table in query.alias_map.values()):
-        return None
-    return _columns_of([query.where, *query.annotations.values()])
-
-
-def _columns_of(parts: Iterable[Any]) -> set[str] | None:
-    names: set[str] = set()
-    for part in parts:
-        found = set() if part is None else _columns_in(part)
-        if found is None:
-            return None
-        names |= found
-    return names
-
-
-def _columns_in(node: Any) -> set[str] | None:
-    """Return the fields that part of a resolved query names; None for any table's."""
-    if isinstance(node, Col):
-        return {node.target.name}
-    if isinstance(node, _OPAQUE) or not hasattr(node, "get_source_expressions"):
-        return None
-    return _columns_of(node.get_source_expressions())
+        yield None
+    for part in (query.where, *query.annotations.values()):
+        yield from _paths_in(part)
 
 
 def joined_tables(query: Query) -> set[str]:

@@ -20,11 +20,7 @@ _ORDERED = {"uuid6", "uuid7"}
 
 
 def key_field(model: type[Model], key: str) -> Field[Any, Any]:
-    """Return the field that pages are cut by; of a relation, the field it holds.
-
-    Raises:
-        ConfigurationError: the model has no such field.
-    """
+    """Return the field that pages are cut by; of a relation, the field it holds."""
     field = own_field(model, key)
     while field.remote_field is not None:
         field = field.target_field
@@ -39,21 +35,6 @@ def own_field(model: type[Model], key: str) -> Any:
         raise ConfigurationError(
             f"key = {key!r}: {model._meta.label} has no such field. Name a unique, "
             "indexed field, or leave key out for the primary key."
-        ) from error
-
-
-def key_value(model: type[Model], key: str, text: str) -> Any:
-    """Return the key of its text.
-
-    Raises:
-        StalePlanError: the text is not a key; the type of the key has changed.
-    """
-    try:
-        return key_field(model, key).to_python(text)
-    except ValidationError as error:
-        raise StalePlanError(
-            f"{text!r} is not a {key} of {model._meta.label}: the type of the key has "
-            "changed since the plan was made"
         ) from error
 
 
@@ -79,33 +60,28 @@ class KeySpace:
 
     @property
     def attribute(self) -> str:
-        """The name of the key; of a relation that of the value which it holds.
-
-        Rows cannot be ordered by the name of a relation: that is the order of the
-        model behind it.
-        """
+        """The name of the key; of a relation that of the value which it holds."""
         return str(own_field(self.model, self.key).attname)
 
     @property
     def grows(self) -> bool:
-        """Whether a new key is, as a rule, above all others.
-
-        Integers are numbered, and a UUID may begin with the time at which it was made.
-        Strings and other UUIDs fall anywhere.
-        """
+        """Whether a new key is above all others, as a rule."""
         return isinstance(self.field, IntegerField) or _makes_ordered(self.field)
 
     def value(self, text: str) -> Any:
-        """Return the key of its text; see :func:`key_value`."""
-        return key_value(self.model, self.key, text)
+        """Return the key of its text, or raise StalePlanError: its type has changed."""
+        try:
+            return self.field.to_python(text)
+        except ValidationError as error:
+            raise StalePlanError(
+                f"{text!r} is not a {self.key} of {self.model._meta.label}: the type "
+                "of the key has changed since the plan was made"
+            ) from error
 
     def sort_in(self, bounds: Sequence[str], keys: Sequence[Any]) -> list[int]:
-        """Return for each key the position of the last bound that is not above it.
+        """Return for each key the position of the last bound not above it, or -1.
 
-        Bounds are texts of keys, ascending. They and the keys are sorted together in
-        one query. Its empty first half lends them the type and collation of the key's
-        column, and ``kind`` puts a bound before an equal key. A key below all bounds
-        has the position -1.
+        Bounds are texts of keys, ascending.
         """
         found, at = [-1] * len(keys), -1
         for kind, number in self._sorted(bounds, keys):
@@ -132,6 +108,10 @@ class KeySpace:
     def _sorted(
         self, bounds: Sequence[str], keys: Sequence[Any]
     ) -> list[tuple[int, int]]:
+        """Sort bounds (0, position) and keys (1, position) as the key's column does.
+
+        An empty SELECT lends them its type and collation.
+        """
         connection = connections[self.alias]
         field, quote = self.field, connection.ops.quote_name
         values = [*map(self.value, bounds), *keys]

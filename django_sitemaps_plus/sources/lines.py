@@ -6,9 +6,9 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import itemgetter
-from typing import Any, Protocol
+from typing import Any
 
-from .columns import Getter, Parts, Problem, Values
+from .columns import Getter, Parts, Problem, RouteValues, Values
 from .elements import COLUMNS, location_column
 
 logger = logging.getLogger(__name__)
@@ -68,13 +68,6 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {message}"[:300]
 
 
-class Location(Protocol):
-    """Knows where rows are found."""
-
-    def parts(self, rows: Sequence[Any], problems: list[Problem]) -> Parts:
-        """Return the location as it stands in the lines."""
-
-
 @dataclass(frozen=True, slots=True)
 class Lines:
     """Writes the rows of one source as lines.
@@ -85,7 +78,7 @@ class Lines:
         raises: whether a bad value stops the page.
     """
 
-    location: Location
+    location: Values | RouteValues
     fields: Sequence[Values]
     raises: bool = False
 
@@ -137,14 +130,7 @@ class Lines:
 
 
 def lines_of(getters: Mapping[str, Getter], origin: str | None, raises: bool) -> Lines:
-    """Return what writes rows of which getters take the values of each field.
-
-    Args:
-        getters: by the name of the field.
-        origin: scheme and host that locations belong to; None where they are absolute
-            and may be elsewhere.
-        raises: whether a bad value stops the page.
-    """
+    """Return what writes rows, given what takes the values of each field from them."""
     location = Values(getters["location"], location_column(origin))
     names = [name for name in COLUMNS if name in getters]
     fields = [Values(getters[name], COLUMNS[name]) for name in names]

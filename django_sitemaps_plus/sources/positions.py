@@ -14,12 +14,7 @@ MAX_POSITIONS = 10_000_000
 
 
 def at_positions(rows: Iterable[Any], key_range: KeyRange) -> Iterator[Any]:
-    """Return the rows whose positions, counted from 0, are in the range.
-
-    Raises:
-        StalePlanError: a bound is not a position: the source had keys once.
-        SourceError: later, where there are more than MAX_POSITIONS.
-    """
+    """Return the rows whose positions are in the range; raise if there is no end."""
     low = position(key_range.low or "0")
     if key_range.high is not None:
         return islice(rows, low, position(key_range.high))
@@ -39,11 +34,7 @@ def _end_of(rows: Iterator[Any]) -> Iterator[Any]:
 
 
 def position(bound: str) -> int:
-    """Return the bound of a source that is paged by position.
-
-    Raises:
-        StalePlanError: it is not a position.
-    """
+    """Return the position that a bound of a plan names."""
     if not (bound.isascii() and bound.isdecimal()):
         raise StalePlanError(
             f"{bound!r} is not a position: the section was paged by key when the plan "

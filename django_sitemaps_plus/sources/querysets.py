@@ -13,7 +13,7 @@ from django.db.models.sql.constants import CURSOR
 
 from django_sitemaps_plus.core.key_ranges import KeyRange
 
-from .keys import key_value, own_field
+from .keys import KeySpace, own_field
 from .lines import CHUNK_ROWS
 
 
@@ -31,10 +31,7 @@ def pages_by_key(queryset: object) -> bool:
 
 
 def on_write_database(queryset: QuerySet[Any], using: str | None) -> QuerySet[Any]:
-    """Return the queryset on the database that its rows are written to.
-
-    A replica may lag behind a change that we were just told of.
-    """
+    """Return the queryset on the database that is written to: replicas may lag."""
     has_own = getattr(queryset, "_db", None) is not None
     if using is None and not has_own:
         using = router.db_for_write(queryset.model)
@@ -42,17 +39,12 @@ def on_write_database(queryset: QuerySet[Any], using: str | None) -> QuerySet[An
 
 
 def in_range(queryset: QuerySet[Any], key: str, key_range: KeyRange) -> QuerySet[Any]:
-    """Return the rows whose keys are in the range, ordered by key.
-
-    Raises:
-        StalePlanError: a bound is no value of the key, whose type has changed.
-    """
+    """Return the rows whose keys are in the range, ordered by key."""
+    value = KeySpace(queryset.model, key, queryset.db).value
     if key_range.low is not None:
-        low = key_value(queryset.model, key, key_range.low)
-        queryset = queryset.filter(**{f"{key}__gte": low})
+        queryset = queryset.filter(**{f"{key}__gte": value(key_range.low)})
     if key_range.high is not None:
-        high = key_value(queryset.model, key, key_range.high)
-        queryset = queryset.filter(**{f"{key}__lt": high})
+        queryset = queryset.filter(**{f"{key}__lt": value(key_range.high)})
     return by_key(queryset, key)
 
 
@@ -67,11 +59,7 @@ def by_key(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
 
 
 def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
-    """Yield the key of each ``step``-th row of a queryset, from the first, as text.
-
-    Each is one query that skips along the key's index from the one before, so none
-    takes longer for standing further back.
-    """
+    """Yield the key of each ``step``-th row, as text, in hops along the index."""
     keys = by_key(queryset, key).values_list(key, flat=True)
     found = list(keys[:1])
     while found:

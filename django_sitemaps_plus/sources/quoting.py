@@ -77,10 +77,7 @@ class Quoting:
         self._origin = origin
 
     def __call__(self, values: Sequence[Any], room: int) -> tuple[list[str], list[int]]:
-        """Return the text of each value, and the rows where that is not right.
-
-        Text of more characters than there is room for needs another look as well.
-        """
+        """Return the text of each value, and the rows that need another look."""
         joined = one_a_line(values)
         odd = self._form.odd(joined)
         if self._origin and self._origin in joined:
@@ -114,16 +111,11 @@ def url_quoting(origin: str | None) -> Quoting:
 
 def one_a_line(values: Sequence[Any]) -> str:
     """Return the text of each value and a line end; nothing for what has no line."""
-    kinds = set(map(type, values))
-    texts = values
-    if kinds == {int} and min(values) > -_MAX_INT and max(values) < _MAX_INT:
-        texts = list(map(str, values))
-    elif kinds != {str}:
-        texts = list(map(_line, values))
-    joined = "\n".join(texts) + "\n"
-    if joined.count("\n") != len(texts):
-        joined = "".join([f"{_line(text)}\n" for text in texts])
-    return joined
+    if set(map(type, values)) == {str}:
+        joined = "\n".join(values) + "\n"
+        if joined.count("\n") == len(values):
+            return joined
+    return "".join([f"{_line(value)}\n" for value in values])
 
 
 def _line(value: Any) -> str:

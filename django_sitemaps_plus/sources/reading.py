@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import cached_property, partial, singledispatch
 from itertools import chain
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from django.db.models import Model, QuerySet
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.entries import Entry
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.outages import is_passing
 
 from .base import Source
 from .columns import Getter, called, constant
 from .declarations import Columns, compile_lines, declarations_of
-from .elements import NAMESPACE_OF
+from .elements import COLUMNS, NAMESPACE_OF
 from .keys import KeySpace
 from .lines import CHUNK_ROWS, Tally, lines_of
 from .model import ModelSource
@@ -44,10 +41,7 @@ Render = Callable[[list[Any]], str]
 
 
 class Reader(Generic[S]):
-    """Reads a source that yields entries; pages are positions among them.
-
-    Sources have no methods for this, so that those of a user may have any name.
-    """
+    """Reads a source that yields entries; pages are positions among them."""
 
     #: Whether the code of the source decides what is on a page; its pages never merge.
     has_own_paging: bool = False
@@ -71,10 +65,7 @@ class Reader(Generic[S]):
 
     @property
     def planned_rows(self) -> int:
-        """Rows that a first plan gives a page.
-
-        Where keys do not grow, rows come in on any page, so each is left some room.
-        """
+        """Rows that a first plan gives a page; where rows come in anywhere, fewer."""
         space = self.key_space()
         if space is None or space.grows:
             return self.rows_per_page
@@ -107,20 +98,13 @@ class Reader(Generic[S]):
         return in_range(rows, self.key, key_range).order_by().count()
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
-        """Yield the lines of a page, many at a time, and count them in the tally.
-
-        Raises:
-            LimitExceededError: the range holds more rows than the page may.
-        """
+        """Yield the lines of a page, many at a time, and count them in the tally."""
         return map(self._renderer(site, tally), batches(self._page(key_range, site)))
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        """Yield each listed row of some keys: its key, as text, and its lines.
-
-        Nothing for a source whose pages are positions: it has no keys.
-        """
+        """Yield each listed row of some keys: its key, as text, and its lines."""
         return iter(())
 
     def _queryset(self) -> QuerySet[Any] | None:
@@ -135,26 +119,15 @@ class Reader(Generic[S]):
         return at_positions(self._rows(site), key_range)
 
     def _renderer(self, site: Site, tally: Tally) -> Render:
-        return lambda entries: "".join([self._line(it, site, tally) for it in entries])
+        names = {name: name for name in COLUMNS} | {"location": "loc"}
+        getters = {name: called(attrgetter(names[name])) for name in names}
+        return self._renderer_of(getters, site.origin, tally)
 
     def _renderer_of(
         self, getters: Mapping[str, Getter], origin: str | None, tally: Tally
     ) -> Render:
         lines = lines_of(getters, origin, self.source.on_error == "raise")
         return partial(lines.render, tally=tally)
-
-    def _line(self, entry: Entry, site: Site, tally: Tally) -> str:
-        try:
-            absolute_url(entry.loc, site.origin)
-            line = entry_line(entry)
-        except Exception as error:
-            if self.source.on_error == "raise" or is_passing(error):
-                raise
-            tally.skip(ascii(entry)[:200], error)
-            return ""
-        tally.entries += 1
-        tally.newest = max(tally.newest, entry.lastmod_text or "")
-        return line
 
 
 class _DeclaredReader(Reader[S]):
@@ -223,11 +196,7 @@ reader_of.register(ViewSource, ViewReader)
 
 
 def listed_rows(source: ModelSource) -> QuerySet[Any]:
-    """Return the rows of a source on the database they are read from, in no order.
-
-    Raises:
-        ConfigurationError: ``get_queryset`` returns what has no key ranges.
-    """
+    """Return the rows of a source on the database they are read from, in no order."""
     queryset = source.get_queryset()
     if not pages_by_key(queryset):
         raise ConfigurationError(

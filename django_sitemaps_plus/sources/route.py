@@ -65,15 +65,11 @@ class Route:
 
 @dataclass(frozen=True)
 class CompiledRoute:
-    """Gives for each row exactly what ``reverse()`` gives.
-
-    Attributes:
-        candidates: the patterns of the name that have its arguments, in the resolver's
-            order; None where only ``reverse()`` knows them.
-    """
+    """Gives for each row exactly what ``reverse()`` gives."""
 
     name: str
     arguments: tuple[str, ...]
+    #: Patterns with these arguments in the resolver's order; None: reverse() knows.
     candidates: tuple[_Candidate, ...] | None
 
     @property
@@ -93,11 +89,7 @@ class CompiledRoute:
         return _plain_route(found[0], self.arguments) if found else None
 
     def __call__(self, values: Sequence[Any]) -> str:
-        """Return the path for the values of the arguments, in their order.
-
-        Raises:
-            NoReverseMatch: no pattern takes them.
-        """
+        """Return the path for the values of the arguments, in their order."""
         kwargs = dict(zip(self.arguments, values, strict=True))
         if self.candidates is None:
             return reverse(self.name, kwargs=kwargs)
