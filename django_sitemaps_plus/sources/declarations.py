@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter, itemgetter
@@ -18,7 +19,7 @@ from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
 
 from .base import Source
 from .columns import Getter, RouteValues, Values, called, constant, selected
-from .dates import DateColumn, date_column
+from .dates import date_column
 from .elements import COLUMNS, FIELDS, location_column
 from .lines import Lines
 from .model import ModelSource
@@ -59,10 +60,9 @@ def path_field(model: type[Model], path: str) -> Field[Any, Any] | None:
 
 def find_field(model: type[Model], path: str) -> Field[Any, Any] | None:
     """Return the field at a path, or None where there is none to be found."""
-    try:
+    with suppress(FieldDoesNotExist):
         return path_field(model, path)
-    except FieldDoesNotExist:
-        return None
+    return None
 
 
 @dataclass(slots=True)
@@ -112,9 +112,11 @@ def compile_lines(source: ModelSource, alias: str, site: Site) -> tuple[Columns,
     location = _location(declared.pop("location"), columns, site.origin)
     fields = []
     for name, value in declared.items():
-        column = _date_column(source, alias) if name == "lastmod" else None
-        getter = _getter(name, column.expression if column else value, columns)
-        fields.append(Values(getter, column or COLUMNS[name]))
+        dates = None
+        if name == "lastmod" and isinstance(value, str):
+            dates = date_column(value, find_field(source.model, value), alias)
+        getter = _getter(name, dates.expression if dates else value, columns)
+        fields.append(Values(getter, dates or COLUMNS[name]))
     return columns, Lines(location, fields, source.on_error == "raise")
 
 
@@ -139,14 +141,6 @@ def _path(route: CompiledRoute, values: Sequence[Any]) -> str:
         name = route.arguments[values.index(None)]
         raise ValueError(f"{name} of its URL is None")
     return route(values)
-
-
-def _date_column(source: ModelSource, alias: str) -> DateColumn | None:
-    """Return how the lastmod is read as text, if it is."""
-    if not isinstance(source.lastmod, str):
-        return None
-    field = find_field(source.model, source.lastmod)
-    return date_column(source.lastmod, field, alias)
 
 
 def _getter(name: str, value: Any, columns: Columns) -> Getter:

@@ -70,17 +70,11 @@ def _reason(error: Exception) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Writes the rows of one source as lines.
+    """Writes the rows of one source as lines."""
 
-    Attributes:
-        location: where rows are found; those without one are left out.
-        fields: what else their entries have, in the order of the element.
-        raises: whether a bad value stops the page.
-    """
-
-    location: Values | RouteValues
-    fields: Sequence[Values]
-    raises: bool = False
+    location: Values | RouteValues  # rows without one are left out
+    fields: Sequence[Values]  # in the order of the element
+    raises: bool  # whether a bad value stops the page
 
     def render(self, rows: Sequence[Any], tally: Tally) -> str:
         """Return the lines of the rows, in their order, and count them."""

@@ -78,12 +78,9 @@ def batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
 
 
 def tuples(queryset: QuerySet[Any]) -> Iterator[list[Any]]:
-    """Yield the rows of a ``values_list()``.
-
-    ``iterator()`` handles each row by itself, and takes a cursor on the server, for
-    which PostgreSQL outside a transaction copies the whole result aside before it
-    hands over the first row. Half as long again, to save the few megabytes of a page.
-    """
+    """Yield the rows of a ``values_list()``."""
+    # iterator() takes half as long again: it handles each row by itself, by a cursor on
+    # the server, where PostgreSQL outside a transaction copies the result aside first.
     compiler = queryset.query.get_compiler(queryset.db)
     cursor = compiler.execute_sql(CURSOR)
     if cursor is None:  # the query is known to have no rows
