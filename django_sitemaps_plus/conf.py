@@ -174,11 +174,7 @@ def get_site(request: HttpRequest | None = None) -> Site:
 
 
 def parse_base_url(base_url: str) -> Site:
-    """Return the site of an address such as ``https://shop.example/app``.
-
-    Raises:
-        ConfigurationError: it is not an http(s) URL, or has a query or fragment.
-    """
+    """Return the site of ``https://shop.example/app``, or raise ConfigurationError."""
     try:
         parts = urlsplit(encode_url(base_url))
     except (TypeError, ValueError) as error:

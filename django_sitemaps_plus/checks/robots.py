@@ -11,7 +11,7 @@ from django.urls import NoReverseMatch
 
 from django_sitemaps_plus import views
 from django_sitemaps_plus.conf import SETTING, Site, get_settings, parse_base_url
-from django_sitemaps_plus.core.robots import MAX_BYTES, Group, render_robots
+from django_sitemaps_plus.core.robots import MAX_BYTES, render_robots
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.robots_txt import robots_records
@@ -57,8 +57,8 @@ def _too_long() -> Iterator[CheckMessage]:
 
 def _forbidden(site: Site) -> Iterator[CheckMessage]:
     for group in robots_records().groups:
-        if _is_closed(group):
-            continue
+        if not group.allow and not group.allows("/"):
+            continue  # it is closed on purpose
         if path := next((p for p in _paths(site) if not group.allows(p)), None):
             yield warning(
                 20,
@@ -66,11 +66,6 @@ def _forbidden(site: Site) -> Iterator[CheckMessage]:
                 "crawlers cannot read the sitemaps that it names.",
                 f"Allow it in {_ROBOTS}['RULES'], as with 'ALLOW': ['/sitemap'].",
             )
-
-
-def _is_closed(group: Group) -> bool:
-    """Return whether crawlers may fetch nothing at all, which is no mistake."""
-    return not group.allow and not group.allows("/")
 
 
 def _paths(site: Site) -> list[str]:

@@ -40,11 +40,7 @@ class Executor:
 
 @cache
 def get_executor() -> Executor:
-    """Return the executor that the settings name.
-
-    Raises:
-        ConfigurationError: it cannot be imported, or is not an Executor.
-    """
+    """Return the executor of the settings; ConfigurationError if it cannot be used."""
     path = get_settings().executor
     try:
         executor = import_string(path)()

@@ -29,11 +29,8 @@ _waiting: ContextVar[set[Path] | None] = ContextVar("waiting", default=None)
 def deferred_flush() -> Iterator[None]:
     """Flush each directory once for all files written in a ``with`` block.
 
-    The names of these files survive a power cut only after the block has ended, so
-    nothing may point to them before.
-
-    Raises:
-        StoreError: a directory could not be flushed.
+    Their names survive a power cut only after the block has ended, so nothing may
+    point to them before. It raises StoreError if that fails.
     """
     waiting: set[Path] = set()
     token = _waiting.set(waiting)
@@ -136,11 +133,7 @@ def flush_directory(path: Path) -> None:
 
 
 def remove_unfinished(directory: Path, before: datetime) -> None:
-    """Remove temporary files that nobody has changed since a moment.
-
-    Raises:
-        StoreError: one could not be removed.
-    """
+    """Remove temporary files that nobody has changed since a moment."""
     for path in directory.glob(f"{TEMPORARY}*"):
         try:
             found = path.stat()

@@ -43,11 +43,7 @@ _PAGE = re.compile(r"[0-9]{1,9}")
 
 
 def get_storage() -> Storage:
-    """Return the storage of objects.
-
-    Raises:
-        ConfigurationError: STORAGE names none, or there is neither it nor MEDIA_ROOT.
-    """
+    """Return the storage of objects; ConfigurationError if the settings name none."""
     alias = get_settings().storage
     if alias is not None:
         try:
@@ -100,12 +96,7 @@ def delete_object(name: str) -> None:
 
 
 def read_document(name: str) -> bytes:
-    """Return the document in an object, unchecked but for its compression.
-
-    Raises:
-        LostObjectError: it does not exist, or is damaged.
-        StoreError: the storage failed.
-    """
+    """Return the document in an object; LostObjectError if it is gone or damaged."""
     try:
         return inflate(_read(name))
     except ValueError as error:
@@ -119,12 +110,7 @@ def _read(name: str) -> bytes:
 
 
 def read_object(name: str, gzip_hash: str) -> bytes:
-    """Return the gzip bytes of an object.
-
-    Raises:
-        LostObjectError: it does not exist, or is not what was stored.
-        StoreError: the storage failed.
-    """
+    """Return the gzip bytes of an object; LostObjectError if it is gone or damaged."""
     data = _read(name)
     if hashlib.sha256(data).hexdigest() != gzip_hash:
         raise LostObjectError(f"{name} is damaged: it is not what was stored")

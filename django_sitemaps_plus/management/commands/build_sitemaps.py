@@ -60,11 +60,7 @@ class Command(BaseCommand):
         verbosity: int,
         **others: Any,
     ) -> None:
-        """Build what was asked for.
-
-        Raises:
-            CommandError: it could not be done; what was published before stays.
-        """
+        """Build what was asked for, or raise a CommandError."""
         options = {n: others[n] for n in ("full", "replan", "allow_shrink", "workers")}
         quiet = json or verbosity == 0
         try:

@@ -31,11 +31,7 @@ class Command(BaseCommand):
     def handle(
         self, *, dry_run: bool, json: bool, verbosity: int, **options: Any
     ) -> None:
-        """Prune the site.
-
-        Raises:
-            CommandError: the storage or the database failed; run it again.
-        """
+        """Prune the site; raise a CommandError if storage or database fail."""
         try:
             report = prune(get_site(), is_dry_run=dry_run)
         except (SitemapsPlusError, ImproperlyConfigured, Error) as error:

@@ -35,11 +35,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *, json: bool, **options: Any) -> None:
-        """Show how sections and engines are.
-
-        Raises:
-            CommandError: a section, the index or an engine needs a person.
-        """
+        """Show how all are; raise a CommandError if one of them needs a person."""
         site = get_site()
         sections, engines = section_status(site), engine_status(site)
         self.stdout.write(_as_json(sections) if json else _as_text(sections, engines))
