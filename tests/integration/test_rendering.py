@@ -40,7 +40,6 @@ def away() -> OperationalError:
 
 class TestReading:
     def test_a_source_is_given_in_the_surroundings_of_its_site(self):
-        """What a request has set is there again afterwards."""
         before = get_script_prefix()
         with reading("products", SITE) as source:
             assert isinstance(source, ProductSource)
@@ -70,7 +69,6 @@ class TestReading:
         assert caught.value.is_outage is is_outage
 
     def test_a_source_without_a_section_is_named_itself(self):
-        """As a check has it."""
         source, words = ProductSource(), "ProductSource> could not be read"
         with pytest.raises(SourceError, match=words), reading(source, SITE):
             raise ValueError
@@ -85,7 +83,6 @@ class TestReading:
         ],
     )
     def test_what_somebody_else_deals_with_passes(self, error):
-        """It is raised as it is."""
         with pytest.raises(type(error)) as caught, reading("products", SITE):
             raise error
         assert caught.value is error

@@ -33,7 +33,6 @@ def sites() -> Any:
 
 class TestGetSettings:
     def test_everything_has_a_default_that_works(self, settings):
-        """No setting at all is fine."""
         settings.SITEMAPS_PLUS = {}
         del settings.SITEMAPS_PLUS  # which alone would tell nobody
         assert get_settings() == AppSettings()
@@ -164,19 +163,16 @@ class TestParseBaseUrl:
         ],
     )
     def test_what_is_no_address_is_a_configuration_error(self, base_url, said):
-        """With the value, and what to give."""
         with pytest.raises(ConfigurationError, match=rf"BASE_URL .*{said}"):
             parse_base_url(base_url)
 
     def test_force_script_name_wins_over_the_path(self, settings):
-        """It is what the rest of the project uses."""
         settings.FORCE_SCRIPT_NAME = "/forced"
         assert parse_base_url("https://shop.example/app").script_prefix == "/forced/"
 
 
 class TestGetSite:
     def test_base_url_names_it(self, settings):
-        """Whatever the request says, under DEBUG too."""
         settings.SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
         settings.DEBUG = True
         request = RequestFactory().get("/", headers={"host": "evil.example"})
@@ -211,7 +207,6 @@ class TestContribSites:
         assert get_site().origin == "http://blog.example"
 
     def test_base_url_wins(self, settings, sites, monkeypatch):
-        """The database is not asked."""
         monkeypatch.delattr(type(sites.objects), "get_current")
         settings.SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
         assert get_site().origin == "https://shop.example"
@@ -219,7 +214,6 @@ class TestContribSites:
     def test_without_a_current_site_the_error_says_what_to_set(
         self, settings, sites, monkeypatch
     ):
-        """SITE_ID names none, or is missing."""
         settings.SITEMAPS_PLUS = {}
         for error in (sites.DoesNotExist(), ImproperlyConfigured("no SITE_ID")):
             asked = Mock(side_effect=error)

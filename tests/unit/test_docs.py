@@ -8,6 +8,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from django.core.management import load_command_class
@@ -122,6 +123,11 @@ def arguments(command: BaseCommand) -> set[str]:
     return positional.union(parser._option_string_actions)
 
 
+def is_from(value: object, module: ModuleType) -> bool:
+    """Return whether a value is defined in a module."""
+    return getattr(value, "__module__", None) == module.__name__
+
+
 COMMANDS = sorted(
     path.stem for path in (PACKAGE / "management" / "commands").glob("[a-z]*.py")
 )
@@ -131,9 +137,16 @@ BLOCKS = [block for path in DOCUMENTS for block in blocks(path)]
 class TestReference:
     """Pages that list what the code defines."""
 
-    def test_settings_are_all_documented(self):
+    def test_headings_are_what_the_code_defines(self):
+        """Settings, checks, commands, errors, and what the root exports."""
         found = [title for title in headings(text_of("settings")) if title.isupper()]
         assert found == AppSettings.keys()
+        assert sorted(headings(text_of("checks"))) == sorted(check_ids())
+        assert headings(text_of("commands")) == COMMANDS
+        errors = [k for k, v in vars(exceptions).items() if is_from(v, exceptions)]
+        assert headings(text_of("errors"))[:-1] == errors
+        found = headings(text_of("sources")) + headings(text_of("entries"))
+        assert set(django_sitemaps_plus.__all__) <= set(found)
 
     def test_settings_have_their_default(self):
         for item in dataclasses.fields(AppSettings):
@@ -145,16 +158,8 @@ class TestReference:
             default = item.default if made is dataclasses.MISSING else made()
             assert ast.literal_eval(said[1]) == default
 
-    def test_checks_are_all_documented(self):
-        """Each hint names such a heading."""
-        assert sorted(headings(text_of("checks"))) == sorted(check_ids())
-
-    def test_commands_are_all_documented(self):
-        assert headings(text_of("commands")) == COMMANDS
-
     @pytest.mark.parametrize("name", COMMANDS)
     def test_command_is_documented_with_its_arguments(self, name: str):
-        """The first table of a command's part has its arguments, and no others."""
         table = part("commands", name).partition("\n### ")[0]
         command = load_command_class("django_sitemaps_plus", name)
         own = arguments(command) - arguments(BaseCommand())
@@ -172,24 +177,12 @@ class TestReference:
         }
 
     def test_signals_are_documented_with_their_arguments(self):
-        """The row of a signal names what it is sent with, and nothing else."""
         said = {
             cells[1]: set(_CODE.findall(cells[3]))
             for line in text_of("signals").splitlines()
             if len(cells := line.split("|")) == 5 and "`" in cells[1]
         }
         assert said == {f" `{name}` ": names for name, names in sent().items()}
-
-    def test_errors_are_all_documented(self):
-        """Each public error is a heading, and each heading but the last an error."""
-        found = vars(exceptions).items()
-        ours = exceptions.__name__
-        defined = [k for k, v in found if getattr(v, "__module__", None) == ours]
-        assert headings(text_of("errors"))[:-1] == defined
-
-    def test_root_exports_are_all_documented(self):
-        found = headings(text_of("sources")) + headings(text_of("entries"))
-        assert set(django_sitemaps_plus.__all__) <= set(found)
 
     @pytest.mark.parametrize("name", ["Entry", "Image", "Alternate", "News", "Video"])
     def test_values_are_documented_with_their_arguments(self, name: str):
@@ -198,13 +191,11 @@ class TestReference:
         assert _ROW.findall(part("entries", name)) == fields
 
     def test_declarations_are_all_documented(self):
-        """The table of declarations has each that a source may make, in order."""
         table = part("sources", "Declarations").partition("\nA declaration is")[0]
         assert tuple(_ROW.findall(table)) == FIELDS
 
     @pytest.mark.parametrize("name", ["Source", "ModelSource", "ViewSource"])
     def test_sources_are_documented_with_their_attributes(self, name: str):
-        """The part of a source names each attribute that a subclass may set."""
         kind = getattr(django_sitemaps_plus, name)
         attributes = set(kind.__annotations__).difference(FIELDS)
         assert attributes <= codes(part("sources", name))
@@ -228,11 +219,8 @@ class TestReference:
         }
 
     def test_test_helpers_are_all_documented(self):
-        public = {
-            name
-            for name, value in vars(testing).items()
-            if getattr(value, "__module__", "") == testing.__name__ and name[0] != "_"
-        }
+        found = vars(testing).items()
+        public = {k for k, v in found if is_from(v, testing) and k[0] != "_"}
         guide = (DOCS / "how-to" / "test-your-sources.md").read_text("utf-8")
         assert public <= codes(guide)
 
@@ -289,7 +277,6 @@ def test_schedule_names_tasks_that_exist():
     "path", [pytest.param(p, id=str(p.relative_to(TOP))) for p in DOCUMENTS]
 )
 def test_internal_links_lead_somewhere(path: Path):
-    """Each relative link names a file that exists, and a heading in it."""
     for link in _LINK.findall(prose(path.read_text("utf-8"))):
         if "://" in link:
             continue

@@ -44,7 +44,6 @@ def test_the_tree_is_drawn_as_it_is():
 
 
 def test_some_are_errors_of_django_and_python_too():
-    """As the docstring says in brackets."""
     assert issubclass(ConfigurationError, ImproperlyConfigured)
     assert issubclass(NotRegistered, LookupError)
     assert not issubclass(BuildError, ImproperlyConfigured)

@@ -50,7 +50,6 @@ class TestTemporarySource:
         assert heard == [["pages"], []]
 
     def test_one_that_has_the_name_comes_back(self, sections):
-        """In its place among the others."""
         for name in ("a", "pages", "z"):
             sections.register(name, One)
         kept = sections.get("pages")
@@ -61,7 +60,6 @@ class TestTemporarySource:
         assert list(sections) == ["a", "pages", "z"]
 
     def test_all_is_as_before_after_an_error(self, sections):
-        """In the block, or of a source that is none."""
         sections.register("pages", One)
         with pytest.raises(ZeroDivisionError), temporary_source("more", One):
             raise ZeroDivisionError
@@ -71,7 +69,6 @@ class TestTemporarySource:
 
 
 def test_a_temporary_registry_is_empty_and_then_as_before(sections):
-    """Whatever was registered in it."""
     sections.register("pages", One)
     with temporary_registry() as found:
         assert len(found) == 0
@@ -112,6 +109,5 @@ class TestRecordingEngine:
         assert recorder.told() == []
 
     def test_it_is_an_engine_without_options(self):
-        """As ENGINES names it by its path."""
         path = "django_sitemaps_plus.testing.RecordingEngine"
         assert isinstance(import_string(path)(), Engine)

@@ -93,7 +93,6 @@ def old() -> set[str]:
 
 
 def test_an_object_that_cannot_be_deleted(storage):
-    """All others go; it goes once it may."""
     storage.held = {min(old())}
     for _ in range(2):
         with pytest.raises(StoreError, match=r"legal hold$"):
@@ -115,8 +114,6 @@ def test_a_storage_that_refuses_all(storage, monkeypatch):
 
 
 def test_a_public_name_that_stays(products, monkeypatch):
-    """Of a page that is removed; all else goes on."""
-
     def hide(self: PublicTree, name: str) -> None:
         raise StoreError(f"{name} stays")
 
@@ -155,7 +152,6 @@ def test_a_storage_without_lists_or_times(storage, monkeypatch, verb):
 
 @pytest.mark.parametrize("verb", ["delete", "get_modified_time"])
 def test_an_object_that_another_prune_has_deleted(storage, monkeypatch, verb):
-    """A storage may say that it is not there."""
     real = getattr(RefusingStorage, verb)
 
     def after_another(self: Any, name: str) -> Any:
@@ -187,7 +183,6 @@ def test_an_unfinished_file_that_stays_or_has_just_gone(products, monkeypatch, e
 
 @pytest.mark.parametrize("storage", [Renaming], indirect=True)
 def test_a_storage_that_gives_names_of_its_own(storage, crawl):
-    """It is built, edited, served by the view and pruned as any other."""
     assert "_" in page_row("a", 1).object
     assert len(old()) == 10
     assert run().objects == 10

@@ -61,7 +61,6 @@ class TestGrace:
         assert objects() == pointed()
 
     def test_several_flips_within_the_grace(self, products):
-        """Each object has its time, however long it stood."""
         pass_time(100 * DAYS)
         replaced = []
         for number in range(6):
@@ -84,7 +83,6 @@ class TestGrace:
         assert len(objects()) <= 3 * 7
 
     def test_two_leases_at_least(self, products, settings):
-        """Whatever PRUNE_SECONDS says."""
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "PRUNE_SECONDS": 0}
         pass_time()
         flip("a")
@@ -144,7 +142,6 @@ class TestNamed:
         assert objects() == pointed()
 
     def test_foreign_files_stay(self, products, media_root):
-        """Whatever lies beside ours, hidden or not, and however old it is."""
         foreign = [
             "notes.xml",
             "products/1/.htaccess",
@@ -215,7 +212,6 @@ class TestBuilders:
 
 @pytest.mark.parametrize("name", ["public", "sitemaps"])
 def test_any_name_of_a_section_will_do(sections, crawl, name, media_root):
-    """Also that of the directory of public names."""
     make_products(25)
     sections.register(name, limited(10))
     build_fully()
@@ -235,7 +231,6 @@ def test_any_name_of_a_section_will_do(sections, crawl, name, media_root):
 
 
 def test_queries_and_lists_grow_with_pages_and_not_with_objects(products, monkeypatch):
-    """Ten times as many objects cost neither more queries nor more lists."""
     real, lists = AtomicFileSystemStorage.listdir, []
 
     def listdir(self: Any, path: str) -> Any:

@@ -35,7 +35,6 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
 
 def test_a_retired_page_is_served_until_it_goes(products, client, media_root):
-    """Then it is gone for good, its public name too."""
     Product.objects.filter(pk__lte=products[8].pk).delete()
     Product.objects.filter(pk__gt=products[10].pk).delete()
     build_fully(allow_shrink=True)
@@ -114,7 +113,6 @@ class TestMissingSections:
         assert page_row("products", 1).object
 
     def test_its_changes_go(self):
-        """Nobody will read them; those of others stay."""
         for name, low, at in (
             ("products", "1", Now() - DAYS),
             ("products", "2", Now()),

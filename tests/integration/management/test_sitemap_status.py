@@ -68,7 +68,6 @@ class TestSections:
         assert shown().split()[-2:] == ["0", "never"]
 
     def test_the_row_says_each_number(self, unwell, capsys):
-        """Under its head, with the seconds since something was published."""
         with pytest.raises(
             CommandError, match=r"^products: 1 pages are parked: it broke$"
         ):
@@ -179,7 +178,6 @@ class TestEngines:
         assert self.lines()[0][:5] == ["one", "1", "0", "0", "1"]
 
     def test_one_that_is_parked_or_rejects_a_target_needs_a_person(self):
-        """The command says why, and what to do."""
         know(parked_reason="the key is wrong")
         with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
             shown()
@@ -189,7 +187,6 @@ class TestEngines:
             shown()
 
     def test_one_of_the_past_is_shown(self):
-        """As long as it has rows."""
         deliver("a", engine="old")
         assert [line[:2] for line in self.lines()] == [["old", "1"], ["one", "0"]]
 

@@ -39,7 +39,6 @@ def umask(request: Any) -> Iterator[int]:
 
 class TestSave:
     def test_content_is_what_was_given(self, tmp_path):
-        """Whatever its size; directories are made as deep as the name goes."""
         storage = AtomicFileSystemStorage(location=tmp_path / "a")
         for size in (0, 200_001):
             name = storage.save(f"b/c/{size}.bin", ContentFile(b"x" * size))
@@ -98,7 +97,6 @@ class TestPermissions:
         assert mode_of(tmp_path / "around") == 0o777 & ~umask
 
     def test_the_setting_of_directories_is_followed(self, tmp_path, umask, settings):
-        """Every new directory has it, and none that was there before."""
         settings.FILE_UPLOAD_DIRECTORY_PERMISSIONS = 0o751
         old = tmp_path / "old"
         old.mkdir()
@@ -121,7 +119,6 @@ class FailingContent(ContentFile):  # type: ignore[type-arg]
 class TestFailures:
     @pytest.mark.parametrize("call", ["fsync", "replace", "chmod"])
     def test_nothing_is_left_behind(self, tmp_path, monkeypatch, call):
-        """Neither a temporary file nor half of the one that was meant."""
         storage = AtomicFileSystemStorage(location=tmp_path, allow_overwrite=True)
         storage.save("x.xml", ContentFile(b"before"))
 
@@ -136,7 +133,6 @@ class TestFailures:
         assert (tmp_path / "x.xml").read_bytes() == b"before"
 
     def test_a_content_that_breaks_off(self, tmp_path):
-        """What was read so far is no file."""
         storage = AtomicFileSystemStorage(location=tmp_path)
         with pytest.raises(OSError, match="broke off"):
             storage.save("x.xml", FailingContent(b""))
@@ -184,7 +180,6 @@ class TestFailures:
 
 
 def test_windows_flushes_no_directories(tmp_path, monkeypatch):
-    """It cannot open them."""
     opened: list[Any] = []
 
     def open_file(path: Any, *args: Any) -> int:

@@ -82,7 +82,6 @@ def test_help_is_called_for_more_than_a_batch(celery, published, settings):
 def test_builders_at_work_are_counted(
     celery, published, settings, task, given, others, asked
 ):
-    """A message goes out for each builder that is missing."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "LEASE_SECONDS": 60, **given}
     be_at_work(published, others)
     task()
@@ -115,7 +114,6 @@ def test_a_section_that_lost_most_of_its_entries_is_held(celery, published):
 
 
 def test_what_a_task_has_no_time_for_is_left_to_the_next(celery, published, settings):
-    """After TASK_SECONDS a task ends, and another message goes on."""
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "TASK_SECONDS": 1}
     make_products(30)
     published(SlowSource, builds=False)

@@ -51,7 +51,6 @@ class TestMessages:
     def test_each_section_has_a_message_of_its_own(
         self, any_celery, published, sections
     ):
-        """One that is asked for says nothing of the other."""
         make_products(1)
         sections.register("others", ProductSource)
         published(ProductSource)
@@ -86,7 +85,6 @@ class TestMessages:
             assert "Traceback" not in worker.printed()
 
     def test_an_eager_task_builds_nothing(self, celery, published):
-        """It would run inside of the save."""
         make_products(1)
         published(ProductSource)
         with messages_to(celery) as app:
