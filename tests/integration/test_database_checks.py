@@ -20,7 +20,6 @@ class WritesElsewhere:
     """Writes products where our tables are not."""
 
     def db_for_write(self, model, **hints):
-        """Write to the other database."""
         return "other" if model is Product else None
 
 

@@ -254,7 +254,6 @@ class Faulty(Executor):
     """An executor of the project."""
 
     def faults(self):
-        """Name one thing."""
         yield "It is broken.", "Mend it."
 
 

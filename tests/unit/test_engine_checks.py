@@ -147,7 +147,6 @@ class Feeds(Engine):
         """Take whatever it is told."""
 
     def files(self, site: Site) -> dict[str, str]:
-        """Return the file; fail where there is no name."""
         return {self.file: "text"} if self.file else 1 / 0
 
 

@@ -27,21 +27,6 @@ from tests.support.testapp.models import (
 from .test_checks import ids
 
 
-class Composite(models.Model):
-    """A key of two columns."""
-
-    pk = models.CompositePrimaryKey("one", "two")
-    one = models.IntegerField()
-    two = models.IntegerField()
-
-    class Meta:
-        app_label = "testapp"
-        managed = False
-
-    def __str__(self) -> str:
-        return f"{self.one}, {self.two}"
-
-
 class Nothing(models.Model):
     """A model without rows."""
 
@@ -51,6 +36,18 @@ class Nothing(models.Model):
 
     def __str__(self) -> str:
         return ""
+
+
+class Composite(Nothing):
+    """A key of two columns."""
+
+    pk = models.CompositePrimaryKey("one", "two")
+    one = models.IntegerField()
+    two = models.IntegerField()
+
+    class Meta:
+        app_label = "testapp"
+        managed = False
 
 
 def messages_of(model: object = Book, **attributes: object) -> list[CheckMessage]:

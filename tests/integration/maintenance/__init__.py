@@ -1,3 +1,1 @@
 """Status and pruning."""
-
-from __future__ import annotations

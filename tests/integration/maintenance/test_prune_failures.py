@@ -43,7 +43,6 @@ class RefusingStorage(InMemoryStorage):
         self.shut: set[str] = set()
 
     def delete(self, name: str) -> None:
-        """Delete a file that is there, unless it is held."""
         if name in self.held:
             raise RuntimeError("AccessDenied: legal hold")
         if not self.exists(name):
@@ -51,13 +50,11 @@ class RefusingStorage(InMemoryStorage):
         super().delete(name)
 
     def listdir(self, path: str) -> Any:
-        """List a directory, unless it is shut."""
         if path in self.shut:
             raise RuntimeError("https://us:hush@s3.example/bucket is shut")
         return super().listdir(path)
 
     def get_modified_time(self, name: str) -> Any:
-        """Return a time long ago."""
         return super().get_modified_time(name) - DAYS
 
 
@@ -65,7 +62,6 @@ class Renaming(RefusingStorage):
     """Never stores anything under the name that it was given."""
 
     def get_available_name(self, name: str, max_length: int | None = None) -> str:
-        """Return another name each time."""
         return name.replace(".xml.gz", f"_{secrets.token_hex(4)}.xml.gz")
 
 

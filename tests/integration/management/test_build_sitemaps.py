@@ -49,7 +49,6 @@ class Terminal(io.StringIO):
     """A stream that looks like a terminal."""
 
     def isatty(self) -> bool:
-        """Return that it is one."""
         return True
 
 

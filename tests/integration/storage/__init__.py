@@ -1,3 +1,1 @@
 """Storage on a real file system."""
-
-from __future__ import annotations

@@ -111,7 +111,6 @@ class FailingContent(ContentFile):  # type: ignore[type-arg]
     """A content that breaks off."""
 
     def chunks(self, chunk_size: int | None = None) -> Iterator[bytes]:
-        """Yield some, then fail."""
         yield b"half a page"
         raise OSError(errno.EIO, "the source broke off")
 

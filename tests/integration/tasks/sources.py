@@ -24,7 +24,6 @@ class PoisonSource(ProductSource):
     """A row named "poison" kills who renders it, as a lack of memory would."""
 
     def location(self, item: Product) -> str:
-        """Return its URL, if any."""
         if item.name == "poison":
             os.kill(os.getpid(), signal.SIGKILL)
         return f"/products/{item.slug}/"
@@ -43,7 +42,6 @@ class HangingSource(ProductSource):
     """A row named "slow" takes longer than any time limit, the first time."""
 
     def location(self, item: Product) -> str:
-        """Return its URL."""
         if item.name == "slow" and cache.add("hung", 1):
             time.sleep(600)
         return f"/products/{item.slug}/"

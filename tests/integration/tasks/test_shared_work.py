@@ -57,21 +57,10 @@ def test_two_workers_share_the_pages(celery, published, media_root):
     assert stored(media_root) == 30
 
 
-def test_help_is_called_for_more_than_a_batch(celery, published, settings):
-    """One message for each batch of pages, up to MAX_BUILDERS together."""
-    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "MAX_BUILDERS": 3}
-    make_products(40)
-    published(ProductSource, builds=False)
-    tasks.refresh()
-    assert waiting(celery) == 2
-    Product.objects.all()[0].save()
-    tasks.refresh()
-    assert waiting(celery) <= 3  # the save's own; for one page nobody else is asked
-
-
 @pytest.mark.parametrize(
     ("task", "given", "others", "asked"),
     [
+        (tasks.refresh, {"MAX_BUILDERS": 3}, 0, 2),
         (tasks.refresh, {"MAX_BUILDERS": 3}, 1, 1),
         (tasks.refresh, {"MAX_BUILDERS": 3}, 3, 0),
         # One that has no time left asks for another, but not for one more each time.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .planting import mutant
 
 _TASKS = "tests/integration/tasks"
-_MESSAGES = f"{_TASKS}/test_wake_ups.py::TestMessages"
+_MESSAGES = f"{_TASKS}/test_messages.py"
 
 
 @mutant(
