@@ -127,8 +127,8 @@ class TestOtherProcesses:
         assert set(extended) == {"outer:busy"}
 
 
-def test_one_thread_computes_where_the_cache_is_down(settings, monkeypatch):
-    """The others take its value, which is kept nowhere."""
+def test_one_thread_computes_where_the_cache_is_down(settings, monkeypatch, messages):
+    """The others take its value, which is kept nowhere; the log says why."""
     settings.CACHES = {
         **settings.CACHES,
         "down": {"BACKEND": "tests.support.caches.FailingCache"},
@@ -153,3 +153,4 @@ def test_one_thread_computes_where_the_cache_is_down(settings, monkeypatch):
         asked = [threads.submit(flight(compute).value) for _ in range(THREADS)]
     assert [found.result() for found in asked] == ["mine"] * THREADS
     assert len(computed) == 1
+    assert "ConnectionError: no cache" in messages("cache_failed")[0]

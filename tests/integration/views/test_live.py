@@ -114,23 +114,6 @@ def test_page_1000_costs_what_page_1_costs(
 
 
 class TestCache:
-    """The cache saves time; nothing depends on it."""
-
-    def test_a_cache_that_fails_only_costs_time(
-        self, sections, crawl, settings, messages
-    ):
-        """Each request plans afresh, and the log says why."""
-        make_products(5)
-        sections.register("products", limited(2))
-        expected = crawl()
-        settings.CACHES = {
-            "default": settings.CACHES["default"],
-            "plans": {"BACKEND": "tests.support.caches.FailingCache"},
-        }
-        settings.SITEMAPS_PLUS = {**BASE, "CACHE": "plans"}
-        assert crawl() == expected
-        assert "ConnectionError: no cache" in messages("cache_failed")[0]
-
     @pytest.mark.parametrize(
         "paths", [[PAGE], [PAGE, "/sitemap.xml"], ["/sitemap.xml", PAGE]]
     )
