@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import Any
 
 from django_sitemaps_plus.notifications import (
     Baidu,
@@ -27,56 +26,42 @@ URL = "https://shop.example/caf%C3%A9?a=1&b=%20"
 NEWS = "https://shop.example/news.atom?lang=de&full=1"
 
 
-def make_indexnow(server: LocalEngine, key: str = KEY) -> Engine:
+def make_indexnow(server: LocalEngine) -> Engine:
     """Return an engine that tells the server."""
-    return IndexNow(key=key, endpoint=f"{server.url}/indexnow")
+    return IndexNow(key=KEY, endpoint=f"{server.url}/indexnow")
 
 
-def make_search_console(server: LocalEngine, **options: Any) -> Engine:
+def make_search_console(server: LocalEngine) -> Engine:
     """Return an engine with an account that the server knows."""
     key = Secret(json.dumps(make_service_account(server.state)))
     endpoint = f"{server.url}/webmasters/v3"
-    return SearchConsole(service_account_key=key, endpoint=endpoint, **options)
+    return SearchConsole(service_account_key=key, endpoint=endpoint)
 
 
-def make_bing(server: LocalEngine, api_key: str = BING_KEY) -> Engine:
-    """Return an engine that tells the server."""
-    return BingWebmaster(api_key=api_key, endpoint=f"{server.url}/bing/SubmitFeed")
-
-
-def make_yandex(
-    server: LocalEngine, token: str = YANDEX_TOKEN, user_id: int = 42
-) -> Engine:
+def make_yandex(server: LocalEngine) -> Engine:
     """Return an engine that tells the server."""
     return YandexWebmaster(
-        user_id=user_id,
+        user_id=42,
         host_id="https:shop.example:443",
-        token=token,
+        token=YANDEX_TOKEN,
         endpoint=f"{server.url}/yandex/v4",
     )
-
-
-def make_baidu(server: LocalEngine, token: str = BAIDU_TOKEN, **options: Any) -> Engine:
-    """Return an engine that tells the server."""
-    return Baidu(token=token, endpoint=f"{server.url}/baidu/urls", **options)
-
-
-def make_websub(server: LocalEngine) -> Engine:
-    """Return an engine that tells the server."""
-    return WebSub(hub=f"{server.url}/hub", topics=[NEWS])
-
-
-def make_ping(server: LocalEngine) -> Engine:
-    """Return an engine that tells the server."""
-    return Ping(endpoint=f"{server.url}/ping")
 
 
 MAKERS: dict[str, tuple[Callable[[LocalEngine], Engine], str]] = {
     "indexnow": (make_indexnow, URL),
     "search_console": (make_search_console, INDEX),
-    "bing": (make_bing, INDEX),
+    "bing": (
+        lambda server: BingWebmaster(
+            api_key=BING_KEY, endpoint=f"{server.url}/bing/SubmitFeed"
+        ),
+        INDEX,
+    ),
     "yandex": (make_yandex, INDEX),
-    "baidu": (make_baidu, URL),
-    "hub": (make_websub, NEWS),
-    "ping": (make_ping, INDEX),
+    "baidu": (
+        lambda server: Baidu(token=BAIDU_TOKEN, endpoint=f"{server.url}/baidu/urls"),
+        URL,
+    ),
+    "hub": (lambda server: WebSub(hub=f"{server.url}/hub", topics=[NEWS]), NEWS),
+    "ping": (lambda server: Ping(endpoint=f"{server.url}/ping"), INDEX),
 }
