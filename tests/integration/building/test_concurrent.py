@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,7 +16,6 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.store import BuiltPage
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet, Section
-from django_sitemaps_plus.storage import read_object
 from tests.integration.building.overtaking import (
     marks,
     rename,
@@ -69,77 +67,42 @@ def test_pages_that_nobody_took_over_are_flipped(published, client, monkeypatch)
 
 
 @pytest.mark.django_db(transaction=True)
-class TestThreads:
-    """Builders on connections of their own."""
+def test_one_waits_for_the_pages_of_the_other(published, client, monkeypatch):
+    """A build returns when what it was asked for is published, by whomever."""
+    asleep, polled = threading.Event(), threading.Event()
+    real, reports = worker.flip, []
 
-    def test_two_at_once_publish_the_whole(self, published, client, crawl):
-        """Whoever wins which page, all of them are new, readable and clean."""
-        for number in range(3):
-            rename(f"r{number}")
-            barrier, reports = threading.Barrier(2, timeout=HANG), []
+    def slow(results: Any) -> Any:
+        asleep.set()
+        assert polled.wait(HANG)
+        return real(results)
 
-            def work(barrier: Any = barrier, reports: Any = reports) -> None:
-                barrier.wait()
-                reports.append(build_fully())
+    def is_being_built(*arguments: Any) -> bool:
+        found = busy(*arguments)
+        if found:
+            polled.set()
+        return found
 
-            threads = [in_thread(work) for _ in range(2)]
-            for thread in threads:
-                thread.join(HANG)
-            assert [report.problems for report in reports] == [[], []]
-            assert sum(report.sections[0].rendered for report in reports) >= 3
-            assert marks(client) == [f"r{number}"] * 3
-            check_pages()
-        assert sum(map(len, crawl().values())) == 25
-
-    def test_one_waits_for_the_pages_of_the_other(self, published, client, monkeypatch):
-        """A build returns when what it was asked for is published, by whomever."""
-        asleep, polled = threading.Event(), threading.Event()
-        real, reports = worker.flip, []
-
-        def slow(results: Any) -> Any:
-            asleep.set()
-            assert polled.wait(HANG)
-            return real(results)
-
-        def is_being_built(*arguments: Any) -> bool:
-            found = busy(*arguments)
-            if found:
-                polled.set()
-            return found
-
-        busy = PageQuerySet.is_being_built
-        monkeypatch.setattr(worker, "flip", slow)
-        monkeypatch.setattr(PageQuerySet, "is_being_built", is_being_built)
-        Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
-        ids = [Section.objects.get(name="products").pk]
-        thread = in_thread(lambda: reports.append(work(ids)))
-        assert asleep.wait(HANG)
-        assert work(ids) == {}
-        assert marks(client) == ["a", "a", "a"]
-        thread.join(HANG)
-        assert [counts["products"].rendered for counts in reports] == [3]
-        assert build().problems == []
-
-
-def in_thread(work: Callable[[], object]) -> threading.Thread:
-    """Start a thread that closes its connection; daemonic, so that it hangs nobody."""
+    busy = PageQuerySet.is_being_built
+    monkeypatch.setattr(worker, "flip", slow)
+    monkeypatch.setattr(PageQuerySet, "is_being_built", is_being_built)
+    Page.objects.filter(section__name="products").update(wanted=F("wanted") + 1)
+    ids = [Section.objects.get(name="products").pk]
 
     def run() -> None:
         try:
-            work()
+            reports.append(work(ids))
         finally:
             connection.close()
 
     thread = threading.Thread(target=run, daemon=True)
     thread.start()
-    return thread
-
-
-def check_pages() -> None:
-    """See that every page is clean, unclaimed and has the object that its row says."""
-    for page in Page.objects.all():
-        assert (page.built, page.token) == (page.wanted, "")
-        read_object(page.object, page.gzip_hash)
+    assert asleep.wait(HANG)
+    assert work(ids) == {}
+    assert marks(client) == ["a", "a", "a"]
+    thread.join(HANG)
+    assert [counts["products"].rendered for counts in reports] == [3]
+    assert build().problems == []
 
 
 @pytest.mark.django_db

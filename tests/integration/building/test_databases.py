@@ -10,9 +10,8 @@ import pytest
 from django.core.management import call_command
 from django.db import DatabaseError, connections
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import merge
-from django_sitemaps_plus.models import Change, Page
+from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.rows import ReadsReplica, RowsElsewhere, make_tables, refused
@@ -91,15 +90,6 @@ class TestElsewhere:
         """But changes, which are written in the transaction of their object."""
         with refused("default", is_ours):
             live_through_everything(crawl)
-
-    def test_changes_are_recorded_beside_the_object(self, elsewhere):
-        """A rollback of the save takes its change along."""
-        build_fully()
-        rename_first()
-        assert Change.objects.using("default").count() == 1
-        assert Change.objects.using(elsewhere).count() == 0
-        build()
-        assert Change.objects.using("default").count() == 0
 
     def test_a_flip_is_one_transaction_there(self, elsewhere):
         """Where its last page fails, none of them is flipped."""

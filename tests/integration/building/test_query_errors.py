@@ -169,16 +169,6 @@ class TestRow:
         assert section.skipped == skipped
 
 
-class TestOurs:
-    def test_a_database_that_cannot_be_read_ends_the_run(self, two_sections):
-        """Then there is nobody to ask what else is to be done."""
-        with (
-            fail_queries(lambda sql: "SAVEPOINT" not in sql, 12),
-            pytest.raises(CommandError, match="server closed the connection"),
-        ):
-            call_command("build_sitemaps", full=True, verbosity=0)
-
-
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it ends a backend")
 @pytest.mark.django_db(transaction=True)
 def test_a_connection_that_broke_is_opened_again(sections):

@@ -91,28 +91,6 @@ def test_what_a_killed_builder_has_flipped_is_shown(products, public, monkeypatc
     assert wrong_names(public) == []
 
 
-def test_a_builder_paused_before_it_shows_changes_nothing_when_it_wakes(
-    products, public, monkeypatch
-):
-    """Meanwhile another has flipped and shown; a refresh before that shows its flip."""
-    real, todo = sync.show, [1]
-
-    def paused(pages: Any) -> None:
-        if todo:
-            todo.clear()
-            build()
-            assert wrong_names(public) == []
-            rename("b")
-            build_fully()
-        real(pages)
-
-    monkeypatch.setattr(sync, "show", paused)
-    rename("a")
-    build_fully()
-    assert todo == []
-    assert wrong_names(public) == []
-
-
 def test_names_are_compared_once_in_a_while(products, public, monkeypatch):
     """A build in the same minute, after which all is as it should be, compares none."""
     build()

@@ -12,7 +12,6 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Section
-from tests.integration.sources.contrib_zoo import InLanguages
 from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, limited
@@ -255,15 +254,6 @@ class TestNoOscillation:
         Product.objects.get(pk=10).delete()
         build()
         assert numbers(section) == before
-
-    def test_entries_are_compared_with_entries(self, publish):
-        """A row of a class with languages is an entry a language."""
-        spread(20)
-        section = publish(type("Limited", (InLanguages,), {"limit": 30}))
-        assert sizes(section) == [30, 30]
-        Product.objects.exclude(pk__in=[10, 20, 190, 200]).delete()
-        build(full=True)
-        assert sizes(section) == [12]
 
     @pytest.mark.parametrize("key", [101, 305], ids=str)
     def test_a_row_that_comes_and_goes_does_not_split_and_merge_each_time(

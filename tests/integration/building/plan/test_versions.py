@@ -10,7 +10,6 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Change, PageQuerySet, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
-from django_sitemaps_plus.tracking import locating
 from django_sitemaps_plus.tracking.locating import locate, mark, mark_keys
 from tests.support.shop import limited
 from tests.support.testapp.models import Product
@@ -82,24 +81,6 @@ def test_changes_stay_until_their_pages_are_marked(section):
     assert list(Change.objects.all()) == [waiting]
     assert mark(section, find(section, 200), changes=[waiting]) is True
     assert Change.objects.count() == 0
-
-
-def test_marking_locates_until_the_plan_stands_still(section, monkeypatch):
-    """A split in between is met by another look at the bounds."""
-    space, looks = reader_of(registry.get("products")).key_space(), []
-
-    def interrupted(*args, **kwargs):
-        located = locate(*args, **kwargs)
-        looks.append(number_of(section, located))
-        if len(looks) == 1:
-            monkeypatch.setattr(locating, "locate", locate)
-            split_page_two()
-            monkeypatch.setattr(locating, "locate", interrupted)
-        return located
-
-    monkeypatch.setattr(locating, "locate", interrupted)
-    mark_keys(section, space, [200])
-    assert (looks, dirty(section)) == ([[2], [4]], [4])
 
 
 def test_a_first_page_that_splits_between_two_looks(section, monkeypatch):
