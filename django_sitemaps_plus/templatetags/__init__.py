@@ -1,3 +1,1 @@
 """Template tags."""
-
-from __future__ import annotations

@@ -1,3 +1,1 @@
 """Answers without a build."""
-
-from __future__ import annotations

@@ -1,3 +1,1 @@
 """The views, over Django's test client."""
-
-from __future__ import annotations

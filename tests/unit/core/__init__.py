@@ -1,3 +1,1 @@
 """Values and pure functions."""
-
-from __future__ import annotations

@@ -71,13 +71,8 @@ class TestSplitting:
     @pytest.mark.parametrize(
         ("entries", "limit", "overfull"),
         [
-            (10, 10, False),
-            (11, 10, False),
-            (12, 10, True),
-            (11_000, 10_000, False),
-            (11_001, 10_000, True),
-            (2, 1, True),
-            (10, 9, True),
+            *((11, 10, False), (12, 10, True), (2, 1, True), (10, 9, True)),
+            *((11_000, 10_000, False), (11_001, 10_000, True)),
         ],
     )
     def test_a_tenth_more_than_the_limit_is_too_much(self, entries, limit, overfull):
@@ -117,11 +112,8 @@ class TestMerging:
     @pytest.mark.parametrize(
         ("entries", "neighbour", "limit", "merges"),
         [
-            (0, 0, 10, True),
-            (2, 2, 10, True),
-            (2, 3, 10, False),
-            (0, 0, 1, False),
-            (2_000, 3_000, 10_000, False),
+            *((0, 0, 10, True), (2, 2, 10, True), (2, 3, 10, False)),
+            *((0, 0, 1, False), (2_000, 3_000, 10_000, False)),
         ],
     )
     def test_neighbours_under_half_of_a_page_merge(

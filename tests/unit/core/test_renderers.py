@@ -174,13 +174,6 @@ class TestVideo:
         """Zero and False are values; relations say which way they go."""
         assert xml in video(**values)
 
-    @pytest.mark.parametrize(
-        "end", ["\n", "\r", "\r\n", "\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"]
-    )
-    def test_a_line_end_in_a_text_is_a_space(self, end):
-        """One entry is one line, for every reader's idea of a line."""
-        assert "<video:title>a b</video:title>" in video(title=f"a{end}b")
-
 
 # The characters that production 2 of XML 1.0 allows, written down a second time.
 LEGAL = [(0x9, 0xA), (0xD, 0xD), (0x20, 0xD7FF), (0xE000, 0xFFFD), (0x10000, 0x10FFFF)]
