@@ -29,7 +29,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.models.transactions import atomic, lock
-from django_sitemaps_plus.publishing.sync import repair
+from django_sitemaps_plus.publishing.sync import hide_unknown
 from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import delete_object
@@ -157,7 +157,7 @@ class _Prune:
             self._remove_section(section)
         if self.report.pages and not self.is_dry_run:
             with self.going_on():
-                repair(self.site)  # it removes their public names
+                hide_unknown(self.site)
 
     def _remove_section(self, section: Section) -> None:
         """Remove the pages of a section that is no longer registered.

@@ -139,6 +139,12 @@ def repair(site: Site) -> bool:
     return has_lost
 
 
+def hide_unknown(site: Site) -> None:
+    """Remove the public names that no page of a site has."""
+    if tree := public_tree():
+        _hide_others(tree, site, {name.partition(".")[0] for name in tree.files()})
+
+
 def _settle(
     tree: PublicTree, found: Pointers, *, hides: bool = False, checks: bool = False
 ) -> set[int]:
