@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from django.db import connections, router, transaction
 
-from django_sitemaps_plus.models import Change, Page
+from django_sitemaps_plus.models import Change, own_alias
 
 logger = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ def databases() -> list[str]:
 
     All that have our tables: ``save(using="other")`` asks no router.
     """
-    own = router.db_for_write(Page)
+    own = own_alias()
     others = [alias for alias in connections if alias != own]
     return [own, *filter(may_hold_changes, others)]
 
@@ -49,7 +49,7 @@ def attempt(alias: str, step: Callable[[], T]) -> T | None:
     Only the database of the pages must work; another that fails is left alone for a
     while, since each section would wait for it.
     """
-    if alias == router.db_for_write(Page):
+    if alias == own_alias():
         return step()
     connection = connections[alias]
     if _paused.get(connection, 0) > time.monotonic():
