@@ -63,20 +63,12 @@ class RenderedPage:
 
 
 def render_page(
-    section: str,
-    key_range: KeyRange,
-    site: Site,
-    *,
-    is_roomy: bool = False,
+    section: str, key_range: KeyRange, site: Site, *, is_roomy: bool = False
 ) -> RenderedPage:
     """Render the rows of a key range.
 
-    A roomy page may be as full as any sitemap, above the section's limit.
-
-    Raises:
-        NotRegistered: there is no such section.
-        LimitExceededError: the rows are more than one page may hold.
-        SourceError: the source failed as a whole.
+    A roomy page may be as full as any sitemap, above the section's limit. Rows that are
+    more than a page may hold raise LimitExceededError.
     """
     tally = Tally(section)
     with reading(section, site) as source:

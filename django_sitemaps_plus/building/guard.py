@@ -127,10 +127,7 @@ def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
 
 
 def plan_reason(section: Section, plan: Sequence[Page]) -> str:
-    """Return why the next plan must not be put in force, or "".
-
-    Nothing is said while one of its pages is not built.
-    """
+    """Return why the next plan, if all of it is built, must not be put in force."""
     if not all(page.built for page in plan):
         return ""
     before = section.pages.active().aggregate(before=Sum("entries"))["before"]

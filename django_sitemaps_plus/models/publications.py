@@ -33,13 +33,7 @@ class PublicationQuerySet(RowQuerySet["Publication"]):
     """Publications that wait to be relayed, each claimed by one process at a time."""
 
     def note_saves(self, section: Section, keys: Iterable[str], at: datetime) -> None:
-        """Note saved rows, so that engines are notified of the URLs they have.
-
-        Args:
-            section: whose rows they are.
-            keys: texts of their keys, any number of them.
-            at: when the first of the saves was committed.
-        """
+        """Note rows that were saved since a time, by any number of keys, as texts."""
         remaining = iter(keys)
         while batch := list(islice(remaining, BATCH_KEYS)):
             saved = list(dict.fromkeys(batch))
@@ -51,10 +45,9 @@ class PublicationQuerySet(RowQuerySet["Publication"]):
         return self.filter(Q(claimed_at=None) | given_up)
 
     def claim_each(self, until: float | None = None) -> Iterator[Publication]:
-        """Claim one after another, none twice; those that failed before come last.
+        """Claim one after another until a time of the monotonic clock, none twice.
 
-        Args:
-            until: by the monotonic clock, when no more are claimed.
+        Those that failed before come last.
         """
         seen: set[int] = set()
         order = F("claimed_at").asc(nulls_first=True)

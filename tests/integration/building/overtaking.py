@@ -37,12 +37,6 @@ def end_leases() -> None:
     )
 
 
-def pages_of_products() -> list[dict[str, Any]]:
-    """Return the rows of the pages, all columns but when they were last compared."""
-    rows = Page.objects.filter(section__name="products").order_by("number")
-    return [{**row, "checked_at": None} for row in rows.values()]
-
-
 def work(sections: list[int]) -> dict[str, SectionReport]:
     """Build the dirty pages of sections, as one worker; return what was done."""
     return worker.work(Build(names=[], site=get_site()), sections).reports
