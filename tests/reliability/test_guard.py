@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from .tools.shop import (
     PlainSource,
     add_quietly,
     publish,
+    rename,
     stock,
     table,
     unfinished,
@@ -98,6 +100,17 @@ class TestShrinkGuard:
         assert set(published_urls()) == set(table())
         assert unfinished() == []
 
+    def test_rows_that_come_back_end_it(self, built):
+        """A hold ends by itself once the section is whole again."""
+        collapse()
+        with pytest.raises(CommandError):
+            call_command("build_sitemaps", verbosity=0)
+        add_quietly(range(50 * STEP, GOOD * STEP, STEP), "back")
+        notify_changed(Product.objects.filter(slug__startswith="back"))
+        call_command("build_sitemaps", verbosity=0)
+        assert Section.objects.get(name="products").hold_reason == ""
+        assert set(published_urls()) == set(table())
+
     def test_a_country_may_go(self, built):
         """Pages that lose all they have pass where the section keeps most."""
         Product.objects.filter(pk__gte=50 * STEP, pk__lt=120 * STEP).delete()
@@ -117,6 +130,18 @@ class TestShrinkGuard:
         Product.objects.filter(pk__gte=STEP).delete()
         assert build().problems != []
         assert len(published_urls()) == 100
+
+    def test_after_two_days_the_smaller_total_counts(self, built, monkeypatch):
+        """What was the most before is forgotten."""
+        Product.objects.filter(pk__gte=110 * STEP).delete()
+        build()
+        for _ in range(2):
+            Section.objects.update(peak_since=datetime(2020, 1, 1, tzinfo=UTC))
+            rename([0], "edit")
+            build()
+        Product.objects.filter(pk__gte=60 * STEP).delete()
+        assert build().problems == []
+        assert published_urls() == table()
 
 
 class TestBadRows:
