@@ -9,13 +9,12 @@ from __future__ import annotations
 import gzip
 import sys
 import threading
-import urllib.error
-import urllib.request
 from typing import Any
 
 from lxml import etree
 
 from tests.support.documents import read_index, read_urlset
+from tests.support.web import WebClient
 
 #: Seconds after which a server that does not answer has hung.
 HANG = 60
@@ -30,7 +29,7 @@ class Reader:
         self.rounds = 0
         self.bad: list[str] = []
         self.urls: set[str] = set()
-        self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        self._client = WebClient(base_url, HANG)
 
     def read(self) -> None:
         """Read the index, and every page that it lists."""
@@ -44,21 +43,15 @@ class Reader:
         self.files += 1
         try:
             return parse(self._fetch(url))
-        except (
-            OSError,
-            AssertionError,
-            etree.XMLSyntaxError,
-            urllib.error.HTTPError,
-        ) as error:
+        except (OSError, AssertionError, etree.XMLSyntaxError) as error:
             self.bad.append(f"{url}: {type(error).__name__}: {error}")
             return []
 
     def _fetch(self, url: str) -> bytes:
-        request = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})  # noqa: S310
-        with self._opener.open(request, timeout=HANG) as response:
-            content: bytes = response.read()
-            is_gzip = response.headers["Content-Encoding"] == "gzip"
-        return gzip.decompress(content) if is_gzip else content
+        answer = self._client.get(url, {"Accept-Encoding": "gzip"})
+        assert answer.status_code == 200, answer.status_code
+        is_gzip = answer.get("Content-Encoding") == "gzip"
+        return gzip.decompress(answer.content) if is_gzip else answer.content
 
     def run(self, stop: threading.Event) -> None:
         """Read until somebody says stop."""

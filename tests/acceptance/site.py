@@ -8,15 +8,13 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError
 
 from tests.support.documents import read_index
+from tests.support.web import Answer, WebClient
 
 ROOT = Path(__file__).parents[2]
 
@@ -25,15 +23,6 @@ INDEX = "/sitemap.xml"
 
 #: Seconds after which something has hung: ten times what it takes.
 HANG = 600 if "SOAK" in os.environ else 150
-
-
-@dataclass
-class Answer:
-    """What the server said."""
-
-    status: int
-    headers: dict[str, str]
-    content: bytes
 
 
 class Site:
@@ -89,19 +78,7 @@ class Site:
     def get(self, url: str, method: str = "GET", **headers: str) -> Answer:
         """Ask the server."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        url = url if url.startswith("http") else self.base_url + url
-        request = urllib.request.Request(url, headers=named, method=method)  # noqa: S310
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        try:
-            with opener.open(request, timeout=HANG) as response:
-                status, head, content = (
-                    response.status,
-                    response.headers,
-                    response.read(),
-                )
-        except HTTPError as error:
-            status, head, content = error.code, error.headers, error.read()
-        return Answer(status, dict(head.items()), content)
+        return WebClient(self.base_url, HANG).ask(method, url, named)
 
     def published(self) -> dict[str, Answer]:
         """Return the index and all pages that it lists, by path."""
@@ -136,7 +113,7 @@ class Site:
 
     def _await(self, server: subprocess.Popen[Any]) -> None:
         deadline = time.monotonic() + HANG
-        while self.get("/about/").status != 200:
+        while self.get("/about/").status_code != 200:
             assert server.poll() is None, "the server has ended"
             assert time.monotonic() < deadline, "the server does not answer"
             time.sleep(0.05)

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from tests.acceptance.clients import CLIENTS
-from tests.acceptance.site import Answer, Site
+from tests.acceptance.site import Site
 from tests.support.documents import read_index, read_urlset
+from tests.support.web import Answer
 
 Found = dict[str, str | None]
 
@@ -73,7 +74,7 @@ def edit(story: Story) -> set[str]:
     changed = set()
     for path, before in story.answers["built"].items():
         answer = story.site.get(path, If_None_Match=before.headers["ETag"])
-        if answer.status != 304:
+        if answer.status_code != 304:
             changed.add(path)
     return changed
 
@@ -97,7 +98,7 @@ class TestCrawlers:
             for answer in answers.values()
             for entry in read_urlset(answer.content)
         ]
-        assert {answer.status for answer in (index, *answers.values())} == {200}
+        assert {answer.status_code for answer in (index, *answers.values())} == {200}
         assert list(read_index(index.content)) == list(answers)
         assert len(listed) == len(set(listed)) == len(story.table)
 
@@ -136,7 +137,7 @@ class TestServing:
         urls = sorted(story.found["scrapy", "built"])
         chosen = random.Random(20261121).sample(urls, 25)
         chosen += [url for url in urls if "%" in url][:5]
-        renamed = {url for url in chosen if story.site.get(url).status != 200}
+        renamed = {url for url in chosen if story.site.get(url).status_code != 200}
         assert len(chosen) >= 25
         assert len(renamed) <= 1  # the city that was edited after the crawl
 
@@ -167,4 +168,4 @@ class TestServing:
     def test_what_does_not_exist_is_404(self, story):
         """A page past the last one, and a section that nobody registered."""
         for path in ("/sitemap-cities-99.xml", "/sitemap-towns-1.xml"):
-            assert story.site.get(path).status == 404
+            assert story.site.get(path).status_code == 404

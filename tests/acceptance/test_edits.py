@@ -8,8 +8,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.site import INDEX, Answer, Site
+from tests.acceptance.site import INDEX, Site
 from tests.support.documents import read_urlset
+from tests.support.web import Answer
 
 #: With SOAK set, all 234,908 cities.
 LOAD = ["--all"] if "SOAK" in os.environ else []

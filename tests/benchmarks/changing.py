@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from itertools import count
 from typing import Any
@@ -17,6 +16,7 @@ from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay
 from tests.support.testapp.models import Product
+from tests.support.told import hearing
 
 # One second each, so that every edit shows in the lastmod.
 _moments = map(timedelta(seconds=1).__mul__, count())
@@ -43,26 +43,16 @@ def edit_each_page(size: int, n_pages: int) -> None:
     update_pages(pages, [section.pk], wanted=F("wanted") + 1)
 
 
-@contextmanager
-def listening() -> Iterator[list[str]]:
+def listening() -> AbstractContextManager[list[dict[str, Any]]]:
     """Listen to which URLs have changed, so that each refresh works out its diff."""
-    heard: list[str] = []
-
-    def listen(
-        added: list[str], updated: list[str], removed: list[str], **kwargs: Any
-    ) -> None:
-        heard.extend([*added, *updated, *removed])
-
-    urls_changed.connect(listen)
-    try:
-        yield heard
-    finally:
-        urls_changed.disconnect(listen)
+    return hearing(urls_changed)
 
 
-def refresh_one(heard: list[str]) -> None:
+def refresh_one(heard: list[dict[str, Any]]) -> None:
     """Refresh after one edit, as a worker does."""
     heard.clear()
     (section,) = build_and_relay(waits=False).sections
-    if (section.stored, len(heard)) != (1, 1):
-        raise RuntimeError(f"{section.stored} pages and {len(heard)} URLs, not one")
+    names = ("added", "updated", "removed")
+    n_urls = sum([len(told[name]) for told in heard for name in names])
+    if (section.stored, n_urls) != (1, 1):
+        raise RuntimeError(f"{section.stored} pages and {n_urls} URLs, not one")

@@ -22,9 +22,9 @@ from django_sitemaps_plus.views.responses import RETRY_AFTER
 from tests.support.servers.postgresql import PostgreSQL, start_postgresql, use_database
 from tests.support.servers.programs import wait_until
 from tests.support.servers.running import sweeping, working
+from tests.support.web import WebClient
 
 from .test_recovery import MAX_SECONDS
-from .tools.how_to import WebClient
 from .tools.outage import (
     KEYS,
     PAUSE_SECONDS,

@@ -20,9 +20,10 @@ from django_sitemaps_plus.publishing.sync import repair
 from tests.support.servers.nginx import start_nginx
 from tests.support.servers.programs import HOST
 from tests.support.testapp.models import Product
+from tests.support.web import WebClient
 
 from .test_conditional import ENCODINGS, PATHS, Clock, Server
-from .tools.how_to import WebClient, how_to_server
+from .tools.how_to import how_to_server
 from .tools.http_cache import HttpCache
 from .tools.shop import ALLOW, IS_SOAK, STEP, add_quietly, publish, rename, some_seed
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.registry import registry
@@ -49,7 +50,7 @@ class _Variant:
         """
         return self.size * _FEW - self.size
 
-    def edits(self, heard: list[str]) -> Contender:
+    def edits(self, heard: list[Any]) -> Contender:
         """Time what follows an edit, always of the same row: a refresh looks back."""
 
         def before() -> None:
@@ -59,7 +60,7 @@ class _Variant:
 
         return self._timed(before, heard)
 
-    def deletions(self, heard: list[str]) -> Contender:
+    def deletions(self, heard: list[Any]) -> Contender:
         """Time what follows a deletion; the row is put back after each."""
         product = Product.objects.get(pk=self.key)
 
@@ -77,7 +78,7 @@ class _Variant:
     def _timed(
         self,
         before: Callable[[], None],
-        heard: list[str],
+        heard: list[Any],
         after: Callable[[], None] = bool,
     ) -> Contender:
         def action() -> None:

@@ -21,16 +21,9 @@ from tests.support.servers.chaos import ChaosProxy
 from tests.support.servers.programs import HOST
 from tests.support.servers.valkey import Valkey
 
-Fault = Callable[[Valkey, ChaosProxy], AbstractContextManager[None]]
+CELERY = "django_sitemaps_plus.tasks.CeleryExecutor"
 
-
-class RaisingCache(LocMemCache):
-    """Its server is gone, whatever it is asked."""
-
-    def _fail(self, *args: Any, **kwargs: Any) -> Any:
-        raise ConnectionError("no cache")
-
-    get = set = add = touch = delete = _fail
+Fault = Callable[[Valkey, ChaosProxy], AbstractContextManager[Any]]
 
 
 class GarbageCache(LocMemCache):
@@ -51,31 +44,18 @@ def use_cache(backend: str, **options: Any) -> AbstractContextManager[Any]:
     return override_settings(CACHES={"default": {"BACKEND": backend, **options}})
 
 
-def redis_cache(port: int, seconds: float = 0.25) -> AbstractContextManager[Any]:
+def redis_cache(port: int, seconds: float | None = 0.25) -> AbstractContextManager[Any]:
     """Use a server as the cache, with the time limit that the docs recommend."""
+    names = ("socket_timeout", "socket_connect_timeout") if seconds else ()
     return use_cache(
         "django.core.cache.backends.redis.RedisCache",
         LOCATION=f"redis://{HOST}:{port}/1",
-        OPTIONS={"socket_timeout": seconds, "socket_connect_timeout": seconds},
+        OPTIONS=dict.fromkeys(names, seconds),
     )
 
 
 @contextmanager
-def raising_cache(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
-    """Each call of the cache fails."""
-    with use_cache(f"{__name__}.RaisingCache"):
-        yield
-
-
-@contextmanager
-def garbage_cache(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
-    """The cache gives what nobody put in."""
-    with use_cache(f"{__name__}.GarbageCache"):
-        yield
-
-
-@contextmanager
-def truncated_pickles(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
+def truncated_pickles(valkey: Valkey) -> Iterator[None]:
     """Half of what is put into the cache is kept."""
     real = RedisSerializer.dumps
 
@@ -91,7 +71,7 @@ def truncated_pickles(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
 
 
 @contextmanager
-def black_hole_cache(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
+def black_hole_cache(chaos: ChaosProxy) -> Iterator[None]:
     """The cache takes what it is asked, and never answers."""
     with redis_cache(chaos.port):
         chaos.black_hole()
@@ -102,7 +82,7 @@ def black_hole_cache(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
 
 
 @contextmanager
-def failing_storage(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
+def failing_storage() -> Iterator[None]:
     """The storage answers 500, in words of its own client."""
 
     class ClientError(Exception):
@@ -118,34 +98,22 @@ def failing_storage(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
         yield
 
 
-def _objects() -> list[Path]:
-    return list((Path(settings.MEDIA_ROOT) / "sitemaps").rglob("*.xml.gz"))
-
-
 @contextmanager
-def missing_files(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
-    """Somebody has removed every object."""
-    before = {path: path.read_bytes() for path in _objects()}
-    for path in before:
-        path.unlink()
+def cut_files(share: float) -> Iterator[None]:
+    """A disk has kept a share of every object, or somebody has removed it."""
+    root = Path(settings.MEDIA_ROOT) / "sitemaps"
+    before = {path: path.read_bytes() for path in root.rglob("*.xml.gz")}
+    for path, content in before.items():
+        path.write_bytes(content[: int(len(content) * share)])
+        if not share:
+            path.unlink()
     yield
     for path, content in before.items():
         path.write_bytes(content)
 
 
 @contextmanager
-def half_files(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
-    """A disk has lost the end of every object."""
-    before = {path: path.read_bytes() for path in _objects()}
-    for path, content in before.items():
-        path.write_bytes(content[: len(content) // 2])
-    yield
-    for path, content in before.items():
-        path.write_bytes(content)
-
-
-@contextmanager
-def locked_database(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
+def locked_database() -> Iterator[None]:
     """Another writer keeps the whole file, and lets nobody else write."""
     other = sqlite3.connect(connection.settings_dict["NAME"], isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -156,27 +124,28 @@ def locked_database(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
         other.close()
 
 
+def changed(**values: Any) -> AbstractContextManager[object]:
+    """Return what changes values of the setting for the time of a ``with`` block."""
+    return override_settings(SITEMAPS_PLUS={**settings.SITEMAPS_PLUS, **values})
+
+
 @contextmanager
-def no_celery(valkey: Valkey, chaos: ChaosProxy) -> Iterator[None]:
+def no_celery() -> Iterator[None]:
     """The settings name an executor whose package is not installed."""
-    executor = "django_sitemaps_plus.tasks.CeleryExecutor"
-    configured = {**settings.SITEMAPS_PLUS, "EXECUTOR": executor}
     missing = dict.fromkeys(["celery", "django_sitemaps_plus.tasks"])
-    with (
-        mock.patch.dict(sys.modules, missing),
-        override_settings(SITEMAPS_PLUS=configured),
-    ):
+    with mock.patch.dict(sys.modules, missing), changed(EXECUTOR=CELERY):
         yield
 
 
-FAULTS: tuple[Fault, ...] = (
-    raising_cache,
-    garbage_cache,
-    truncated_pickles,
-    black_hole_cache,
-    failing_storage,
-    missing_files,
-    half_files,
-    locked_database,
-    no_celery,
-)
+#: Names of all faults, with what gives each.
+FAULTS: dict[str, Fault] = {
+    "raising_cache": lambda *_: use_cache("tests.support.caches.FailingCache"),
+    "garbage_cache": lambda *_: use_cache(f"{__name__}.GarbageCache"),
+    "truncated_pickles": lambda valkey, chaos: truncated_pickles(valkey),
+    "black_hole_cache": lambda valkey, chaos: black_hole_cache(chaos),
+    "failing_storage": lambda *_: failing_storage(),
+    "missing_files": lambda *_: cut_files(0),
+    "half_files": lambda *_: cut_files(0.5),
+    "locked_database": lambda *_: locked_database(),
+    "no_celery": lambda *_: no_celery(),
+}

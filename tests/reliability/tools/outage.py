@@ -14,8 +14,8 @@ from tests.support.builds import build_and_relay
 from tests.support.servers.postgresql import PostgreSQL
 from tests.support.servers.programs import Program
 from tests.support.testapp.models import Product
+from tests.support.web import Answer, WebClient
 
-from .how_to import Answer, WebClient
 from .published import crawl, urls_of, wrong_documents
 from .shop import STEP, SlowSource, rename
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from django.conf import settings
 from django.core import mail
 from django.db import connection
 from django.test import modify_settings, override_settings
@@ -23,9 +22,8 @@ from tests.support.servers.valkey import Valkey
 from tests.support.servers.workers import Broker, messages_to
 from tests.support.testapp.models import Product
 
+from .degraded import CELERY, changed, no_celery, redis_cache
 from .shop import PlainSource
-
-CELERY = "django_sitemaps_plus.tasks.CeleryExecutor"
 
 #: Names of the faults after which a change cannot be recorded.
 LOSING = {"no_table", "database_error"}
@@ -99,19 +97,11 @@ def circular_import(directory: Path) -> Iterator[None]:
     """The modules of the executor and of the engine import each other."""
     for name, other in (("circle_a", "circle_b"), ("circle_b", "circle_a")):
         (directory / f"{name}.py").write_text(f"from {other} import Thing\n")
-    changes = {
-        "EXECUTOR": "circle_a.Thing",
-        "ENGINES": {"circular": {"BACKEND": "circle_b.Thing"}},
-    }
-    with mock.patch.object(sys, "path", [str(directory), *sys.path]), changed(changes):
-        yield
-
-
-@contextmanager
-def no_celery() -> Iterator[None]:
-    """The executor of the settings needs what is not installed."""
-    missing = dict.fromkeys(["celery", "django_sitemaps_plus.tasks"])
-    with mock.patch.dict(sys.modules, missing), changed({"EXECUTOR": CELERY}):
+    engines = {"circular": {"BACKEND": "circle_b.Thing"}}
+    with (
+        mock.patch.object(sys, "path", [str(directory), *sys.path]),
+        changed(EXECUTOR="circle_a.Thing", ENGINES=engines),
+    ):
         yield
 
 
@@ -119,21 +109,20 @@ def no_celery() -> Iterator[None]:
 def raising_executor() -> Iterator[None]:
     """The executor raises, which it must not."""
     path = f"{RaisingExecutor.__module__}.{RaisingExecutor.__qualname__}"
-    with changed({"EXECUTOR": path}):
+    with changed(EXECUTOR=path):
         yield
 
 
 @contextmanager
 def no_sites() -> Iterator[None]:
     """The origin is asked of contrib.sites, which has no table."""
-    told = {"BASE_URL": None, "NOTIFY": None}
     # Else engines are not told of anything, as in any test.
     outbox = mock.patch.dict(vars(mail))
     with (
         outbox,
         modify_settings(INSTALLED_APPS={"append": "django.contrib.sites"}),
         override_settings(SITE_ID=1),
-        changed(told),
+        changed(BASE_URL=None, NOTIFY=None),
     ):
         vars(mail).pop("outbox", None)
         yield
@@ -142,7 +131,7 @@ def no_sites() -> Iterator[None]:
 @contextmanager
 def lost_broker(chaos: ChaosProxy, fault: str) -> Iterator[None]:
     """Broker and cache can be reached no more, in one way or another."""
-    with _on_broker(f"redis://{HOST}:{chaos.port}"):
+    with _on_broker(chaos.port):
         getattr(chaos, fault)()
         yield
 
@@ -150,28 +139,20 @@ def lost_broker(chaos: ChaosProxy, fault: str) -> Iterator[None]:
 @contextmanager
 def full_broker(valkey: Valkey) -> Iterator[None]:
     """Broker and cache have no memory left, and say so."""
-    with _on_broker(f"redis://{HOST}:{valkey.port}"):
+    with _on_broker(valkey.port):
         with Redis(host=HOST, port=valkey.port) as client:
             client.config_set("maxmemory", 1)
         yield
 
 
 @contextmanager
-def _on_broker(url: str) -> Iterator[None]:
-    cache = {
-        "BACKEND": "django.core.cache.backends.redis.RedisCache",
-        "LOCATION": f"{url}/1",
-    }
-    with ExitStack() as stack:
-        stack.enter_context(override_settings(CACHES={"default": cache}))
-        stack.enter_context(messages_to(Broker(f"{url}/0")))
-        stack.enter_context(changed({"EXECUTOR": CELERY}))
+def _on_broker(port: int) -> Iterator[None]:
+    with (
+        redis_cache(port, None),
+        messages_to(Broker(f"redis://{HOST}:{port}/0")),
+        changed(EXECUTOR=CELERY),
+    ):
         yield
-
-
-def changed(values: dict[str, Any]) -> AbstractContextManager[object]:
-    """Return what changes values of the setting for the time of a ``with`` block."""
-    return override_settings(SITEMAPS_PLUS={**settings.SITEMAPS_PLUS, **values})
 
 
 #: Names of all faults, with what gives each; it takes the fixtures of a test.

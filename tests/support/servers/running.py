@@ -82,9 +82,3 @@ def take(broker: Broker) -> list[Any]:
         while message := queue.get(no_ack=True):
             found.append(message)
     return found
-
-
-def purge(broker: Broker) -> None:
-    """Lose all messages that wait."""
-    with Connection(broker.url) as connection, connection.channel() as channel:
-        channel.queue_purge(broker.queue)
