@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import median
-from typing import Any
 
 #: Yields the subjects of one file, for so many rows, and cleans up after them.
 Setting = Callable[[int], Iterator["Subject"]]
@@ -39,12 +38,6 @@ class Target:
     times: float = 1.0
     plus: float = 0.0
     given: Target | None = None
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Target:
-        """Return the target that ``dataclasses.asdict`` took apart."""
-        given = data.pop("given")
-        return cls(**data, given=given and cls.from_json(given))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +95,6 @@ class Result:
     note: str
     figures: list[Figure] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Result:
-        """Return the result that ``dataclasses.asdict`` took apart."""
-        figures = [Figure(**figure) for figure in data.pop("figures")]
-        targets = [Target.from_json(target) for target in data.pop("targets")]
-        return cls(**data, figures=figures, targets=targets)
 
 
 def run(subject: Subject, rounds: int | None = None) -> Result:

@@ -1,14 +1,13 @@
-"""Everything measured on one database, in a process of its own; prints JSON."""
+"""Everything measured on one database, in a process of its own; prints a pickle."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
+import pickle
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
 
 import django
 
@@ -27,7 +26,8 @@ def main() -> None:
     if unknown := set(given.subjects) - set(SETTINGS):
         parser.error(f"no subject {min(unknown)!r}: there are {', '.join(SETTINGS)}")
     with _database():
-        json.dump(_measure(given.subjects, given.rows, given.rounds), sys.stdout)
+        found = _measure(given.subjects, given.rows, given.rounds)
+    pickle.dump(found, sys.stdout.buffer)
 
 
 @contextmanager
@@ -42,9 +42,10 @@ def _database() -> Iterator[None]:
         connection.creation.destroy_test_db(old_name, verbosity=0)
 
 
-def _measure(names: list[str], rows: int, rounds: int | None) -> dict[str, object]:
+def _measure(names: list[str], rows: int, rounds: int | None) -> object:
     from .harness import run
     from .machine import describe_database, describe_machine
+    from .report import Run
     from .rows import add_products
     from .subjects import SETTINGS
     from .verdicts import in_short
@@ -60,8 +61,8 @@ def _measure(names: list[str], rows: int, rounds: int | None) -> dict[str, objec
             result = run(subject, rounds)
             for line in in_short(result):
                 _say(f"  {line}")
-            results.append(asdict(result))
-    return {"database": describe_database(), "machine": machine, "results": results}
+            results.append(result)
+    return Run(database=describe_database(), machine=machine, results=results)
 
 
 def _say(text: str) -> None:

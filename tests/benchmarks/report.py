@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from .harness import Figure, Result
 from .units import amount, decimals
@@ -19,12 +18,6 @@ class Run:
     database: str
     machine: dict[str, str]
     results: list[Result]
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Run:
-        """Return the run that its process has told."""
-        results = [Result.from_json(result) for result in data["results"]]
-        return cls(database=data["database"], machine=data["machine"], results=results)
 
 
 def as_markdown(runs: list[Run], rows: int, now: datetime) -> str:
