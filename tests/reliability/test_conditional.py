@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -41,6 +44,19 @@ ENCODINGS = (
     "x-gzip",
     "gzip;q=0, identity",
 )
+
+
+Turn = Callable[[HttpCache, "Server"], str]
+
+
+@dataclass
+class Played:
+    """What came of some histories."""
+
+    seed: int
+    points: int
+    not_modified: int = 0
+    bad: list[str] = field(default_factory=list)
 
 
 class Clock:
@@ -130,39 +146,45 @@ def ask(cache: HttpCache, chance: random.Random) -> str:
     return ""
 
 
-def test_the_client_has_the_bytes_of_the_server(sections, monkeypatch, figures):
-    """After every answer, a 304 or not, live or published, edited in between or not."""
-    sections.register("products", PlainSource)
-    bad: list[str] = []
-    not_modified = 0
+def turn(cache: HttpCache, server: Server) -> str:
+    """Edit and publish, or do not, and ask; return what is wrong, or ""."""
+    if server.chance.random() < 0.3:
+        server.change()
+    if server.chance.random() < 0.4:
+        server.publish()
+    return ask(cache, server.chance)
+
+
+def play(
+    client: Any, turn: Turn, histories: int, steps: int, monkeypatch: Any
+) -> Played:
+    """Let time pass, and a client with a cache ask, history after history."""
     random_seed = some_seed(0)
-    for number in range(HISTORIES):
+    played = Played(seed=random_seed, points=histories * steps)
+    for number in range(histories):
         seed = number or random_seed
         chance = random.Random(seed)
         clock, server = Clock(chance), Server(chance)
         monkeypatch.setattr(timezone, "now", clock.now)
         Product.objects.all().delete()
         add_quietly(range(0, 15 * STEP, STEP))
-        cache = HttpCache(Client(), chance)
-        for step in range(STEPS):
+        cache = HttpCache(client, chance)
+        for step in range(steps):
             clock.tick()
-            if chance.random() < 0.3:
-                server.change()
-            if chance.random() < 0.4:
-                server.publish()
-            if wrong := ask(cache, chance):
-                bad.append(f"seed {seed} step {step}: {wrong}")
-        not_modified += cache.not_modified
+            if wrong := turn(cache, server):
+                played.bad.append(f"seed {seed} step {step}: {wrong}")
+        played.not_modified += cache.not_modified
         if cache.ambiguous:
-            bad.append(f"seed {seed}: {cache.ambiguous} ETags of two bodies")
-    figures(
-        "conditional requests",
-        seed=random_seed,
-        points=HISTORIES * STEPS,
-        not_modified=not_modified,
-        bad=bad,
-    )
-    assert not_modified > HISTORIES * STEPS // 20
+            played.bad.append(f"seed {seed}: {cache.ambiguous} ETags of two bodies")
+    return played
+
+
+def test_the_client_has_the_bytes_of_the_server(sections, monkeypatch, figures):
+    """After every answer, a 304 or not, live or published, edited in between or not."""
+    sections.register("products", PlainSource)
+    played = play(Client(), turn, HISTORIES, STEPS, monkeypatch)
+    figures("conditional requests", **vars(played))
+    assert played.not_modified > HISTORIES * STEPS // 20
 
 
 @pytest.mark.parametrize("seconds", [-5, -0.4])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import random
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +10,6 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 
 import pytest
 from django.core.handlers.wsgi import WSGIHandler
-from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
@@ -19,13 +17,12 @@ from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing.sync import repair
 from tests.support.servers.nginx import start_nginx
 from tests.support.servers.programs import HOST
-from tests.support.testapp.models import Product
 from tests.support.web import WebClient
 
-from .test_conditional import ENCODINGS, PATHS, Clock, Server
+from .test_conditional import ENCODINGS, PATHS, Server, play
 from .tools.how_to import how_to_server
 from .tools.http_cache import HttpCache
-from .tools.shop import ALLOW, IS_SOAK, STEP, add_quietly, publish, rename, some_seed
+from .tools.shop import IS_SOAK, publish, rename
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -139,43 +136,22 @@ class TestHowTo:
                 assert web.get(PAGE, conditions).status_code == 200
 
 
-def test_the_client_has_the_bytes_of_the_server(
-    web, public, sections, monkeypatch, figures
-):
+def test_the_client_has_the_bytes_of_the_server(web, public, monkeypatch, figures):
     """After every answer, whatever it keeps and asks, edited in between or not."""
-    bad: list[str] = []
-    not_modified = asked = 0
-    random_seed = some_seed(0)
-    for number in range(HISTORIES):
-        seed = number or random_seed
-        chance = random.Random(seed)
-        clock, server = Clock(chance), Server(chance)
-        monkeypatch.setattr(timezone, "now", clock.now)
-        Product.objects.all().delete()
-        add_quietly(range(0, 15 * STEP, STEP))
-        build(**ALLOW)
-        cache = HttpCache(web, chance)  # type: ignore[arg-type]
-        for step in range(STEPS):
-            clock.tick()
-            if chance.random() < 0.4:
-                server.change()
-                server.publish()
-            path, encoding = chance.choice(PATHS), chance.choice(ENCODINGS)
-            if chance.random() < 0.1:
-                cache.head(path, encoding)
-                continue
-            asked += 1
-            got, file = cache.get(path, encoding), public / f"{path[1:]}.gz"
-            if got != (plain(file) if file.exists() else None):
-                bad.append(f"seed {seed} step {step}: GET {path} ({encoding!r})")
-        not_modified += cache.not_modified
-        if cache.ambiguous:
-            bad.append(f"seed {seed}: {cache.ambiguous} ETags of two bodies")
-    figures(
-        "conditional requests to nginx",
-        seed=random_seed,
-        points=asked,
-        not_modified=not_modified,
-        bad=bad,
-    )
-    assert not_modified > asked // 20
+
+    def turn(cache: HttpCache, server: Server) -> str:
+        chance = server.chance
+        if chance.random() < 0.4:
+            server.change()
+        server.publish()
+        path, encoding = chance.choice(PATHS), chance.choice(ENCODINGS)
+        if chance.random() < 0.1:
+            cache.head(path, encoding)
+            return ""
+        got, file = cache.get(path, encoding), public / f"{path[1:]}.gz"
+        is_right = got == (plain(file) if file.exists() else None)
+        return "" if is_right else f"GET {path} ({encoding!r})"
+
+    played = play(web, turn, HISTORIES, STEPS, monkeypatch)
+    figures("conditional requests to nginx", **vars(played))
+    assert played.not_modified > HISTORIES * STEPS // 20
