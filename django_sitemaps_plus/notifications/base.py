@@ -21,17 +21,11 @@ class Takes(enum.Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """The targets of one request.
+    """The targets of one request."""
 
-    Attributes:
-        site: the site they belong to; its origin comes from the settings.
-        host: the host of all targets, with its port where the URLs have one.
-        targets: absolute URLs, exactly as in ``loc``, each once.
-    """
-
-    site: Site
-    host: str
-    targets: Sequence[str]
+    site: Site  # they belong to it; its origin comes from the settings
+    host: str  # of all targets, with its port where the URLs have one
+    targets: Sequence[str]  # absolute URLs, exactly as in ``loc``, each once
 
 
 class Engine(ABC):

@@ -150,8 +150,12 @@ class Submitter:
             self.host.note(batch=len(rows) // 2)
             return True
         self._reject(rows, error)
-        # One that changes again and again says nothing about the engine.
-        return bool(rows[0].rejections) or self._count_rejection(error)
+        if not rows[0].rejections:  # one that changes again and again says nothing
+            self.host.note(rejections=self.host.rejections + 1)
+        if self.host.rejections < backoff.MAX_REJECTIONS:
+            return True
+        self._park(EngineRefused(f"it rejects everything, the last time with: {error}"))
+        return False
 
     def _reject(self, rows: Sequence[Delivery], error: BatchRejected) -> None:
         Delivery.objects.reject(rows, error, timezone.now() + self._interval())
@@ -159,14 +163,6 @@ class Submitter:
         for row in rows:
             words = "%s rejected %s: %s"
             self._log(logging.ERROR, "target_rejected", words, row.target, error)
-
-    def _count_rejection(self, error: BatchRejected) -> bool:
-        """Park an engine that rejects everything; return whether it is not parked."""
-        self.host.note(rejections=self.host.rejections + 1)
-        if self.host.rejections < backoff.MAX_REJECTIONS:
-            return True
-        self._park(EngineRefused(f"it rejects everything, the last time with: {error}"))
-        return False
 
     def _park(self, error: EngineRefused) -> None:
         self.host.park(error)
