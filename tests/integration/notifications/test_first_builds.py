@@ -80,16 +80,12 @@ class TestNothingIsTold:
 
 
 class TestChanges:
-    def test_of_a_slug_both_urls_are_told(self, recording, products):
+    def test_of_a_slug_both_urls_are_told_of_an_edit_one(self, recording, products):
         rename(products[3], "renamed")
+        products[7].updated_at = products[9].updated_at
+        products[7].save()
         build_and_relay()
-        assert told(recording) == [*product_urls([3]), url("renamed")]
-
-    def test_of_an_edit_its_url_is_told(self, recording, products):
-        products[3].updated_at = products[9].updated_at
-        products[3].save()
-        build_and_relay()
-        assert told(recording) == product_urls([3])
+        assert told(recording) == [*product_urls([3, 7]), url("renamed")]
 
     def test_what_is_no_longer_listed_is_told(self, recording, publish):
         """An engine is to forget it."""
