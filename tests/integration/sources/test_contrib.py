@@ -174,12 +174,6 @@ class TestPaging:
             *map(str, range(1, pages)),
         ]
 
-    def test_the_inherited_limit_is_not_taken_as_told(self, sections):
-        """contrib's 50,000 is no choice, so pages hold what ours hold."""
-        sections.register("class", zoo.Plain)
-        sections.register("instance", zoo.generic())
-        assert [source.limit for _, source in sections.items()] == [10_000] * 2
-
     def test_nor_by_a_class_with_pages_of_its_own(self):
         """Its paginator gets our limit, as its pages are ours."""
 
@@ -191,17 +185,6 @@ class TestPaging:
                 return super().get_urls(*args, **kwargs)
 
         assert len(plan_of(Many)) == 2
-
-    def test_a_limit_of_its_own_is_kept(self, sections):
-        """On the class, on an ancestor or on the instance; even where it is 50,000."""
-        told = zoo.generic()
-        told.limit = 50_000
-        sections.register("class", zoo.OwnLimit)
-        sections.register("child", type("Child", (zoo.OwnLimit,), {}))
-        sections.register("same", type("Same", (zoo.Plain,), {"limit": 50_000}))
-        sections.register("instance", told)
-        limits = [source.limit for _, source in sections.items()]
-        assert limits == [2, 2, 50_000, 50_000]
 
     def test_an_instance_is_left_as_it_was(self):
         """Serving it sets nothing on the object that the project holds."""

@@ -116,29 +116,6 @@ class TestValuesDropped:
         ]
         assert messages("value_dropped") == [f"section=rendered {tally.problems[0]}"]
 
-    def test_extensions_that_are_bad_are_dropped_alone(self):
-        """An entry keeps what is right when an extension of it is wrong."""
-        make_products(1)
-
-        class Source(ProductSource):
-            def images(self, product):
-                return ["/relative.jpg"]
-
-            def alternates(self, product):
-                yield 7
-
-            def news(self, product):
-                return "news"
-
-            def videos(self, product):
-                return Weird()
-
-        page = render(Source)
-        assert read_urlset(plain(page)) == [
-            Listed(f"{ORIGIN}/products/product-00000/", "2026-01-01T12:00:00+00:00")
-        ]
-        assert (page.tally.skipped, page.tally.dropped) == (0, 4)
-
 
 class TestItemsThatFail:
     def test_an_item_whose_text_fails_is_left_out(self):

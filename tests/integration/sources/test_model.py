@@ -51,11 +51,6 @@ class Declared(ProductSource):
 class TestTuplesAndInstances:
     """Rows, not objects, as long as nothing asks for an object."""
 
-    def test_a_declared_source_builds_no_instance(self, no_instances, db):
-        """All fields are columns, so a tuple is enough."""
-        page = render(Declared)
-        assert page.tally.entries == 0
-
     def test_a_declared_source_with_rows_builds_no_instance(self, request):
         """The same with rows to render."""
         make_varied()
@@ -205,16 +200,6 @@ class TestDeclarations:
         assert locs(plain(render(Source))) == [
             "https://example.com/products/product-00000-x/"
         ]
-
-    def test_columns_may_hold_changefreq_and_priority(self):
-        """A string that is no constant is a field path."""
-        make_products(1, popularity=0.5, frequency="yearly")
-        assert read_urlset(plain(render(Declared)))[0] == Listed(
-            "https://example.com/products/product-00000/",
-            "2026-01-01T12:00:00+00:00",
-            "yearly",
-            "0.5",
-        )
 
     def test_a_route_argument_that_is_null_is_no_url(self):
         """reverse() would write "None" into the URL."""

@@ -28,11 +28,21 @@ from django_sitemaps_plus.sources.declarations import compile_lines
 from django_sitemaps_plus.sources.lines import Lines, lines_of
 from tests.support.testapp.models import Product
 
-from .zoo import CASES, TEXTS, ZOO, in_languages, surroundings, usual_value, value
+from .zoo import (
+    CASES,
+    I18N_CASES,
+    MISSING,
+    TEXTS,
+    ZOO,
+    in_languages,
+    surroundings,
+    usual_value,
+    value,
+)
 
 ORIGIN = "https://shop.example"
 ORIGINS = (ORIGIN, "http://[2001:db8::1]:8080", "http://a.b")
-PREFIXES = ("/", "/app/", "/\u00fc & 'x'/", "/o%d/")
+PREFIXES = ("/", "/app/", "/o%d%% \"\u00fc'&<x>?#/a.b+(c)/", "//", "/\u05d0/\U0001f600")
 URL = f"{ORIGIN}/a'&\u00e9.jpg"
 MOMENT = datetime(2026, 11, 20, 9, 30, tzinfo=UTC)
 NEWS = News(name="P&Q", language="en", publication_date=MOMENT, title="T")
@@ -122,21 +132,29 @@ def compiled(origin: str = ORIGIN, **declared: Any) -> tuple[Any, Lines]:
 class TestRoutes:
     """``Route`` is what ``reverse()`` is, whatever is in the rows."""
 
-    @pytest.mark.parametrize(
-        ("prefix", "origin"),
-        list(zip(PREFIXES, (*ORIGINS, ORIGIN), strict=True)),
-    )
-    def test_every_pattern(self, prefix, origin):
+    @pytest.mark.parametrize("prefix", PREFIXES)
+    def test_every_pattern(self, prefix):
         """Usual values, words of any language, and odd ones in between."""
+        tally = Tally("all")
         with surroundings(ZOO, prefix):
-            for name, arguments in CASES:
-                self.compare(name, arguments, origin)
-        with surroundings(in_languages(True), prefix, language="de"):
-            self.compare("users", "a", origin)
+            for name, arguments in (*CASES, *MISSING):
+                self.compare(name, arguments, tally)
+        assert min(tally.entries, tally.skipped) > 200
 
-    def compare(self, name: str, arguments: str, origin: str) -> None:
+    @pytest.mark.parametrize("language", ["en-us", "de", "fr"])
+    @pytest.mark.parametrize("has_all_prefixes", [False, True])
+    def test_patterns_with_a_language(self, language, has_all_prefixes):
+        """Whether the default language has a prefix or not."""
+        tally = Tally("all")
+        with surroundings(in_languages(has_all_prefixes), "/o%d \u00fc/", language):
+            for name, arguments in I18N_CASES:
+                self.compare(name, arguments, tally)
+        assert tally.entries > 20
+
+    def compare(self, name: str, arguments: str, total: Tally) -> None:
         paths = ("slug", "name", "frequency", "pk")[: len(arguments)]
         route = Route(name, **dict(zip(arguments, paths, strict=True)))
+        origin = random.choice(ORIGINS)
         _, lines = compiled(origin, location=route)
 
         def location(row: Any) -> str:
@@ -147,7 +165,9 @@ class TestRoutes:
             rows = [
                 self.row(len(arguments), share) for _ in range(random.randint(1, 9))
             ]
-            check(lines, rows, model(rows, location, origin))
+            tally = check(lines, rows, model(rows, location, origin))
+            total.entries += tally.entries
+            total.skipped += tally.skipped
 
     def row(self, length: int, share: float) -> tuple[Any, ...]:
         rng = random.Random(random.getrandbits(32))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.utils.translation import get_language
@@ -133,82 +131,7 @@ class TestOwnPaging:
         assert tally.entries == 2
 
 
-class TestItems:
-    def test_a_list_is_paged_by_position(self):
-        """As for any source without keys."""
-        source = SitemapSource(Letters)
-        assert list(reader_of(source).first_keys(2, SITE)) == ["0", "2"]
-        assert read(Letters, KeyRange("1", "2"))[0] == (
-            "<url><loc>https://shop.example/b/</loc></url>\n"
-        )
-
-    def test_the_origin_is_ours_and_the_protocol_may_be_its_own(self):
-        """As contrib decides it."""
-
-        class Plain(Letters):
-            protocol = "http"
-
-        assert "<loc>http://shop.example/a/</loc>" in read(Plain)[0]
-
-    def test_values_are_asked_for_as_contrib_does(self, settings):
-        """Constants or methods; naive datetimes are in TIME_ZONE."""
-
-        class Valued(Letters):
-            changefreq = "daily"
-
-            def lastmod(self, item):
-                return datetime(2026, 7, 1, 12)  # noqa: DTZ001
-
-            def priority(self, item):
-                return 0.5 if item == "a" else None
-
-        text, tally = read(Valued)
-        assert text.splitlines()[0] == (
-            "<url><loc>https://shop.example/a/</loc>"
-            "<lastmod>2026-07-01T10:00:00+00:00</lastmod>"
-            "<changefreq>daily</changefreq><priority>0.5</priority></url>"
-        )
-        assert text.count("<priority>") == 1
-        assert (tally.entries, tally.dropped) == (3, 0)
-
-    def test_a_location_that_raises_leaves_its_item_out(self):
-        """The others are listed."""
-
-        class Broken(Letters):
-            def location(self, item):
-                return {"a": "/a/", "c": "/c/"}[item]
-
-        text, tally = read(Broken)
-        assert text.count("<url>") == 2
-        assert tally.skipped == 1
-
-
 class TestLanguages:
-    def test_each_item_is_listed_in_each_language(self):
-        """With links to all of them where asked for."""
-
-        class Translated(Letters):
-            i18n = True
-            alternates = True
-            x_default = True
-            languages = ("en-us", "de")
-
-            def items(self):
-                return ["a"]
-
-            def location(self, item):
-                return f"/{get_language()}/{item}/"
-
-        text, tally = read(Translated)
-        lines = text.splitlines()
-        assert tally.entries == len(lines) == 2
-        assert "<loc>https://shop.example/en-us/a/</loc>" in lines[0]
-        assert "<loc>https://shop.example/de/a/</loc>" in lines[1]
-        for line in lines:
-            assert 'hreflang="en-us" href="https://shop.example/en-us/a/"' in line
-            assert 'hreflang="de" href="https://shop.example/de/a/"' in line
-            assert 'hreflang="x-default" href="https://shop.example/a/"' in line
-
     def test_a_language_that_no_crawler_reads_is_left_out_alone(self):
         """Its own entry stays, and so do the links to the others."""
 
@@ -226,3 +149,22 @@ class TestLanguages:
         text, tally = read(Translated)
         assert text.count('hreflang="de"') == tally.entries == 2
         assert tally.dropped == 2
+
+    def test_items_of_many_batches_keep_their_own_languages(self):
+        """Also where one has the place in memory of another that is gone."""
+
+        class Translated(Letters):
+            i18n = True
+            alternates = True
+            languages = ("en-us", "de")
+
+            def items(self):
+                return ([number] for number in range(700))
+
+            def location(self, item):
+                return f"/{get_language()}/{item[0]}/"
+
+        lines = read(Translated)[0].splitlines()
+        assert len(lines) == 1_400
+        for number, line in enumerate(lines):
+            assert line.count(f"/{number // 2}/") == 3

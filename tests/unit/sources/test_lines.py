@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from django.utils.functional import lazystr
 
-from django_sitemaps_plus.core.entries import Alternate, Image, News, Video
 from django_sitemaps_plus.sources.columns import called, constant
 from django_sitemaps_plus.sources.elements import FIELDS
 from django_sitemaps_plus.sources.lines import Tally, describe, lines_of
@@ -42,20 +41,6 @@ class TestLocation:
     def test_a_lazy_text_is_a_location(self):
         """As reverse_lazy() gives."""
         assert URL in render([lazystr("/a/")])[0]
-
-    @pytest.mark.parametrize(
-        "location",
-        [
-            *(None, "", "a/", "//a/", "https://other.example/", "/\ud800", 5, b"/a/"),
-            "/" + "x" * 3_000,
-        ],
-    )
-    def test_one_that_cannot_be_written_leaves_its_row_out(self, location):
-        """Counted, named, and without effect on its neighbours."""
-        text, tally = render(["/a/", location, "/b/"])
-        assert text.count("<url>") == 2
-        assert (tally.entries, tally.skipped, tally.dropped) == (2, 1, 0)
-        assert len(tally.problems) == 1
 
     def test_one_that_raises_leaves_its_row_out(self):
         """Whatever it raises."""
@@ -126,6 +111,23 @@ class TestValues:
         assert URL in lines_of(getters, ORIGIN, False).render([{}], tally)
         assert tally.problems == ["row {} listed without lastmod: KeyError: 'x'"]
 
+    def test_problems_are_named_in_the_order_of_the_rows(self):
+        """Each with its own row, whatever was left out before it."""
+        getters = {
+            "location": called(lambda row: row[0]),
+            "lastmod": called(lambda row: row[1]),
+        }
+        rows = [("/a/", None), ("a", None), ("/b/", "soon"), ("b", 5), ("/c/", 5)]
+        tally = Tally("section")
+        lines_of(getters, ORIGIN, False).render(rows, tally)
+        named = [problem.partition(")")[0] for problem in tally.problems]
+        assert named == [
+            "row ('a', None",
+            "row ('/b/', 'soon'",
+            "row ('b', 5",
+            "row ('/c/', 5",
+        ]
+
     def test_the_newest_lastmod_is_kept(self):
         """Also over batches, and rows without one do not matter."""
         moments = [datetime(2026, 11, day, tzinfo=UTC) for day in (5, 20, 7)]
@@ -134,41 +136,6 @@ class TestValues:
         for row in [*moments, None]:
             lines_of(getters, ORIGIN, False).render([row], tally)
         assert tally.newest == "2026-11-20T00:00:00+00:00"
-
-
-class TestExtensions:
-    def test_each_kind_is_written(self):
-        """One value or several."""
-        video = Video(thumbnail_loc=URL, title="T", description="D", content_loc=URL)
-        news = News(
-            name="P", language="en", publication_date=date(2026, 1, 1), title="T"
-        )
-        text, tally = render(
-            ["/a/"],
-            images=URL,
-            videos=video,
-            news=news,
-            alternates=[Alternate("de", URL)],
-        )
-        for element in ("<image:image>", "<video:video>", "<news:news>", "<xhtml:link"):
-            assert text.count(element) == 1
-        assert tally.problems == []
-
-    def test_a_bad_kind_does_not_take_the_others_along(self):
-        """Each value is dropped alone."""
-        text, tally = render(["/a/"], images=[Image(URL)], news="news")
-        assert "<image:image>" in text
-        assert tally.dropped == 1
-
-    def test_a_bad_language_version_does_not_take_the_others_along(self):
-        """They may be pairs, which are checked one by one."""
-        pairs = [("de", URL), ("de-1996", URL), ("en", "/relative/"), "x", ("fr", URL)]
-        text, tally = render(["/a/"], alternates=pairs)
-        assert [code for code in ("de", "en", "fr") if f'"{code}"' in text] == [
-            "de",
-            "fr",
-        ]
-        assert (tally.entries, tally.dropped) == (1, 3)
 
 
 class TestDescribe:

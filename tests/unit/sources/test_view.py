@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import date
 
-import pytest
-
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -51,16 +49,6 @@ class TestViewSource:
         assert len(lines) == 2
         assert tally.skipped == 2
         assert "NoReverseMatch" in tally.problems[0]
-
-    def test_a_source_may_ask_for_the_error(self):
-        """It stops the page."""
-
-        class Strict(ViewSource):
-            views = ["nowhere"]
-            on_error = "raise"
-
-        with pytest.raises(Exception, match="nowhere"):
-            read(Strict())
 
     def test_values_are_constants_or_methods(self):
         """A method takes the view as listed."""
