@@ -149,13 +149,6 @@ class TestDatesWithoutTime:
         by_method = {"priority": lambda self, row: None}
         assert lastmods(type("Dated", (DateSource,), by_method)) == expected
 
-    def test_null_is_absent(self):
-        """No date, no element."""
-        make_products(2)
-        first = Product.objects.order_by("pk")[0]
-        Product.objects.filter(pk=first.pk).update(created_on=date(2026, 2, 3))
-        assert lastmods(DateSource) == ["2026-02-03", None]
-
 
 class TestExtremes:
     """Dates at the ends of what a database and Python can hold."""

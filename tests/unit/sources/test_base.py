@@ -111,18 +111,6 @@ class TestEntries:
         assert (len(lines), tally.skipped) == (1, 2)
         assert all(problem.isascii() for problem in tally.problems)
 
-    def test_a_source_may_ask_for_the_error(self):
-        """It stops the page."""
-
-        class Strict(Source):
-            on_error = "raise"
-
-            def entries(self, origin):
-                yield Entry("https://other.example/")
-
-        with pytest.raises(ValueError, match="is not on"):
-            read(Strict())
-
     def test_the_newest_lastmod_is_kept(self):
         """For the index."""
 

@@ -82,14 +82,9 @@ class TestValues:
         ("name", "value"),
         [
             ("lastmod", "yesterday"),
-            ("lastmod", datetime(2026, 11, 20)),  # noqa: DTZ001
-            ("lastmod", 5),
             ("changefreq", "often"),
-            ("changefreq", ""),
-            ("priority", float("nan")),
             ("priority", 2),
             ("images", ["/relative.jpg"]),
-            ("images", 5),
             ("videos", [URL]),
             ("news", "news"),
             ("alternates", 5),
@@ -103,13 +98,6 @@ class TestValues:
         assert tally.problems[0].startswith(f"row '/a/' listed without {name}: ")
         with pytest.raises((TypeError, ValueError)):
             render(["/a/"], raises=True, **{name: value})
-
-    def test_one_that_raises_is_dropped_alone(self):
-        """A method may fail for one row."""
-        getters = {"location": constant("/a/"), "lastmod": called(lambda row: row["x"])}
-        tally = Tally("section")
-        assert URL in lines_of(getters, ORIGIN, False).render([{}], tally)
-        assert tally.problems == ["row {} listed without lastmod: KeyError: 'x'"]
 
     def test_problems_are_named_in_the_order_of_the_rows(self):
         """Each with its own row, whatever was left out before it."""
