@@ -68,6 +68,7 @@ class TestShared:
 
 
 class TestFallback:
+    @pytest.mark.django_db(transaction=True)  # or no query comes after one that fails
     @pytest.mark.parametrize("number", [2, 3])
     @pytest.mark.parametrize("error", [OperationalError, ProgrammingError])
     def test_a_database_that_fails_on_the_way(self, client, messages, number, error):
