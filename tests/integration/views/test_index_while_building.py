@@ -92,13 +92,14 @@ class TestPlans:
     def test_a_section_whose_pages_are_on_another_index_is_not_planned_live(
         self, client, sections, monkeypatch
     ):
-        """Its pages would be listed twice."""
+        """Its pages would be listed twice; one without a plan is on the first alone."""
         for module in (numbering, listing):
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         sections.register("more", limited(15))
         build()
         mark_indexes()
-        assert listed(client) == THREE
+        sections.register("new", limited(50))
+        assert listed(client) == [*THREE, "sitemap-new-1.xml"]
         assert listed(client, "/sitemaps-2.xml") == [
             "sitemap-more-1.xml",
             "sitemap-more-2.xml",
