@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,6 +10,9 @@ from itertools import pairwise
 from typing import Protocol, TypeVar
 
 from .limits import MAX_BYTES, MAX_ENTRIES
+
+_INTEGER = re.compile(r"-?[0-9]{1,19}")
+_BIGGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,14 @@ def locate_integers(lows: Sequence[str | None], keys: Iterable[int]) -> list[int
     """Return for each key the number of its range, of those with these lower bounds."""
     bounds = [int(low) for low in lows[1:] if low is not None]
     return [bisect_right(bounds, key) for key in keys]
+
+
+def as_number(bound: str | None) -> int | None:
+    """Return the integer that a bound is, if databases can hold it; else None."""
+    if bound is None or not _INTEGER.fullmatch(bound):
+        return None
+    number = int(bound)
+    return number if -_BIGGEST - 1 <= number <= _BIGGEST else None
 
 
 def most_entries(limit: int) -> int:

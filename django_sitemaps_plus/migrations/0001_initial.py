@@ -262,6 +262,7 @@ class Migration(migrations.Migration):
                 ("index_position", models.PositiveIntegerField(default=0)),
                 ("low", models.TextField(null=True)),
                 ("high", models.TextField(null=True)),
+                ("low_number", models.BigIntegerField(null=True)),
                 (
                     "state",
                     models.CharField(
@@ -341,6 +342,9 @@ class Migration(migrations.Migration):
                     ),
                     models.Index(
                         fields=["section", "checked_at"], name="sitemaps_plus_checked"
+                    ),
+                    models.Index(
+                        fields=["section", "low_number"], name="sitemaps_plus_low"
                     ),
                 ],
                 "constraints": [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from django.db.models import Case, Count, F, Q, Sum, When
+from django.db.models import Case, Count, Exists, F, Q, Sum, When
 from django.db.models.functions import Coalesce, Now
 
 from .page_claims import PageClaimQuerySet
@@ -82,11 +82,32 @@ class PageQuerySet(PageClaimQuerySet):
             unbuilt=Count("pk", filter=Q(built=0)),
         )
 
+    def owner(self, section: int, key: int) -> tuple[int, int, bool] | None:
+        """Return the page that owns an integer, the plan's version, and if one is next.
+
+        By one query, so that they belong together. None where bounds are not integers.
+        """
+        found = self.owners_from_below(section=section, key=key)
+        found = found or self.first_owners(section=section, key=key)
+        return found[0] if found else None
+
     @prepared
-    def bounds(self, *, section: Any) -> Rows:
-        """Return key, bounds and state of the pages of the plans of a section."""
-        rows = self.planned().filter(section=section)
-        return rows.values_list("pk", "low", "high", "state")
+    def owners_from_below(self, *, section: Any, key: Any) -> Rows:
+        """Return the page with the next lower bound, as :meth:`owner` does."""
+        below = self.active().filter(section=section, low_number__lte=key)
+        return below.order_by("-low_number")._as_owner(section)
+
+    @prepared
+    def first_owners(self, *, section: Any, key: Any) -> Rows:
+        """Return the first page, if none is below a key, as :meth:`owner` does."""
+        active = self.active().filter(section=section)
+        below = Exists(active.filter(low_number__lte=key))
+        no_integers = Exists(active.filter(low_number=None).exclude(low=None))
+        return active.filter(~below, ~no_integers, low=None)._as_owner(section)
+
+    def _as_owner(self, section: Any) -> Rows:
+        new = self.model._default_manager.filter(section=section, state=State.NEXT)
+        return self.values_list("pk", "section__plan_version", Exists(new))[:1]
 
     @prepared
     def raise_wanted(self, announce: bool, *, pages: Any, since: Any = None) -> Update:

@@ -23,6 +23,8 @@ class Page(Row):
     # Bounds as text, since keys have any type; None is infinity, "" may be a key.
     low = models.TextField(null=True)  # noqa: DJ001
     high = models.TextField(null=True)  # noqa: DJ001
+    #: The first key of its range, where that is a number that databases can hold.
+    low_number = models.BigIntegerField(null=True)
 
     state = models.CharField(max_length=8, choices=State, default=State.ACTIVE)
     retired_at = models.DateTimeField(null=True)
@@ -82,6 +84,7 @@ class Page(Row):
             models.Index(
                 fields=["section", "checked_at"], name="sitemaps_plus_checked"
             ),
+            models.Index(fields=["section", "low_number"], name="sitemaps_plus_low"),
         ]
 
     def __str__(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from django.db.models import F, IntegerField
 
 from django_sitemaps_plus.core.key_ranges import (
+    as_number,
     chain,
     in_plan_order,
     locate_integers,
@@ -25,6 +26,9 @@ from .databases import attempt
 
 #: Bounds that are sorted together with keys in one query.
 BOUNDS_PER_QUERY = 5_000
+
+#: Integer keys up to which the database finds their pages.
+FEW_KEYS = 8
 
 #: Keys that are sorted in at once; databases limit the values of a query.
 KEYS_PER_QUERY = 10_000
@@ -49,7 +53,8 @@ class Located:
 
 def plans(section: Section) -> list[list[Slot]]:
     """Return the plan that is served and, while it is made, the next one."""
-    slots = list(starmap(Slot, Page.objects.bounds(section=section.pk)))
+    rows = section.pages.planned().values_list("pk", "low", "high", "state")
+    slots = list(starmap(Slot, rows))
     active = [slot for slot in slots if slot.state == State.ACTIVE]
     found = [in_plan_order(active)]
     if len(active) < len(slots):
@@ -64,6 +69,11 @@ def locate(
     ranges: Sequence[tuple[Any, Any]] = (),
 ) -> Located:
     """Return the pages that own keys, in any order, and ranges, with both ends."""
+    is_few = not ranges and 0 < len(keys) <= FEW_KEYS
+    if is_few and isinstance(space.field, IntegerField):
+        few = _locate_few(section, keys)
+        if few is not None:
+            return few
     [(version,)] = Section.objects.plan_versions(section=section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
     found: set[int] = set()
@@ -74,6 +84,23 @@ def locate(
         for first, last in zip(ends[::2], ends[1::2], strict=True):
             found |= {slot.pk for slot in plan[first : last + 1]}
     return Located(version, frozenset(found))
+
+
+def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
+    """Return the pages of a few integers without reading the bounds of all others.
+
+    None where the bounds are not integers, or where there is more than one plan.
+    """
+    if any([as_number(str(key)) is None for key in keys]):
+        return None
+    found = []
+    for key in keys:
+        owner = Page.objects.owner(section.pk, int(key))
+        if owner is None or owner[2]:
+            return None
+        found.append(owner)
+    # That of the first: the plan may have changed before the others were asked for.
+    return Located(found[0][1], frozenset([pk for pk, _, _ in found]))
 
 
 def owners(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from django.db.models import F
 
-from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.key_ranges import KeyRange, as_number
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.models import INDEX, Page, Section
 
@@ -26,6 +26,7 @@ def add_pages(
             number=number + i,
             index_position=position + i,
             low=bounds.low,
+            low_number=as_number(bounds.low),
             high=bounds.high,
             **fields,
         )

@@ -29,7 +29,8 @@ def section() -> Section:
     """Give many pages that are dirty; no database has looked at them yet."""
     section = Section.objects.create(site="default", name="products")
     Page.objects.bulk_create(
-        Page(section=section, number=n, low=str(n)) for n in range(1, PAGES + 1)
+        Page(section=section, number=n, low=str(n), low_number=n)
+        for n in range(1, PAGES + 1)
     )
     return section
 
@@ -55,6 +56,12 @@ def test_whether_a_page_is_dirty(section):
     section.pages.update(built=F("wanted"))
     rows = rows_of("first_dirty", (section.pk,))
     assert "sitemaps_plus_dirty" in explain(*rows.query.sql_with_params())
+
+
+def test_the_page_that_owns_a_key(section):
+    """It is the one with the next lower bound; all others are left alone."""
+    rows = rows_of("owners_from_below", section=section.pk, key=PAGES // 2)
+    assert "sitemaps_plus_low" in explain(*rows.query.sql_with_params())
 
 
 def test_the_index_of_a_site(section):

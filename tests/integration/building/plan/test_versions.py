@@ -83,23 +83,21 @@ def test_changes_stay_until_their_pages_are_marked(section):
     assert Change.objects.count() == 0
 
 
-def test_marking_locates_until_the_plan_stands_still(section, monkeypatch):
-    """A split in between is met by another look at the bounds."""
-    space, looks = reader_of(registry.get("products")).key_space(), []
-    real = PageQuerySet.bounds
+def test_a_first_page_that_splits_between_two_looks(section, monkeypatch):
+    """Found on no page with a begin, its key is not taken for one of the first."""
+    real = PageQuerySet.owners_from_below
 
     def interrupted(*args, **kwargs):
         found = real(*args, **kwargs)
-        looks.append(len(found))
-        if len(looks) == 1:
-            monkeypatch.setattr(PageQuerySet, "bounds", real)
-            split_page_two()
-            monkeypatch.setattr(PageQuerySet, "bounds", interrupted)
+        monkeypatch.setattr(PageQuerySet, "owners_from_below", real)
+        add(11, 12)
+        build()
         return found
 
-    monkeypatch.setattr(PageQuerySet, "bounds", interrupted)
-    mark_keys(section, space, [200])
-    assert (looks, dirty(section)) == ([3, 4], [4])
+    monkeypatch.setattr(PageQuerySet, "owners_from_below", interrupted)
+    space = reader_of(registry.get("products")).key_space()
+    mark_keys(section, space, [95])
+    assert dirty(section) == [4]
 
 
 def test_keys_and_ranges_are_located(section):
