@@ -10,6 +10,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 from xml.parsers import expat
@@ -18,13 +19,12 @@ import pytest
 from lxml import etree
 
 from django_sitemaps_plus.core.entries import Entry
-from django_sitemaps_plus.core.renderers import (
-    entry_line,
-    render_index,
-    render_urlset,
-)
+from django_sitemaps_plus.core.renderers import render_index, render_urlset
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
 from django_sitemaps_plus.core.xml import drop_illegal
+from django_sitemaps_plus.sources.columns import called
+from django_sitemaps_plus.sources.elements import COLUMNS
+from django_sitemaps_plus.sources.lines import Tally, lines_of
 
 from . import hostile
 
@@ -36,8 +36,13 @@ SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 IMAGE, VIDEO, NEWS, XHTML = [f"{{{namespace}}}" for namespace in NAMESPACES.values()]
 
 
+GETTERS = {name: called(attrgetter(name)) for name in COLUMNS}
+LINES = lines_of({"location": called(attrgetter("loc")), **GETTERS}, None, raises=True)
+
+
 def urlset(entries: list[Entry]) -> bytes:
-    return b"".join(render_urlset(map(entry_line, entries), NAMESPACES))
+    lines = LINES.render(entries, Tally("section"))
+    return b"".join(render_urlset([lines], NAMESPACES))
 
 
 def index(pages: list[tuple[str, str, str | None]]) -> bytes:
