@@ -13,7 +13,6 @@ import pytest
 from django_sitemaps_plus.core import limits
 from django_sitemaps_plus.core.entries import Alternate, Entry, Image, News, Video
 from django_sitemaps_plus.core.renderers import (
-    entry_line,
     page_lines,
     render_index,
     render_urlset,
@@ -23,6 +22,7 @@ from django_sitemaps_plus.core.renderers.extensions import (
     extension_elements,
 )
 from django_sitemaps_plus.core.xml import drop_illegal, escape
+from tests.support.entries import entry_line
 
 PRODUCTS = "https://shop.example/sitemap-products-1.xml"
 BOOKS = "https://shop.example/b\u00fccher/sitemap.xml?a=1&b=2"

@@ -21,11 +21,11 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.entries import Alternate, Entry, Image, News, Video
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
 from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.core.renderers import entry_line
 from django_sitemaps_plus.sources import Tally, dates
 from django_sitemaps_plus.sources.columns import called
 from django_sitemaps_plus.sources.declarations import compile_lines
 from django_sitemaps_plus.sources.lines import Lines, lines_of
+from tests.support.entries import entry_line
 from tests.support.testapp.models import Product
 
 from .zoo import (
