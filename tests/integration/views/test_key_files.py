@@ -8,6 +8,7 @@ import pytest
 from django.http import HttpResponse
 from django.urls import NoReverseMatch, include, path, reverse
 
+from django_sitemaps_plus.views import files
 from tests.support.key_files import ENGINES, KEY, PATH
 from tests.support.settings import SITEMAPS_PLUS
 
@@ -69,6 +70,13 @@ def test_other_names_are_the_project_s(client, settings):
 def test_engines_that_are_misconfigured_hide_no_other_file(client, settings, broken):
     settings.ROOT_URLCONF = Own
     settings.SITEMAPS_PLUS = {**SITEMAPS_PLUS, "ENGINES": {"broken": broken}}
+    assert client.get("/humans.txt").content == b"mine"
+
+
+def test_an_engine_that_raises_hides_no_other_file(client, settings, monkeypatch):
+    """It may be the user's code."""
+    settings.ROOT_URLCONF = Own
+    monkeypatch.setattr(files, "get_engines", lambda: 1 / 0)
     assert client.get("/humans.txt").content == b"mine"
 
 

@@ -12,7 +12,7 @@ from django.contrib.sitemaps import Sitemap
 from django.core.cache.backends import locmem
 from django.db.models import F
 
-from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus import ViewSource, site_urls
 from django_sitemaps_plus.core.gzip import write_document
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, limited, make_products, product_urls
@@ -42,6 +42,14 @@ class TestIndexAndPages:
                 "https://example.com/about/",
             ],
         }
+
+    def test_an_index_lists_no_more_pages_than_it_may(
+        self, sections, client, monkeypatch
+    ):
+        monkeypatch.setattr(site_urls, "MAX_ENTRIES", 2)
+        make_products(3)
+        sections.register("products", limited(1))
+        assert len(read_index(client.get("/sitemap.xml").content)) == 2
 
     def test_an_index_and_a_page_without_entries_are_404(self, sections, crawl, client):
         """An empty document is not valid."""
