@@ -8,6 +8,7 @@ and a build of one page consists of such queries. Objects are made by ``from_db(
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
@@ -111,9 +112,12 @@ def _run(statement: _Statement, alias: str, values: dict[str, Any]) -> Any:
     if not statement.sql:
         return 0 if statement.is_update else []
     connection = connections[alias]
-    with transaction.mark_for_rollback_on_error(alias), connection.cursor() as cursor:
+    # As Django does: a failed SELECT leaves the caller's transaction as it is.
+    is_update = statement.is_update
+    mark = transaction.mark_for_rollback_on_error if is_update else nullcontext
+    with mark(alias), connection.cursor() as cursor:
         cursor.execute(statement.sql, _bound(connection, statement.params, values))
-        if statement.is_update:
+        if is_update:
             return int(cursor.rowcount)
         rows = _converted(connection, statement.converted, cursor.fetchall())
     return rows if statement.make is None else [statement.make(row) for row in rows]

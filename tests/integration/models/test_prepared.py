@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.db.models import F, QuerySet, Sum
 from django.db.models.sql.compiler import SQLCompiler
 from django.utils import timezone
@@ -146,6 +147,14 @@ def test_an_empty_list_asks_nothing(pages, django_assert_num_queries):
     with django_assert_num_queries(0):
         assert run(numbered, numbers=[], before=noon) == []
         assert run(listed, numbers=[]) == 0
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="others take the number")
+def test_a_failed_look_up_leaves_the_callers_transaction_as_it_is(pages):
+    """A template tag may look up pages within a view's transaction."""
+    with pytest.raises(OverflowError):
+        run(numbered, numbers=[2**70], before=timezone.now())
+    assert Page.objects.count() == 3
 
 
 def listed(numbers: Any) -> tuple[QuerySet[Page, Any], dict[str, Any]]:
