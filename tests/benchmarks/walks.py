@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from inspect import CO_OPTIMIZED
 from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
@@ -34,8 +35,9 @@ def figures(walk: Callable[[], object]) -> Figures:
 
     def note(frame: Any, event: str, argument: object) -> None:
         code = frame.f_code
-        is_function = event == "call" and not code.co_name.startswith("<")
-        if is_function and code.co_filename.startswith(PACKAGE):
+        # Neither lambdas and comprehensions, nor classes that are being defined.
+        is_function = code.co_flags & CO_OPTIMIZED and code.co_name[0] != "<"
+        if event == "call" and is_function and code.co_filename.startswith(PACKAGE):
             passed.setdefault(code, code.co_filename)
 
     sys.setprofile(note)
