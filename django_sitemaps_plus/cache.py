@@ -1,4 +1,4 @@
-"""Django's cache: it keeps live pages and plans, and losing it only costs work."""
+"""Django's cache, asked in one place: it may be away, and losing it costs work only."""
 
 from __future__ import annotations
 
