@@ -168,7 +168,8 @@ def _short_limits() -> Iterator[tuple[str, str]]:
     for task in (refresh, build_pages, audit):
         limits.append(task.time_limit or conf.task_time_limit)
         limits.append(task.soft_time_limit or conf.task_soft_time_limit)
-    least = min(filter(None, limits), default=math.inf)
+    numbers = [it for it in limits if it and isinstance(it, int | float)]
+    least = min(numbers, default=math.inf)
     seconds: object = get_settings().task_seconds  # another check names a wrong type
     if isinstance(seconds, int) and least <= seconds:
         yield (

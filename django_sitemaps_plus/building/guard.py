@@ -122,8 +122,10 @@ def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
         reason = _section_reason(section)
     if not reason:
         update_pages(held, [section.pk], hold=Hold.RELEASED)
-    section.hold_reason = reason or of_plan
-    section.save(update_fields=["hold_reason"])
+    reason = reason or of_plan
+    if reason != section.hold_reason:
+        section.hold_reason = reason
+        Section.objects.filter(pk=section.pk).update(hold_reason=reason)
 
 
 def plan_reason(section: Section, plan: Sequence[Page]) -> str:
@@ -162,7 +164,8 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
 def forget_peak(section: Section) -> None:
     """Take a section for as small as it should be."""
     section.peak, section.earlier_peak, section.peak_since = 0, 0, None
-    section.save(update_fields=["peak", "earlier_peak", "peak_since"])
+    rows = Section.objects.filter(pk=section.pk)
+    rows.update(peak=0, earlier_peak=0, peak_since=None)
 
 
 def is_peak_old(section: Section) -> bool:

@@ -5,14 +5,21 @@ An id is never used for another fault; docs/reference/checks.md has a line for e
 
 from __future__ import annotations
 
-from .databases import check_migrated
+from .databases import check_migrated, check_routers
 from .engines import check_built, check_engines
 from .robots import check_robots
 from .settings import check_settings
 from .sources import check_sources
 from .urls import check_urls
 
-CHECKS = (check_engines, check_robots, check_settings, check_sources, check_urls)
+CHECKS = (
+    check_engines,
+    check_robots,
+    check_routers,
+    check_settings,
+    check_sources,
+    check_urls,
+)
 
 #: Checks that ask the databases which a command names.
 DATABASE_CHECKS = (check_migrated, check_built)

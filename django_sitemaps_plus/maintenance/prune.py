@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 #: How long an object may wait for its flip, and how far clocks may differ.
 MARGIN = timedelta(hours=1)
 
-#: Failures after which the other objects of a section are left to the next prune.
+#: Failures in a row after which the objects of a section are left to the next prune.
 MAX_FAILURES = 10
 
 #: Rows that are deleted in one statement.
@@ -120,11 +120,14 @@ class _Prune:
         stored = list_objects(section.name)
         unreferenced, replaced = _unreferenced(section.name, stored, self.before)
         self.report.waiting += len(replaced)
-        most = len(self.failures) + MAX_FAILURES
+        failures = 0
         for name in unreferenced - replaced:
-            if len(self.failures) < most:
-                with self.going_on():
-                    self._remove_object(name)
+            failures += 1
+            with self.going_on():
+                self._remove_object(name)
+                failures = 0
+            if failures == MAX_FAILURES:
+                break
         if not self.is_dry_run:
             self._tidy(section, [*stored])
 

@@ -19,18 +19,14 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.exceptions import StalePlanError
 
 from .base import Source
-from .columns import Failed, Getter, attempt, called
+from .columns import Getter, attempt, called
 from .lines import CHUNK_ROWS, Tally
 from .positions import at_positions, position
-from .querysets import (
-    by_key,
-    in_range,
-    on_write_database,
-    pages_by_key,
-)
+from .querysets import by_key, in_range, on_write_database, pages_by_key
 from .reading import Reader, Render, reader_of
 
 # A class that overrides one of these has its own idea of pages; only its own code
@@ -119,11 +115,13 @@ class SitemapReader(Reader[SitemapSource]):
             yield str(item.pk), render(list(self._in_languages([item])))
 
     def _queryset(self) -> QuerySet[Any] | None:
-        items = self.sitemap.items()
-        return on_write_database(items, None) if pages_by_key(items) else None
+        self._items: Any = self.sitemap.items()
+        is_paged = pages_by_key(self._items)
+        return on_write_database(self._items, None) if is_paged else None
 
     def _rows(self, site: Site) -> Iterable[Any]:
-        items: Iterable[Any] = self.sitemap.items()
+        # Of the _queryset() that was asked just before: items() may be slow.
+        items: Iterable[Any] = self._items
         return items
 
     def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
@@ -141,7 +139,7 @@ class SitemapReader(Reader[SitemapSource]):
 
     def _renderer(self, site: Site, tally: Tally) -> Render:
         scheme, _, host = site.origin.partition("://")
-        origin = f"{self.sitemap.get_protocol(scheme)}://{host}"
+        origin = encode_url(f"{self.sitemap.get_protocol(scheme)}://{host}")
         return self._renderer_of(_getters(self.sitemap, origin), origin, tally)
 
 
@@ -192,52 +190,47 @@ def _reader_of_sitemap(source: SitemapSource) -> SitemapReader:
 
 def _getters(sitemap: Any, origin: str) -> dict[str, Getter]:
     """Return what takes the fields from rows: items, or items each with a language."""
-    getters = {
-        "location": called(sitemap._location),
-        "lastmod": called(lambda row: _aware(sitemap._get("lastmod", row))),
-        "changefreq": called(partial(sitemap._get, "changefreq")),
-        "priority": called(partial(sitemap._get, "priority")),
+    fields = {
+        "location": sitemap._location,
+        "lastmod": lambda row: _aware(sitemap._get("lastmod", row)),
+        "changefreq": partial(sitemap._get, "changefreq"),
+        "priority": partial(sitemap._get, "priority"),
     }
     if sitemap.i18n and sitemap.alternates:
-        versions = _Versions(sitemap, origin)
-        getters |= {"location": versions.paths, "alternates": versions.alternates}
-    return getters
+        fields["alternates"] = _Alternates(sitemap, origin)
+    taken: dict[int, dict[str, Any]] = {}
+
+    def locations(rows: Sequence[Any]) -> list[Any]:
+        # Row by row, as contrib does: a method may keep what the next one needs.
+        taken.clear()
+        for row in rows:
+            taken[id(row)] = {n: attempt(get, row) for n, get in fields.items()}
+        return values("location", rows)
+
+    def values(name: str, rows: Sequence[Any]) -> list[Any]:
+        return [taken[id(row)][name] for row in rows]
+
+    return {name: partial(values, name) for name in fields} | {"location": locations}
 
 
-class _Versions:
-    """The paths of items in their languages, each asked for once in a batch."""
+class _Alternates:
+    """Works out the alternates of an item once for the rows of all its languages."""
 
     def __init__(self, sitemap: Any, origin: str) -> None:
-        self._sitemap = sitemap
-        self._origin = origin
-        self._known: dict[tuple[int, str], Any] = {}
+        self._sitemap, self._origin = sitemap, origin
+        self._item: Any = self
+        self._found: list[tuple[str, str]] = []
 
-    def paths(self, rows: Sequence[tuple[Any, str]]) -> list[Any]:
-        """Return the path of each item in its language."""
-        self._known.clear()
-        return [self._path(row) for row in rows]
+    def __call__(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
+        if row[0] is not self._item:
+            self._found, self._item = self._of(row), row[0]
+        return self._found
 
-    def alternates(self, rows: Sequence[tuple[Any, str]]) -> list[Any]:
-        """Return the versions of each item."""
-        items = {id(item): item for item, _ in rows}
-        found = {key: attempt(self._versions, item) for key, item in items.items()}
-        return [found[id(item)] for item, _ in rows]
-
-    def _path(self, row: tuple[Any, str]) -> Any:
-        item, language = row
-        key = id(item), language
-        if key not in self._known:
-            self._known[key] = attempt(self._sitemap._location, row)
-        return self._known[key]
-
-    def _versions(self, item: Any) -> list[tuple[str, str]]:
-        languages = self._sitemap.get_languages_for_item(item)
-        paths = {language: self._path((item, language)) for language in languages}
-        failed = [path for path in paths.values() if type(path) is Failed]
-        if failed:
-            raise failed[0].error
-        default = settings.LANGUAGE_CODE
-        if self._sitemap.x_default and default in paths:
+    def _of(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
+        sitemap, default = self._sitemap, settings.LANGUAGE_CODE
+        languages = sitemap.get_languages_for_item(row[0])
+        paths = {it: sitemap._location(row, it) for it in languages}
+        if sitemap.x_default and default in paths:
             paths["x-default"] = paths[default].replace(f"/{default}/", "/", 1)
         return [(language, self._origin + path) for language, path in paths.items()]
 

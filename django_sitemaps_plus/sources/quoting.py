@@ -15,6 +15,7 @@ from django_sitemaps_plus.core.limits import MIN_URL_LENGTH
 from django_sitemaps_plus.core.locations import SAFE
 from django_sitemaps_plus.core.xml import escape
 
+_MAX_KEPT = 1 << 15  # characters: more than the languages of a site have
 _MAX_INT = 2**64  # text of more digits may not even fit into a URL
 # What a URL may hold without another look; UTF-8 cannot express the surrogates.
 _USUAL = r"[^\n\ud800-\udfff#%]"
@@ -29,8 +30,10 @@ class _Quoted(dict[int, str]):
         self._safe = safe
 
     def __missing__(self, point: int) -> str:
-        self[point] = escape(quote(chr(point), safe=self._safe, errors="ignore"))
-        return self[point]
+        text = escape(quote(chr(point), safe=self._safe, errors="ignore"))
+        if len(self) < _MAX_KEPT:
+            self[point] = text
+        return text
 
 
 _IN_URL = _Quoted(SAFE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import chain, pairwise
 from typing import Any
@@ -157,13 +157,13 @@ def _execute(connection: Any, rows: Sequence[Row]) -> None:
             cursor.execute(into + places, list(chain.from_iterable(part)))
 
 
-def _wake(using: str, sections: Iterable[str]) -> None:
+def _wake(using: str, sections: Collection[str]) -> None:
     try:
         executor = get_executor()
     except ConfigurationError as error:  # a check says so; the changes are recorded
         logger.error("No worker is woken: %s", error, extra={"action": "wake_failed"})
         return
-    if not executor.is_listening:
+    if not sections or not executor.is_listening:
         return
 
     def wake() -> None:  # no partial: Django logs one that fails by its __qualname__

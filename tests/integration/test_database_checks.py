@@ -7,7 +7,7 @@ import pytest
 from django.core.management import call_command
 from django.db import connections
 
-from django_sitemaps_plus.checks import check_built, check_migrated
+from django_sitemaps_plus.checks import check_built, check_migrated, check_routers
 from django_sitemaps_plus.models import Change
 from tests.support.builds import build_fully
 from tests.support.shop import limited
@@ -23,11 +23,29 @@ class WritesElsewhere:
         return "other" if model is Product else None
 
 
+class KeepsUsOut(WritesElsewhere):
+    """Has no tables of ours there either."""
+
+    def allow_migrate(self, alias, app_label, **hints):
+        return alias != "other" or app_label != "sitemaps_plus"
+
+
 @pytest.fixture(autouse=True)
 def products(sections):
     """Have a section of products, and nothing else."""
     sections.register("products", limited(10))
     return sections
+
+
+def test_a_router_that_keeps_our_tables_out_is_named_unasked(settings, other_database):
+    """Saves there are not recorded, and nothing else says so."""
+    settings.DATABASE_ROUTERS = [WritesElsewhere()]
+    assert check_routers() == []
+    settings.DATABASE_ROUTERS = [KeepsUsOut()]
+    (message,) = check_routers()
+    assert message.id == "sitemaps_plus.W005"
+    assert "testapp.Product is on the database 'other'" in message.msg
+    assert "allow_migrate()" in message.hint
 
 
 class TestMigrated:
@@ -38,7 +56,6 @@ class TestMigrated:
         (message,) = check_migrated(databases=["default", "other"])
         assert message.id == "sitemaps_plus.W005"
         assert "testapp.Product is on the database 'other'" in message.msg
-        assert "allow_migrate()" in message.hint
         assert "migrate --database other" in message.hint
         with connections["other"].schema_editor() as editor:
             editor.create_model(Change)

@@ -16,7 +16,7 @@ _TAIL = b"</urlset>\n"
 def render_urlset(
     chunks: Iterable[str], extensions: Collection[str] = ()
 ) -> Iterator[bytes]:
-    """Yield the bytes of a urlset, from chunks of whole lines of :func:`url_line`.
+    """Yield the bytes of a urlset, from chunks of whole lines of entries.
 
     The namespaces of extensions that may occur (``image``, ``video``, ``news``,
     ``xhtml``) are declared once, on the root.

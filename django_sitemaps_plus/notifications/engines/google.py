@@ -114,7 +114,9 @@ def _read_key(key: object) -> tuple[Any, str]:
         ) from error
     try:
         path: Any = key
-        text = key.reveal() if isinstance(key, Secret) else Path(path).read_text()
+        text = (
+            key.reveal() if isinstance(key, Secret) else Path(path).read_text("utf-8")
+        )
         create: Any = Credentials.from_service_account_info
         return create(json.loads(text), scopes=[SCOPE]), ""
     except OSError as error:

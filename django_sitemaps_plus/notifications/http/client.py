@@ -246,9 +246,11 @@ def open_connection(
     With https the certificate must be valid for the endpoint's host.
     """
     opened = socket.create_connection((address, endpoint.port), timeout_seconds)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if endpoint.scheme == "https":
         context = ssl.create_default_context()
-        opened = context.wrap_socket(opened, server_hostname=endpoint.host)
+        host = endpoint.host.rstrip(".")  # certificates have no final dot
+        opened = context.wrap_socket(opened, server_hostname=host)
     connection = http.client.HTTPConnection(endpoint.host, endpoint.port)
     connection.sock = opened
     connection.auto_open = False

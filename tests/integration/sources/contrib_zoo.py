@@ -63,6 +63,19 @@ class Methods(Plain):
         return None if item.slug.endswith("3") else 0.25
 
 
+class Remembering(Plain):
+    """Keeps what the location was, for the methods that contrib asks after it."""
+
+    def location(self, item: Product) -> str:
+        """Remember the item."""
+        self.current = item
+        return f"/{item.slug}"
+
+    def lastmod(self, obj: Product) -> Any:
+        """Return that of the item whose location was asked last."""
+        return self.current.updated_at
+
+
 class DatesWithoutTime(Plain):
     """A lastmod that is a date."""
 
@@ -234,6 +247,7 @@ BY_KEY = [
     Ordered,
     Deferred,
     Methods,
+    Remembering,
     DatesWithoutTime,
     ConstantLastmod,
     OwnLimit,

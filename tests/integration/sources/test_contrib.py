@@ -122,6 +122,24 @@ class TestEntries:
         assert expected
         assert sorted(ours(zoo.made(kind)), key=str) == sorted(expected, key=str)
 
+    def test_items_are_asked_once_for_a_page(self):
+        """They may be read from an API."""
+        asked = []
+
+        class Slow(zoo.OfList):
+            def items(self):
+                asked.append(1)
+                return super().items()
+
+        render(Slow)
+        assert len(asked) == 1
+
+    def test_a_protocol_in_capitals_is_written_as_urls_are(self, ours):
+        class Loud(zoo.Plain):
+            protocol = "HTTPS"
+
+        assert {it.loc[:20] for it in ours(Loud)} == {"https://example.com/"}
+
     @pytest.mark.skipif(connection.vendor != "postgresql", reason="no distinct(fields)")
     def test_distinct_on_fields(self, contrib, ours):
         """What PostgreSQL alone can do is paged by position."""
