@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import string
 from collections.abc import Sequence
 from typing import Any, cast
 from urllib.parse import quote
@@ -16,6 +17,8 @@ from django_sitemaps_plus.core.locations import SAFE
 from django_sitemaps_plus.core.xml import escape
 
 _MAX_KEPT = 1 << 15  # characters: more than the languages of a site have
+_WORD = "".join([string.ascii_letters, string.digits, "-_"])
+_IN_WORDS = f"{_WORD}\n".encode()
 _MAX_INT = 2**64  # text of more digits may not even fit into a URL
 # What a URL may hold without another look; UTF-8 cannot express the surrogates.
 _USUAL = r"[^\n\ud800-\udfff#%]"
@@ -76,16 +79,20 @@ class Quoting:
         self, form: str, table: _Quoted = _IN_ARGUMENT, origin: str = ""
     ) -> None:
         self._form = Form(form)
+        self._takes_words = re.fullmatch(form, _WORD) is not None
         self._table = table
         self._origin = origin
 
     def __call__(self, values: Sequence[Any], room: int) -> tuple[list[str], list[int]]:
         """Return the text of each value, and the rows that need another look."""
         joined = one_a_line(values)
-        odd = self._form.odd(joined)
-        if self._origin and self._origin in joined:
-            joined = f"\n{joined}".replace(f"\n{self._origin}/", "\n/")[1:]
-        texts = joined.translate(self._table)[:-1].split("\n")
+        odd: list[int] = []
+        if not (self._takes_words and _is_words(joined)):
+            odd = self._form.odd(joined)
+            if self._origin and self._origin in joined:
+                joined = f"\n{joined}".replace(f"\n{self._origin}/", "\n/")[1:]
+            joined = joined.translate(self._table)
+        texts = joined[:-1].split("\n")
         if max(map(len, texts)) > room:
             long = [row for row, text in enumerate(texts) if len(text) > room]
             odd = sorted({*odd, *long})
@@ -110,6 +117,12 @@ def url_quoting(origin: str | None) -> Quoting:
     missing = max(0, MIN_URL_LENGTH - len(f"{origin}/"))
     path = rf"(?:{re.escape(origin)}/|/(?!/))(?=.{{{missing}}}){_REST}"
     return Quoting(path, _IN_URL, origin)
+
+
+def _is_words(joined: str) -> bool:
+    """Return whether each line is a word that no quoting changes, and none is empty."""
+    is_plain = joined.isascii() and not joined.encode().translate(None, _IN_WORDS)
+    return is_plain and joined[0] != "\n" and "\n\n" not in joined
 
 
 def one_a_line(values: Sequence[Any]) -> str:
