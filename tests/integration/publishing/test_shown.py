@@ -56,6 +56,15 @@ def test_an_object_that_was_just_stored_is_not_read(sections, public, monkeypatc
     assert wrong_names(public) == []
 
 
+def test_a_reader_keeps_the_file_that_it_has_opened(products, public):
+    """However slowly a web server sends it."""
+    before = (public / PAGE).read_bytes()
+    with (public / PAGE).open("rb") as opened:
+        rename("a")
+        build_fully()
+        assert opened.read() == before != (public / PAGE).read_bytes()
+
+
 def test_names_follow_every_flip(products, public, client):
     """Edits, splits, pages that become empty, merges and new plans."""
     edits = [

@@ -137,7 +137,11 @@ def new_tree_begins_with_index(shows, tree, name, published_at=None):
     return published_at is None or shows(tree, name, published_at)
 
 
-@mutant("publishing.tree:replacing", f"{_TORN}::test_public_files", is_slow=True)
+@mutant(
+    "publishing.tree:replacing",
+    "tests/integration/publishing/test_shown.py"
+    "::test_a_reader_keeps_the_file_that_it_has_opened",
+)
 @contextmanager
 def public_file_written_in_place(replacing, target):
     """Public files are written in place."""
