@@ -111,7 +111,7 @@ _LONGEST_COUNTDOWN = timedelta(seconds=60)
 
 @_task
 def prune() -> None:
-    """Remove files and rows that nobody needs any more.
+    """Remove files and rows that are no longer needed.
 
     Raises:
         StoreError: the storage failed.

@@ -15,7 +15,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 
 
 class Executor:
-    """Where builds run that nobody waits for."""
+    """Runs background builds."""
 
     #: Whether workers receive wake-ups.
     is_listening = False

@@ -49,7 +49,7 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
     def claimable(
         self, since: datetime | None = None, lease: timedelta | None = None
     ) -> Self:
-        """Return the dirty pages that nobody is at work on.
+        """Return the dirty pages that no process is at work on.
 
         A claim counts as given up after the lease, or if it was made before ``since``,
         when the build began. Pages that failed after that are left alone.
@@ -163,7 +163,7 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         *,
         since: Any = None,
     ) -> Rows:
-        """Return claimable pages, those first that nobody has claimed in vain."""
+        """Return claimable pages, those first that were never claimed in vain."""
         free = self.claimable(since, lease).filter(section__in=sections)
         return free.with_section().order_by("attempts", "id")[:limit]
 

@@ -18,7 +18,7 @@ class Page(Row):
 
     section = models.ForeignKey(Section, models.CASCADE, related_name="pages")
     number = models.PositiveIntegerField()  # 1 and on; the index is page 0 of its own
-    #: Place in the order of creation of the site's pages; tells which index lists it.
+    #: Place in the order of creation of the site's pages; decides which index lists it.
     index_position = models.PositiveIntegerField(default=0)
     # Bounds as text, since keys have any type; None is infinity, "" may be a key.
     low = models.TextField(null=True)  # noqa: DJ001
@@ -46,9 +46,9 @@ class Page(Row):
     hold = models.CharField(max_length=8, blank=True, choices=Hold, default=Hold.NONE)
     held_entries = models.PositiveIntegerField(default=0)  # that it would have
     held_skipped = models.PositiveIntegerField(default=0)
-    #: Whether the next change of its bytes is to be told to search engines.
+    #: Whether the next change of its bytes is submitted to search engines.
     announce = models.BooleanField(default=True)
-    #: When the first change since the last flip was committed, as far as one was told.
+    #: When the first change since the last flip was committed, if that is known.
     changed_at = models.DateTimeField(null=True)
     checked_at = models.DateTimeField(null=True)  # when it was last compared
 

@@ -61,7 +61,7 @@ class PublicationQuerySet(RowQuerySet["Publication"]):
                 seen.add(publication.pk)
                 if self.free().filter(pk=publication.pk).update(claimed_at=Now()):
                     yield publication
-            # Whoever adds more from now on relays them.
+            # A process that adds more from now on relays them.
             if len(batch) < BATCH_PUBLICATIONS or not new:
                 return
 

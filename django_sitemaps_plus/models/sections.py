@@ -118,7 +118,7 @@ class Section(Row):
     peak_since = models.DateTimeField(null=True)
     #: By how many it may have fewer now; never less than it has.
     lost_entries = models.PositiveBigIntegerField(default=0)
-    #: Why nothing more is published, in words; "" for a section that is well.
+    #: Why nothing more is published; "" for a section that is well.
     hold_reason = models.TextField(blank=True)
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)

@@ -34,8 +34,8 @@ def atomic() -> transaction.Atomic:
 def lock(sections: Iterable[int]) -> None:
     """Lock rows of sections, in the order of their keys, until the transaction ends.
 
-    Whoever changes several pages at once does so first, so that no two wait for each
-    other's pages.
+    Code that changes several pages at once does so first, so that no two processes
+    wait for each other's pages.
     """
     keys, connection = sorted(set(sections)), connections[own_alias()]
     if not connection.in_atomic_block:

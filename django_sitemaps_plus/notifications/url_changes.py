@@ -92,7 +92,7 @@ def _postponed(error: Exception) -> str:
 
 def _relay(publication: Publication) -> Iterator[str]:
     """Relay a publication; yield what is lost of it."""
-    # Of a first build there may be millions of URLs that nobody asks for.
+    # Of a first build there may be millions of URLs, and no subscriber asks for them.
     is_wanted = publication.announce or urls_changed.has_listeners()
     try:
         with keep(publication.renew):

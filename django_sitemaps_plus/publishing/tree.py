@@ -36,7 +36,7 @@ _OURS = re.compile(r"sitemap(-[a-z0-9_-]+-\d+|s-\d+)?\.xml(\.gz)?")
 
 
 class File(NamedTuple):
-    """A public file, as far as its directory entry tells.
+    """A public file, as far as its directory entry shows.
 
     No two publications of a page fall into the same second, so a web server that makes
     its ETag of time and size never gives one ETag to two versions.

@@ -17,12 +17,12 @@ from .elements import FIELDS
 from .model import ModelSource
 from .route import Route
 
-# What a raw condition or another query reads, nobody can tell.
+# What a raw condition or another query reads is not known.
 _OPAQUE = (RawSQL, ExtraWhere, Query, QuerySet, Subquery)
 
 
 def paths(source: ModelSource) -> Iterator[str]:
-    """Yield every field path that the source declares, as far as can be told."""
+    """Yield every field path that the source declares, as far as they are known."""
     return (path for path in _declared(source) if path is not None)
 
 

@@ -32,8 +32,8 @@ class ModelSource(Source):
         watch: other models whose saves concern rows, each with the path that leads
             from it to them (``{Author: "book"}``). Relations that declared paths
             cross are watched by themselves.
-        announce_saves: whether each recorded save is told to search engines, even if
-            the entry stays the same.
+        announce_saves: whether each recorded save is submitted to search engines,
+            even if the entry stays the same.
         track_deletes: whether deletions are noticed by signals, at the price of
             Django's fast delete.
     """

@@ -133,7 +133,7 @@ def flush_directory(path: Path) -> None:
 
 
 def remove_unfinished(directory: Path, before: datetime) -> None:
-    """Remove temporary files that nobody has changed since a moment."""
+    """Remove temporary files that have not changed since a moment."""
     for path in directory.glob(f"{TEMPORARY}*"):
         try:
             found = path.stat()

@@ -108,7 +108,7 @@ def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]
             deletion = kind.KEY if tracks else None
             watched = Watched(name, kind.KEY, model, key, "", deletion, names)
         else:
-            # Nobody can ask any more which rows one that is deleted concerned.
+            # Once it is deleted, the rows that it concerned cannot be found any more.
             deletion = kind.AUDIT if tracks else None
             watched = _related(name, way, model._meta.pk, deletion, names)
         yield from [(sender, watched) for sender in senders]

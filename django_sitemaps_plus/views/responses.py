@@ -33,7 +33,7 @@ def read_only(view: V) -> V:
     """Let a view answer GET and HEAD, and all else with a 405.
 
     No ATOMIC_REQUESTS wraps it: rendering must hold no transaction open, and another
-    database that is down must keep nobody from an answer.
+    database that is down must not cost an answer.
     """
     view = csrf_exempt(require_safe(view))
     for alias in connections:
@@ -115,7 +115,7 @@ def gone() -> HttpResponse:
 
 
 def unavailable() -> HttpResponse:
-    """Answer where nothing can be said now, so that nobody forgets what there was."""
+    """Answer 503 while the content is unknown, so that crawlers keep what they have."""
     response = HttpResponse("The sitemap cannot be made now.\n", "text/plain", 503)
     response["Retry-After"] = str(RETRY_AFTER)
     response["Cache-Control"] = "no-store"
