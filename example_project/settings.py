@@ -95,8 +95,8 @@ SITEMAPS_PLUS: dict[str, Any] = {
     "ROBOTS": {"RULES": {"DISALLOW": "/admin/"}},
 }
 
-# Nobody is told of changes unless an endpoint is named: that of IndexNow, or the one
-# that `make engine` plays on this machine.
+# No engine is notified unless an endpoint is named: that of IndexNow, or the one that
+# `make engine` plays on this machine.
 INDEXNOW_ENDPOINT = env.str("INDEXNOW_ENDPOINT", default="")
 if INDEXNOW_ENDPOINT:
     SITEMAPS_PLUS["ENGINES"] = {
@@ -108,7 +108,7 @@ if INDEXNOW_ENDPOINT:
             },
         },
     }
-    # localhost is not public and DEBUG is on, so it is told only where that is forced.
+    # localhost is not public and DEBUG is on, so it must be forced.
     if urlsplit(INDEXNOW_ENDPOINT).hostname in ("localhost", "127.0.0.1", "::1"):
         SITEMAPS_PLUS["NOTIFY"] = True
 
@@ -125,7 +125,7 @@ CELERY_TASK_IGNORE_RESULT = True
 # A worker takes one message at a time, so that others find work too.
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 # A save sends a message. With the broker gone it goes on after one attempt, and beat
-# finds what was saved; by default it tries again, and hangs if nobody answers. One
+# finds what was saved; by default it tries again, and hangs if there is no answer. One
 # attempt is this policy: without any, Celery's own attempts take even longer.
 CELERY_TASK_PUBLISH_RETRY_POLICY = {"max_retries": 0}
 CELERY_BROKER_TRANSPORT_OPTIONS: dict[str, float] = {}
