@@ -9,7 +9,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 MYSQL_STAMP := $(VENV)/.installed-mysql
-PIP_INSTALL = $(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check
+DEMO_STAMP := $(VENV)/.installed-demo
+# What the demo needs is there where everything is.
+DEMO := $(or $(wildcard $(STAMP)),$(DEMO_STAMP))
+PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check
 EXTRAS := dev,docs,example,bench,fast,cli,celery,s3
 SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance
 # By variable and not by -X dev, so that the workers of xdist have it too.
@@ -22,8 +25,8 @@ help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
 	@echo "make serve  serve the example project at http://localhost:8000"
 	@echo "make worker run a Celery worker of it; a second one in another terminal"
-	@echo "make beat   tell its workers every 30 seconds to look for changes and tell engines"
-	@echo "make engine play a search engine at http://127.0.0.1:8100, print what it hears"
+	@echo "make beat   have its workers look for changes and notify engines every 30 seconds"
+	@echo "make engine play a search engine at http://127.0.0.1:8100, print what it gets"
 	@echo "make test   run all tests"
 	@echo "make soak   run the reliability tests at full length, which takes hours"
 	@echo "make bench  measure against django.contrib.sitemaps and django-icv-sitemaps"
@@ -33,49 +36,65 @@ help:
 	@echo "make docs   build the documentation"
 	@echo "make clean  remove all that was made, the environment and the data too"
 
+# Makes the environment and installs extras, $(1), into it; a dot is a package.
+define install
+@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' || { \
+  echo "Python 3.11 or newer is needed. Install it (on Debian: apt install python3"; \
+  echo "python3-venv), or say where it is: make PYTHON=/path/to/python3.12 ..."; \
+  exit 1; }
+@$(PYTHON) -m venv $(VENV) || { \
+  echo "A virtual environment cannot be made; on Debian: apt install python3-venv"; \
+  exit 1; }
+@rm -f $@
+@printf '%s ' "Installing $(2) into $(VENV):"
+@{ $(PIP_INSTALL) -e ".[$(1)]" && touch $@; } | while read -r word rest; do \
+  if [ "$$word" = Collecting ]; then printf .; fi; done; echo
+@test -e $@
+endef
+
 $(STAMP): pyproject.toml
-	@$(or $(PYTHON),false) -c '$(NEW_ENOUGH)' || { \
-	  echo "Python 3.11 or newer is needed. Install it (on Debian: apt install python3"; \
-	  echo "python3-venv), or say where it is: make PYTHON=/path/to/python3.12 ..."; \
-	  exit 1; }
-	@$(PYTHON) -m venv $(VENV) || { \
-	  echo "A virtual environment cannot be made; on Debian: apt install python3-venv"; \
-	  exit 1; }
-	@echo "Installing what the project needs into $(VENV) ..."
-	@$(PIP_INSTALL) -e ".[$(EXTRAS)]"
-	@touch $@
+	$(call install,$(EXTRAS),all that the project needs (1.1 GB))
+
+$(DEMO_STAMP): pyproject.toml
+	$(call install,demo,what the demo needs (320 MB))
 
 # Compiled on most machines, so it is installed only where its tests can run.
 $(MYSQL_STAMP): $(STAMP)
-	@$(PIP_INSTALL) -e ".[mysql]" || { \
+	@$(PIP_INSTALL) --quiet --quiet -e ".[mysql]" || { \
 	  echo "mysqlclient needs: apt install build-essential libmariadb-dev pkg-config"; \
 	  exit 1; }
 	@touch $@
 
-demo: $(STAMP)
+demo: $(DEMO)
 	$(BIN)/python manage.py migrate --verbosity 0
 	$(BIN)/python manage.py load_atlas $(LOAD_ARGS)
 	$(BIN)/python manage.py build_sitemaps
 	@echo
-	@echo "Serve it with 'make serve', then open http://localhost:8000/sitemap.xml"
+	@echo "Try next:"
+	@echo "1. make serve, then open http://localhost:8000/sitemap.xml"
+	@echo "2. $(BIN)/python manage.py createsuperuser, then rename a city at"
+	@echo "   http://localhost:8000/admin/atlas/city/"
+	@echo "3. $(BIN)/python manage.py build_sitemaps: it renders the page of that city"
+	@echo "4. make worker and make beat, with a Redis: they build after each edit"
 
-serve: $(STAMP)
+serve: $(DEMO)
 	$(BIN)/python manage.py runserver
 
 # The web site has workers too when it knows the broker:
 # `REDIS_URL=redis://127.0.0.1:6379/0 make serve`.
 worker beat: export REDIS_URL ?= redis://127.0.0.1:6379/0
 
-worker: $(STAMP)
+worker: $(DEMO)
 	$(BIN)/celery -A example_project.worker worker --loglevel INFO \
 	  --hostname "worker-$$$$@%h"
 
-beat: $(STAMP)
+beat: $(DEMO)
 	$(BIN)/celery -A example_project.worker beat --loglevel INFO \
 	  --schedule var/beat-schedule
 
-engine: $(STAMP)
-	$(BIN)/python -m tests.support.servers.engine --port 8100 --site http://127.0.0.1:8000
+engine: $(DEMO)
+	$(BIN)/python -m tests.support.servers.engine --port 8100 --site http://127.0.0.1:8000 \
+	  $(ENGINE_ARGS)
 
 test: test-sqlite test-reliability test-postgresql test-mysql
 
@@ -92,7 +111,8 @@ test-postgresql: $(STAMP)
 
 ifdef TEST_MYSQL_URL
 test-mysql: $(MYSQL_STAMP)
-	TEST_DB=mysql $(PYTEST) -n 2 -m database tests/integration
+	TEST_DB=mysql $(PYTEST) -n 2 -m database tests/integration \
+	  tests/reliability/test_outside_transactions.py
 else
 test-mysql:
 	@echo "SKIPPED: tests on MariaDB, since TEST_MYSQL_URL is not set"

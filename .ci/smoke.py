@@ -24,11 +24,13 @@ def main() -> None:
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": str(Path(directory) / "db.sqlite3"),
         }
+        templates = "django.template.backends.django.DjangoTemplates"
         settings.configure(
             SECRET_KEY="smoke",  # noqa: S106 - it protects nothing
             INSTALLED_APPS=["django_sitemaps_plus"],
             ROOT_URLCONF="smoke_urls",
             DATABASES={"default": database},
+            TEMPLATES=[{"BACKEND": templates, "APP_DIRS": True}],
             MEDIA_ROOT=directory,
             ALLOWED_HOSTS=["*"],
             SITEMAPS_PLUS={"BASE_URL": "https://smoke.example"},
@@ -42,6 +44,7 @@ def _make_urls() -> None:
     urls = types.ModuleType("smoke_urls")
     urls.urlpatterns = [  # type: ignore[attr-defined]
         path("", lambda request: HttpResponse("home"), name="home"),
+        path("sitemap/", include("django_sitemaps_plus.html_urls")),
         path("", include("django_sitemaps_plus.urls")),
     ]
     sys.modules["smoke_urls"] = urls
@@ -63,7 +66,9 @@ def _use(directory: str) -> None:
     assert live.content == built.content, built.content  # noqa: S101
     assert b"https://smoke.example/sitemap-pages-1.xml" in index.content  # noqa: S101
     assert list(Path(directory).rglob("*.xml.gz"))  # noqa: S101
-    assert (files("django_sitemaps_plus") / "py.typed").is_file()  # noqa: S101
+    for name in ("py.typed", "static/sitemaps_plus/sitemap.css"):
+        assert (files("django_sitemaps_plus") / name).is_file(), name  # noqa: S101
+    assert b"/sitemap/pages/" in Client().get("/sitemap/").content  # noqa: S101
     print("The wheel works:", version("django-sitemaps-plus"))  # noqa: T201
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from .core.entries import Alternate, Entry, Image, News, Video
 from .registry import register, registry
-from .sources import ModelSource, Route, Source, ViewSource
+from .sources import ModelSource, Route, Source, ViewSource, under
 
 __all__ = [
     "Alternate",
@@ -21,6 +21,7 @@ __all__ = [
     "notify_changed",
     "register",
     "registry",
+    "under",
 ]
 
 if TYPE_CHECKING:

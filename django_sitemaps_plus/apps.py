@@ -18,14 +18,20 @@ class SimpleSitemapsPlusConfig(AppConfig):
     def ready(self) -> None:
         """Register the checks and the sections, then connect their models."""
         from . import receivers
-        from .checks import CHECKS, DATABASE_CHECKS
+        from .adoption import adopt
+        from .checks import CHECKS, DATABASE_CHECKS, DEPLOY_CHECKS
+        from .conf import get_settings
         from .registry import registry
 
         for check in CHECKS:
             register_check(check, "sitemaps_plus")
         for check in DATABASE_CHECKS:
             register_check(check, "sitemaps_plus", Tags.database)
+        for check in DEPLOY_CHECKS:
+            register_check(check, "sitemaps_plus", deploy=True)
         self._discover()
+        if get_settings().contrib_sitemaps is not None:
+            registry.pending = adopt
         receivers.connect()
         registry.listeners.append(receivers.connect)
 

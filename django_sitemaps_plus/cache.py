@@ -34,6 +34,13 @@ def is_shared() -> bool:
     return found.get("BACKEND") not in _PER_PROCESS
 
 
+def keeps() -> bool:
+    """Return whether a value is found again; raise whatever the cache's client does."""
+    found, key = caches[get_settings().cache], f"{_PREFIX}probe"
+    found.set(key, True, 60)
+    return found.get(key) is True
+
+
 def remember(key: str, value: object, seconds: int) -> None:
     """Keep a value for a while."""
     _ask("set", key, value, seconds)

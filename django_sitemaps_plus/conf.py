@@ -3,28 +3,45 @@
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import cache
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote, urlsplit
 
 from django.apps import apps
 from django.conf import settings
-from django.core import mail
-from django.core.exceptions import ImproperlyConfigured
 from django.core.signals import setting_changed
 from django.dispatch import receiver
+from django.http import Http404
 
-from .core.locations import encode_url
+from .core.suggestions import suggest as suggest
 from .exceptions import ConfigurationError
+from .sites import DEFAULT_SITE as DEFAULT_SITE
+from .sites import Site as Site
+from .sites import (
+    all_contrib_sites,
+    contrib_site,
+    current_id,
+    hosts_of,
+    in_force,
+    site_in_force,
+)
+from .sites import is_public as is_public
+from .sites import parse_base_url as parse_base_url
 
 if TYPE_CHECKING:
     from django.http import HttpRequest
 
 SETTING = "SITEMAPS_PLUS"
+
+#: The value of SITES by which each row of ``django.contrib.sites`` is a site.
+CONTRIB_SITES = "contrib.sites"
+
+#: What a site of SITES may have: the address, and values in the place of those of all.
+SITE_KEYS = ("BASE_URL", "ENGINES", "LANGUAGE_ORIGINS", "NOTIFY", "ROBOTS")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +52,12 @@ class AppSettings:
     """
 
     base_url: str | None = None  # https://shop.example, or one with a path
+    # A name to {"BASE_URL": ...} for each of several sites; or "contrib.sites".
+    sites: Mapping[str, Mapping[str, Any]] | str | None = None
+    # By language, addresses as BASE_URL of the URLs that are not there.
+    language_origins: Mapping[str, str] = field(default_factory=dict)
     scheme: str = "https"  # of the origin that django.contrib.sites gives
+    contrib_sitemaps: str | None = None  # dotted path of a dict of contrib's sitemaps
     storage: str | None = None  # alias in STORAGES; None: MEDIA_ROOT/sitemaps
     executor: str = "django_sitemaps_plus.building.pool.LocalExecutor"
     wake_seconds: int = 2  # from a change to the build that it wakes
@@ -48,8 +70,8 @@ class AppSettings:
     client_cache_seconds: int = 600  # max-age of answers
     plan_seconds: int = 3_600  # that a live plan is kept
     live_max_rows: int = 2_000_000  # rows up to which a section is served unbuilt
-    live_cache_seconds: int = 60  # that a live page is kept; 0 for never
-    track: bool = True  # whether saves are recorded as changes
+    live_cache_seconds: int | None = None  # that a live page is kept; 0 for never
+    track: bool | None = None  # whether saves are recorded; None: not in test runs
     replica_lag_seconds: int = 30  # age of a change before a replica is read for it
     shrink_guard: float = 0.5  # share of a section's entries that may go at once
     max_bad_rows: float = 0.1  # share of rows that need not be listed, from 100 on
@@ -63,6 +85,9 @@ class AppSettings:
     notify_retry_seconds: float = 5  # after the first failure of an engine
     # None: no robots.txt of ours. {} or {"RULES": ..., "EXTRA": ..., "SITEMAPS": ...}.
     robots: Mapping[str, Any] | None = None
+    historic_limits: bool = False  # 10,485,760 bytes a page, 1,000 pages an index
+    # What browsers show sitemaps by: a static file, or a URL; None for none.
+    stylesheet: str | None = "sitemaps_plus/sitemap.css"
     # Keys that do not exist; None if the setting is not a dict.
     unknown: tuple[str, ...] | None = field(default=(), repr=False)
 
@@ -72,9 +97,20 @@ class AppSettings:
         return timedelta(seconds=self.lease_seconds)
 
     @property
+    def live_cache(self) -> int:
+        """Seconds for which a live page is kept; developers see each change at once."""
+        if self.live_cache_seconds is not None:
+            return self.live_cache_seconds
+        return 0 if settings.DEBUG or is_test_run() else 60
+
+    @property
     def grace(self) -> timedelta:
         """How long an object is kept after it was replaced."""
         return timedelta(seconds=max(self.prune_seconds, 2 * self.lease_seconds))
+
+    def limit(self, current: int, historic: int) -> int:
+        """Return the one of two limits that HISTORIC_LIMITS chooses."""
+        return historic if self.historic_limits else current
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -83,85 +119,179 @@ class AppSettings:
         return [name.upper() for name in names if name != "unknown"]
 
 
-@cache
 def get_settings() -> AppSettings:
-    """Return the settings in force; tests may override them."""
+    """Return the settings in force, of the site in force; tests may override them."""
+    return _settings_of(settings_name())
+
+
+def settings_name() -> str:
+    """Return the name of the site in force if it has values of its own, else ""."""
+    if (site := site_in_force()) is None:
+        return ""
+    given = _settings_of("").sites
+    return site.name if isinstance(given, Mapping) and site.name in given else ""
+
+
+@cache
+def _settings_of(site: str) -> AppSettings:
     given = getattr(settings, SETTING, {})
     if not isinstance(given, Mapping):
         return AppSettings(unknown=None)
     known = set(AppSettings.keys())
     values: dict[str, Any] = {k.lower(): given[k] for k in known.intersection(given)}
+    if site and isinstance(own := given["SITES"][site], Mapping):
+        values |= {k.lower(): own[k] for k in SITE_KEYS if k in own}
     return AppSettings(**values, unknown=tuple(k for k in given if k not in known))
 
 
-def notifies_engines(site: Site | None = None) -> bool:
-    """Return whether engines are notified of changes of a site, by default the only.
+def is_test_run() -> bool:
+    """Return whether Django's test runner, or pytest-django, is at work."""
+    state = getattr(sys.modules.get("django.test.utils"), "_TestState", None)
+    return hasattr(state, "saved_data")
+
+
+def is_tracking() -> bool:
+    """Return whether saves are recorded; unless TRACK says so, not in test runs."""
+    track = get_settings().track
+    return not is_test_run() if track is None else track
+
+
+def notifies_engines() -> bool:
+    """Return whether engines are notified of changes of the site in force, or of any.
 
     Unless NOTIFY says so, they are not under DEBUG, in tests, and if the public cannot
     reach the origin.
     """
+    if get_settings().sites is None:
+        return not silence_reason()
+    with suppress(ConfigurationError):  # a check reports it
+        for site in get_sites():
+            with in_force(site):
+                if not silence_reason():
+                    return True
+    return False
+
+
+def silence_reason() -> str:
+    """Return why engines are not notified of changes of the site; "" if they are."""
     configured = get_settings()
-    if not configured.engines or configured.notify is not None:
-        return bool(configured.engines and configured.notify)
-    # Django's test runner, and pytest-django, put the outbox there.
-    if settings.DEBUG or hasattr(mail, "outbox"):
-        return False
+    if not configured.engines:
+        return f"{SETTING}['ENGINES'] is empty"
+    if configured.notify is not None:
+        return "" if configured.notify else f"{SETTING}['NOTIFY'] is False"
+    if settings.DEBUG:
+        return "DEBUG is on"
+    if is_test_run():
+        return "this is a test run"
     try:
-        return is_public((site or get_site()).origin)
-    except ConfigurationError:  # a check reports it
-        return False
-
-
-# Names that never lead to a public host (RFC 2606, RFC 6761, RFC 6762, RFC 8375).
-_PRIVATE = (
-    *("test", "example", "invalid", "localhost", "local", "internal", "home.arpa"),
-    *("example.com", "example.net", "example.org"),  # the first site of contrib.sites
-)
-
-
-def is_public(origin: str) -> bool:
-    """Return whether a search engine might reach an origin, by its name."""
-    host = (urlsplit(origin).hostname or "").rstrip(".")
-    try:
-        return ip_address(host).is_global
-    except ValueError:
-        return "." in host and not f".{host}".endswith(tuple(f".{n}" for n in _PRIVATE))
+        origin = get_site().origin
+    except ConfigurationError as error:  # a check reports it
+        return str(error).rstrip(".")
+    return "" if is_public(origin) else f"{origin} is not a public address"
 
 
 @receiver(setting_changed)
 def _clear_settings(*, setting: str, **kwargs: object) -> None:
-    if setting == SETTING:
-        get_settings.cache_clear()
-
-
-@dataclass(frozen=True, slots=True)
-class Site:
-    """One origin with its sections.
-
-    Attributes:
-        name: identifies it among the sites of this project.
-        origin: scheme, host and port: ``https://shop.example``.
-        script_prefix: the path of the project; begins and ends with a slash.
-    """
-
-    name: str
-    origin: str
-    script_prefix: str = "/"
-
-
-#: The name of the only site.
-DEFAULT_SITE = "default"
+    if setting in (SETTING, "FORCE_SCRIPT_NAME"):
+        _settings_of.cache_clear()
+        _site_of.cache_clear()
 
 
 def get_site(request: HttpRequest | None = None) -> Site:
-    """Return the site: BASE_URL, or the current site of ``django.contrib.sites``.
+    """Return the site in force, else the only one, else the one of a request's host.
 
-    With neither, it is that of the request, under DEBUG only.
+    The only one has the address BASE_URL, or that of the current site of
+    ``django.contrib.sites``; with neither, that of the request, under DEBUG only.
 
     Raises:
-        ConfigurationError: there is no origin, or BASE_URL is not one.
+        ConfigurationError: there is no origin, or BASE_URL is not one; or there are
+            several sites, and neither one in force nor a request.
+        Http404: none of several sites has the host.
     """
-    base_url = get_settings().base_url or _sites_url()
+    if site := site_in_force():
+        return site
+    if get_settings().sites is None:
+        return _only_site(request)
+    if request is not None:
+        return _site_of_host(request)
+    sites = get_sites()
+    if len(sites) != 1:
+        raise ConfigurationError(
+            f"There are {len(sites)} sites. Choose one: commands by --site, "
+            "code by a request."
+        )
+    return sites[0]
+
+
+def get_sites() -> list[Site]:
+    """Return the site in force, else all of SITES, else the only one.
+
+    Raises:
+        ConfigurationError: one of them has no origin.
+    """
+    given = get_settings().sites
+    if given is None or site_in_force():
+        return [get_site()]
+    if isinstance(given, Mapping):
+        return [_site_of(name) for name in given]
+    return all_contrib_sites(get_settings().scheme)
+
+
+def sites_of_settings() -> list[Site | None]:
+    """Return None, and the sites that may have values of their own; without a query."""
+    given, found = get_settings().sites, list[Site | None]([None])
+    for name in given if isinstance(given, Mapping) else ():
+        with suppress(ConfigurationError):  # a check reports it
+            found.append(_site_of(name))
+    return found
+
+
+def all_settings() -> list[AppSettings]:
+    """Return the settings, and those of each site that may have its own."""
+    return [_settings_of(site.name if site else "") for site in sites_of_settings()]
+
+
+def sample_site() -> Site:
+    """Return the site in force, else some site that is known without a query."""
+    if site := site_in_force():
+        return site
+    given = get_settings().sites
+    if isinstance(given, Mapping) and given:
+        with suppress(ConfigurationError):  # a check reports it
+            return _site_of(next(iter(given)))
+    return Site(DEFAULT_SITE if given is None else current_id() or "1", "")
+
+
+@cache
+def _site_of(name: str) -> Site:
+    given: Any = get_settings().sites
+    try:
+        where = f"SITES[{name!r}]['BASE_URL']"
+        return parse_base_url(given[name]["BASE_URL"], where, name)
+    except (KeyError, TypeError) as error:
+        raise ConfigurationError(
+            f"{SETTING}['SITES'][{name!r}] has no BASE_URL. Write {{'BASE_URL': "
+            "'https://shop.example'}."
+        ) from error
+
+
+def _site_of_host(request: HttpRequest) -> Site:
+    """Return the site of a request's host; that of SITE_ID, where it is set."""
+    if not isinstance(get_settings().sites, Mapping):
+        return contrib_site(get_settings().scheme, request)
+    host = request.get_host().lower()
+    for site in get_sites():
+        with in_force(site):
+            own = [site, *language_sites().values()]
+        if any(host in hosts_of(it) for it in own):
+            return site
+    raise Http404("No such site")
+
+
+def _only_site(request: HttpRequest | None) -> Site:
+    base_url = get_settings().base_url or None
+    if base_url is None and apps.is_installed("django.contrib.sites"):
+        return replace(contrib_site(get_settings().scheme), name=DEFAULT_SITE)
     if base_url is None and request is not None and settings.DEBUG:
         base_url = f"{request.scheme}://{request.get_host()}"
     if base_url is None:
@@ -173,35 +303,24 @@ def get_site(request: HttpRequest | None = None) -> Site:
     return parse_base_url(base_url)
 
 
-def parse_base_url(base_url: str) -> Site:
-    """Return the site of ``https://shop.example/app``, or raise ConfigurationError."""
-    try:
-        parts = urlsplit(encode_url(base_url))
-    except (TypeError, ValueError) as error:
-        raise ConfigurationError(
-            f"BASE_URL {base_url!r} is not the address of a site: {error}. Use scheme "
-            "and host, such as 'https://shop.example'."
-        ) from error
-    if parts.query or parts.fragment:
-        raise ConfigurationError(
-            f"BASE_URL {base_url!r} has a query or a fragment. Remove it."
-        )
-    # As in a request, it is decoded: reverse() encodes it.
-    path = settings.FORCE_SCRIPT_NAME or unquote(parts.path)
-    prefix = f"/{path.strip('/')}/".replace("//", "/")
-    return Site(DEFAULT_SITE, f"{parts.scheme}://{parts.netloc}", prefix)
+def site_in(language: str, site: Site) -> Site:
+    """Return where a site has the URLs of a language: LANGUAGE_ORIGINS, or the site.
+
+    Raises:
+        ConfigurationError: it is not an origin.
+    """
+    return language_sites().get(language, site)
 
 
-def _sites_url() -> str | None:
-    if not apps.is_installed("django.contrib.sites"):
-        return None
-    from django.contrib.sites.models import Site as DjangoSite
+def site_at(url: str, site: Site) -> Site | None:
+    """Return the site, or that of a language, on whose origin a URL is, else None."""
+    own = [site, *language_sites().values()]
+    return next((it for it in own if f"{url}/".startswith(f"{it.origin}/")), None)
 
-    try:
-        domain = DjangoSite.objects.get_current().domain
-    except (DjangoSite.DoesNotExist, ImproperlyConfigured) as error:
-        raise ConfigurationError(
-            "django.contrib.sites has no current site. Set SITE_ID to one that "
-            "exists, or SITEMAPS_PLUS['BASE_URL']."
-        ) from error
-    return f"{get_settings().scheme}://{domain}"
+
+def language_sites() -> dict[str, Site]:
+    """Return where the URLs of the languages of LANGUAGE_ORIGINS are."""
+    return {
+        code: parse_base_url(origin, f"LANGUAGE_ORIGINS[{code!r}]")
+        for code, origin in get_settings().language_origins.items()
+    }

@@ -27,6 +27,14 @@ from django.core.exceptions import ImproperlyConfigured
 class SitemapsPlusError(Exception):
     """The root of the tree; never raised itself."""
 
+    def __str__(self) -> str:
+        """Return at most 2,000 characters that no database or terminal refuses.
+
+        They may quote an error of the user's code, and are stored in rows.
+        """
+        text = super().__str__().replace("\0", "")[:2_000]
+        return text.encode(errors="replace").decode()
+
 
 class ConfigurationError(SitemapsPlusError, ImproperlyConfigured):
     """A setting or a source cannot work as it is."""
@@ -70,11 +78,6 @@ class LostObjectError(StoreError):
 
 class EngineError(SitemapsPlusError):
     """An engine was not notified. The text is for people and contains no secrets."""
-
-    def __str__(self) -> str:
-        """Return 2,000 characters that no database or terminal refuses."""
-        text = super().__str__().replace("\0", "")[:2_000]
-        return text.encode(errors="replace").decode()
 
 
 class RetryLater(EngineError):

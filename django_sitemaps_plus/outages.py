@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.db import Error, InterfaceError, OperationalError
+from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError, Error, InterfaceError, OperationalError
+
+from .exceptions import SitemapsPlusError
 
 # MySQL's codes for an unknown column and an unknown function.
 _UNKNOWN = {1054, 1305}
@@ -32,6 +35,20 @@ def is_outage(error: BaseException) -> bool:
         return isinstance(error, InterfaceError)
     unknown = "no such " in str(error) or next(iter(error.args), None) in _UNKNOWN
     return not unknown
+
+
+def in_one_line(error: BaseException) -> str:
+    """Return an error for a log, with the remedy where a table may be missing.
+
+    Our own errors are sentences, which need no name of a class.
+    """
+    is_sentence = isinstance(error, SitemapsPlusError | ImproperlyConfigured)
+    text = str(error) if is_sentence else f"{type(error).__name__}: {error}"
+    text = text.partition("\n")[0].rstrip(".")
+    cause = error if isinstance(error, Error) else error.__cause__
+    if isinstance(cause, DatabaseError) and not is_outage(cause):
+        text += ". Run manage.py migrate if tables or columns are missing"
+    return text
 
 
 def ends_work(error: BaseException) -> bool:

@@ -4,41 +4,76 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from itertools import count
+from threading import RLock
 from typing import Any
 
+from django.db.backends.signals import connection_created
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
+from .models import own_alias
+from .registry import registry
+from .tracking.learning import learn, unknown_sections
 from .tracking.recording import record, record_relations
 from .tracking.watching import watched_models, watched_relations
 
-_UID = "sitemaps_plus"
+_uids, _lock = count(), RLock()
 
-_connected: list[tuple[Any, Any]] = []  # signals and senders
+_connected: list[tuple[Any, Any, str]] = []  # signals, senders, uids
 
 
 def connect() -> None:
     """Connect the models of all registered sections, and no others.
 
-    To be called again whenever the registry changes. No receiver is connected for all
-    models: that would take Django's fast delete from each of them.
+    To be called again whenever the registry changes. No receiver of deletions is
+    connected for all models: that would take Django's fast delete from each of them.
     """
-    disconnect()
-    for model, watchers in watched_models().items():
+    with _lock:
+        before = len(_connected)
+        _connect_all()
+        # Last: a save of another thread is rather recorded twice than not at all.
+        _disconnect(before)
+
+
+def _connect_all() -> None:
+    models, through_models = watched_models(), watched_relations()
+    for model, watchers in models.items():
         _connect(post_save, model, partial(record, watchers))
         deleted = [replace(it, kind=it.deletion) for it in watchers if it.deletion]
         if deleted:
             _connect(post_delete, model, partial(record, deleted))
-    for through, relations in watched_relations().items():
+    for through, relations in through_models.items():
         _connect(m2m_changed, through, partial(record_relations, relations))
+    if registry.pending or unknown_sections():
+        # Not to post_delete, for the reason above; and who deletes has connected.
+        _connect(post_save, None, _learn_by_save)
+        _connect(connection_created, None, _learn_by_connection)
+
+
+def _learn_by_save(sender: Any, **kwargs: Any) -> None:
+    if names := learn():  # receivers that it connects come too late for this save
+        watchers = watched_models().get(sender, [])
+        record([it for it in watchers if it.section in names], **kwargs)
+
+
+def _learn_by_connection(connection: Any, **kwargs: Any) -> None:
+    if connection.alias == own_alias():
+        learn()
 
 
 def disconnect() -> None:
     """Disconnect whatever :func:`connect` has connected."""
-    while _connected:
-        signal, sender = _connected.pop()
-        signal.disconnect(sender=sender, dispatch_uid=_UID)
+    with _lock:
+        _disconnect(len(_connected))
 
 
 def _connect(signal: Any, sender: Any, receiver: Any) -> None:
-    signal.connect(receiver, sender=sender, weak=False, dispatch_uid=_UID)
-    _connected.append((signal, sender))
+    uid = f"sitemaps_plus {next(_uids)}"
+    signal.connect(receiver, sender=sender, weak=False, dispatch_uid=uid)
+    _connected.append((signal, sender, uid))
+
+
+def _disconnect(number: int) -> None:
+    for _ in range(number):
+        signal, sender, uid = _connected.pop(0)
+        signal.disconnect(sender=sender, dispatch_uid=uid)

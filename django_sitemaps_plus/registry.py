@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
+from django.apps import apps
 from django.contrib.sitemaps import Sitemap
 from django.utils.module_loading import autodiscover_modules
 
 from .exceptions import AlreadyRegistered, ConfigurationError, NotRegistered
+from .sites import in_force, site_in_force
 from .sources import SitemapSource, Source
 
-#: The name of a section, which becomes part of URLs and file names.
-NAME = re.compile(r"[a-z0-9_-]{1,64}")
+#: Bytes of the name of a section, at most: it becomes part of file names.
+MAX_NAME_BYTES = 64
 
 S = TypeVar("S")
 
@@ -23,7 +25,10 @@ _NOT_GIVEN: Any = object()
 
 
 class SourceRegistry:
-    """The sections of a project by name, in order of registration."""
+    """The sections of a project by name, in order of registration.
+
+    While a site is in force, as in its builds and views, it has those of that site.
+    """
 
     def __init__(self) -> None:
         # All state is here: Django's autodiscovery restores this one attribute when a
@@ -31,6 +36,8 @@ class SourceRegistry:
         self._registry: dict[str, Source] = {}
         #: Called without arguments when a section is registered or unregistered.
         self.listeners: list[Callable[[], None]] = []
+        #: Registers what cannot be imported before Django has started, or None.
+        self.pending: Callable[[], None] | None = None
 
     @overload
     def register(self, name: str) -> Callable[[S], S]: ...
@@ -38,32 +45,79 @@ class SourceRegistry:
     @overload
     def register(self, name: str, source: S) -> S: ...
 
-    def register(self, name: str, source: Any = _NOT_GIVEN) -> Any:
+    def register(self, name: Any = _NOT_GIVEN, source: Any = _NOT_GIVEN) -> Any:
         """Register a source under a name; without a source, return a decorator.
 
         Args:
-            name: 1 to 64 of ``a-z 0-9 _ -``; it becomes part of the URLs of its pages.
-            source: a class or an instance, of ours or a contrib ``Sitemap``.
+            name: 1 to 64 bytes without slashes and control characters; it becomes part
+                of the URLs of its pages.
+            source: a class or an instance, of ours or a contrib ``Sitemap``, or a
+                callable that returns a contrib ``Sitemap``.
 
         Returns:
             The source as given.
 
         Raises:
+            TypeError: there is no name, as in ``@register`` without parentheses.
             ConfigurationError: the name has other characters, or the source is not one.
-            AlreadyRegistered: the name is taken.
+            AlreadyRegistered: the name is taken, or differs in case or accents alone.
         """
+        if source is _NOT_GIVEN and (name is _NOT_GIVEN or inspect.isclass(name)):
+            above = getattr(name, "__qualname__", "the class")
+            raise TypeError(
+                f'register() needs the name of a section: write @register("products") '
+                f"above {above}, with a name of your choice."
+            )
+        if isinstance(source, str) and not isinstance(name, str):
+            given = getattr(name, "__qualname__", name)
+            raise TypeError(f"The name comes first: register({source!r}, {given}).")
+        if isinstance(name, dict):
+            raise TypeError(
+                "register() takes one section: write register(name, sitemap) for each "
+                f"item of {name!r}."
+            )
+        check_name(name)
         if source is _NOT_GIVEN:
             return lambda decorated: self.register(name, decorated)
-        check_name(name)
-        if name in self._registry:
-            raise AlreadyRegistered(
-                f"Section {name!r} is registered already, by "
-                f"{_where(self._registry[name])}. Choose another name, or unregister "
-                "that one first."
-            )
-        self._registry[name] = _as_source(name, source)
+        self._add(name, source)
         self.changed()
         return source
+
+    def adopt(self, sitemaps: Mapping[Any, Any]) -> list[ConfigurationError]:
+        """Register sections, but for those that are; return what is wrong with others.
+
+        Threads may do this at the same time: who sees that nothing is pending any more
+        sees all sections.
+        """
+        faults = []
+        for name, source in sitemaps.items():
+            try:
+                if name not in self._registry:
+                    check_name(name)
+                    self._add(name, source)
+            except ConfigurationError as fault:
+                if name not in self._registry:  # or another thread was first
+                    faults.append(fault)
+        self.pending = None
+        self.changed()
+        return faults
+
+    def _add(self, name: str, source: Any) -> None:
+        self._check_free(name)
+        self._registry[name] = _as_source(name, source)
+
+    def _check_free(self, name: str) -> None:
+        """Raise if a section has the name, or one that may pass for it."""
+        taken = {_folded(it): it for it in self._registry}.get(_folded(name))
+        if taken is None:
+            return
+        words = "" if taken == name else f" as {taken!r}, which databases and file "
+        words += words and "systems that ignore case or accents take for the same"
+        raise AlreadyRegistered(
+            f"Section {name!r} is registered already{words}, by "
+            f"{_where(self._registry[taken])}. Choose another name, or unregister "
+            "that one first."
+        )
 
     def unregister(self, name: str) -> None:
         """Remove a section.
@@ -76,9 +130,10 @@ class SourceRegistry:
         self.changed()
 
     def changed(self) -> None:
-        """Call the listeners."""
-        for listener in self.listeners:
-            listener()
+        """Call the listeners, which see the sections of all sites."""
+        with in_force(None):
+            for listener in self.listeners:
+                listener()
 
     def get(self, name: str) -> Source:
         """Return the source of a section.
@@ -86,53 +141,91 @@ class SourceRegistry:
         Raises:
             NotRegistered: no section has this name.
         """
-        try:
-            return self._registry[name]
-        except KeyError:
-            known = ", ".join(self._registry) or "none"
-            raise NotRegistered(
-                f"No section {name!r}. Registered are: {known}."
-            ) from None
+        source = self._loaded().get(name)
+        if source is None or not _is_on_site(source):
+            known = ", ".join(self) or "none"
+            raise NotRegistered(f"No section {name!r}. Registered are: {known}.")
+        return source
 
     def items(self) -> list[tuple[str, Source]]:
         """Return names and sources, in order of registration."""
-        return list(self._registry.items())
+        return [item for item in self._loaded().items() if _is_on_site(item[1])]
 
-    def __contains__(self, name: object) -> bool:
-        return name in self._registry
+    def _loaded(self) -> dict[str, Source]:
+        """Return the sections, with those that wait for Django to have started."""
+        if self.pending is not None and apps.ready_event.is_set():
+            self.pending()
+        return self._registry
+
+    def __contains__(self, name: Any) -> bool:
+        source = self._loaded().get(name)
+        return source is not None and _is_on_site(source)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(list(self._registry))
+        return iter([name for name, _ in self.items()])
+
+    def __bool__(self) -> bool:
+        # Django's autodiscovery takes an empty registry for none, unless it is true.
+        return True
 
     def __len__(self) -> int:
-        return len(self._registry)
+        return len(self.items())
+
+
+def _is_on_site(source: Source) -> bool:
+    """Return whether the site in force, if there is one, has a section."""
+    site = site_in_force()
+    sites = None if site is None else source.sites
+    if site is None or not isinstance(sites, list | tuple | set | frozenset):
+        return True  # what is not a list is named by a check
+    return site.name in map(str, sites)
 
 
 def check_name(name: object) -> None:
     """Raise a ConfigurationError unless a section may have this name."""
-    if not isinstance(name, str) or not NAME.fullmatch(name):
+    # In this order: what is not printable, such as half a surrogate, has no bytes.
+    if (
+        not isinstance(name, str)
+        or not name.isprintable()
+        or {"/", "\\"} & {*name}
+        or name != name.strip()
+        or not 1 <= len(name.encode()) <= MAX_NAME_BYTES
+    ):
         raise ConfigurationError(
-            f"{name!r} cannot name a section: it becomes part of a URL, so use 1 to 64 "
-            "of a-z, 0-9, '_' and '-', as in register('blog-posts')."
+            f"{name!r} cannot name a section: it becomes part of URLs and file names, "
+            f"so use 1 to {MAX_NAME_BYTES} bytes without slashes, control characters "
+            "and spaces at the ends, as in register('blog-posts')."
         )
+
+
+def _folded(name: str) -> str:
+    """Return a name as databases and file systems that ignore case compare it."""
+    letters = unicodedata.normalize("NFKD", name).casefold()
+    return "".join([it for it in letters if not unicodedata.combining(it)])
 
 
 def _as_source(name: str, given: Any) -> Source:
     kind = given if inspect.isclass(given) else type(given)
-    if issubclass(kind, Sitemap):
+    is_callable = callable(given) and not inspect.isclass(given)
+    if issubclass(kind, Sitemap) or (is_callable and not issubclass(kind, Source)):
         return SitemapSource(given)
     if not issubclass(kind, Source):
         raise ConfigurationError(
-            f"Section {name!r}: {given!r} is not a source. Register a subclass of "
-            "ModelSource, ViewSource, Source or django.contrib.sitemaps.Sitemap."
+            f"Section {name!r}: {_shown(given)} is not a source. Register a subclass "
+            "of ModelSource, ViewSource, Source or django.contrib.sitemaps.Sitemap."
         )
     source: Any = given
     made: Source = source() if inspect.isclass(given) else source
     return made
 
 
+def _shown(given: Any) -> str:
+    # The representation of a queryset asks a database that may be empty yet.
+    return f"a {type(given).__name__}" if hasattr(given, "model") else repr(given)
+
+
 def _where(source: Source) -> str:
-    return repr(source).strip("<>")
+    return repr(source).removeprefix("<").removesuffix(">")
 
 
 #: The sections of this project.

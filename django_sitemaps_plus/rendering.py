@@ -8,16 +8,22 @@ from dataclasses import dataclass
 
 from django.db import Error
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
+from django_sitemaps_plus.core.limits import (
+    HISTORIC_BYTES,
+    MAX_ENTRIES,
+    LimitExceededError,
+)
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.exceptions import BuildError, SourceError
 from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.models.transactions import contained, is_well
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.site_urls import stylesheet_url
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import Source, Tally, reader_of, surroundings
 
 
@@ -40,7 +46,7 @@ def reading(section: str | Source, site: Site) -> Iterator[Source]:
     """
     source = registry.get(section) if isinstance(section, str) else section
     try:
-        with surroundings(site), contained():
+        with in_force(site), surroundings(site), contained():
             yield source
     except (BuildError, LimitExceededError):
         raise
@@ -48,8 +54,9 @@ def reading(section: str | Source, site: Site) -> Iterator[Source]:
         if ends_work(error) or (isinstance(error, Error) and not is_well()):
             raise
         name = f"section {section!r}" if isinstance(section, str) else repr(source)
+        notes = "".join([f" {note}" for note in getattr(error, "__notes__", ())])
         raise SourceError(
-            f"{name} could not be read: {type(error).__name__}: {error}",
+            f"{name} could not be read: {type(error).__name__}: {error}{notes}",
             is_outage=is_outage(error),
         ) from error
 
@@ -77,7 +84,10 @@ def render_page(
             reader.max_entries = MAX_ENTRIES
         lines = reader.chunks(key_range, site, tally)
         lines = _within(reader.max_entries, lines, tally)
-        document = write_document(render_urlset(lines, reader.extensions))
+        extensions = [*reader.extensions, *(["mobile"] if source.mobile else [])]
+        pieces = render_urlset(lines, extensions, stylesheet_url(site))
+        limits = [HISTORIC_BYTES] if get_settings().historic_limits else []
+        document = write_document(pieces, *limits)
     return RenderedPage(document if tally.entries else None, tally)
 
 

@@ -1,16 +1,24 @@
-"""The URLs of a site's indexes and pages."""
+"""The URLs of a site's indexes, pages and feeds, and of their stylesheet."""
 
 from __future__ import annotations
 
-from django.urls import reverse
+from collections.abc import Iterable
+from contextlib import suppress
+from urllib.parse import quote, urljoin
 
-from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django.apps import apps
+from django.conf import STATICFILES_STORAGE_ALIAS, settings
+from django.contrib.staticfiles.storage import StaticFilesStorage
+from django.urls import reverse
+from django.utils.module_loading import import_string
+
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 from django_sitemaps_plus.core.renderers import page_lines
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.listing import Listed
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import surroundings
+from django_sitemaps_plus.sources import SitemapSource, surroundings
 
 # A number that stands for any other in the URL of a page.
 _SAMPLE = 123_456_789
@@ -29,6 +37,28 @@ def index_url(site: Site, number: int = 0) -> str:
         return site.origin + reverse(f"sitemaps_plus:{name}", args=args)
 
 
+def feed_url(section: str, form: str, site: Site) -> str:
+    """Return the URL of a feed of a section: ``rss`` or ``atom``."""
+    with surroundings(site):
+        return site.origin + reverse("sitemaps_plus:feed", args=[section, form])
+
+
+def has_feed(section: str) -> bool:
+    """Return whether entries of a registered section may have a lastmod."""
+    if section not in registry:
+        return False
+    source = registry.get(section)
+    if isinstance(source, SitemapSource):
+        return source.may_have_lastmod
+    return getattr(source, "lastmod", True) is not None
+
+
+def feed_urls(site: Site, sections: Iterable[str]) -> list[str]:
+    """Return the URLs of the feeds of sections."""
+    names = filter(has_feed, sections)
+    return [feed_url(name, form, site) for name in names for form in ("rss", "atom")]
+
+
 def index_urls(site: Site) -> list[str]:
     """Return the URLs of all indexes of a site, by one query."""
     rows = [(0,), *Page.objects.index_numbers(site.name)]
@@ -41,4 +71,29 @@ def index_lines(site: Site, listed: Listed) -> list[str]:
     lines: list[str] = []
     for name in filter(listed.get, names):
         lines += page_lines(page_url(name, _SAMPLE, site), _SAMPLE, listed[name])
-    return lines[:MAX_ENTRIES]
+    return lines[: get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)]
+
+
+def stylesheet_url(site: Site) -> str:
+    """Return the URL of what browsers show sitemaps by; "" for none.
+
+    It has no hash of the file, so that another version of that changes no sitemap.
+    """
+    name = get_settings().stylesheet or ""
+    if not name or name.startswith(("/", "http://", "https://")):
+        return name
+    if not _has_static_files():
+        return ""
+    with surroundings(site):  # STATIC_URL may begin at the script prefix
+        return urljoin(settings.STATIC_URL or "/", quote(name))
+
+
+def _has_static_files() -> bool:
+    """Return whether the project serves static files below STATIC_URL."""
+    if not apps.is_installed("django.contrib.staticfiles"):
+        return False
+    options = settings.STORAGES.get(STATICFILES_STORAGE_ALIAS, {})
+    with suppress(ImportError):
+        storage = import_string(options.get("BACKEND", ""))
+        return issubclass(storage, StaticFilesStorage)
+    return False

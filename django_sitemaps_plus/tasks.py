@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import logging
 import math
+import random
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 from celery import Task, current_app, shared_task
 from django.utils import timezone
 
 from .building.build import build
-from .conf import get_settings, get_site
+from .conf import get_settings, get_site, get_sites
 from .executors.base import Executor, get_executor
 from .executors.wakeups import Wakeups
 from .maintenance import prune as pruning
 from .models import Page
 from .models.page_claims import BATCH_PAGES
+from .models.sections import owning_site
 from .notifications.dispatch import notify_engines
 from .notifications.url_changes import relay
 from .registry import registry
+from .sites import Site, for_each
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +51,9 @@ _task: Any = shared_task(base=_Task)
 
 #: Seconds that a broker may take to accept a connection, or a message.
 BROKER_SECONDS = 0.25
+
+# That a broker and its workers may take to answer a person.
+_ANSWER_SECONDS = 2
 
 # Each transport of kombu takes those that it knows.
 _TIMEOUTS = {
@@ -97,9 +103,11 @@ def notify() -> None:
         ConfigurationError: an engine is broken.
         DatabaseError: the database failed; what was not submitted waits.
     """
-    report = notify_engines(seconds=get_settings().task_seconds)
-    if report.next_at is not None:
-        get_executor().notify(max(report.next_at, timezone.now() + _AT_LEAST))
+    reports = for_each(
+        _sites(), partial(notify_engines, seconds=get_settings().task_seconds)
+    )
+    if times := [report.next_at for report in reports if report.next_at is not None]:
+        get_executor().notify(max(min(times), timezone.now() + _AT_LEAST))
 
 
 # Between two calls that one process asks for.
@@ -116,7 +124,7 @@ def prune() -> None:
     Raises:
         StoreError: the storage failed.
     """
-    pruning.prune(get_site())
+    for_each(_sites(), lambda: pruning.prune(owning_site()))
 
 
 class CeleryExecutor(Executor):
@@ -160,6 +168,30 @@ class CeleryExecutor(Executor):
                 "Import the app in the __init__.py of the project, and set "
                 "DJANGO_SETTINGS_MODULE before it is made.",
             )
+
+    def worker_faults(self) -> Iterator[tuple[str, str]]:
+        """Yield why no worker takes the tasks that build."""
+        options = {"socket_timeout": _ANSWER_SECONDS}
+        with current_app.connection_for_write(transport_options=options) as connection:
+            # Without it Celery would try for ever.
+            connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
+            asked = current_app.control.inspect(
+                timeout=_ANSWER_SECONDS, connection=connection
+            )
+            tasks = asked.registered() or {}
+            queues = (tasks and asked.active_queues()) or {}
+        own = current_app.amqp.router.route({}, refresh.name)["queue"].name
+        able = [name for name, known in tasks.items() if refresh.name in known]
+        if not tasks:
+            words = f"No worker answers in {_ANSWER_SECONDS} s."
+            yield words, "Start one: celery -A PROJECT worker."
+        elif not able:
+            words = f"{len(tasks)} workers answer, and none knows {refresh.name}."
+            remedy = "Call app.autodiscover_tasks() in celery.py, and restart them."
+            yield words, remedy
+        elif own not in [q["name"] for name in able for q in queues.get(name, ())]:
+            words = f"No worker listens to the queue {own!r}, where our messages go."
+            yield words, f"Start one: celery -A PROJECT worker -Q {own}."
 
 
 def _short_limits() -> Iterator[tuple[str, str]]:
@@ -206,17 +238,28 @@ def _send(task: Any, arguments: list[Any], seconds: float = 0) -> None:
         )
 
 
+def _sites() -> Iterable[Site | None]:
+    """Return the sites in any order, since the last ones may be left without time."""
+    if get_settings().sites is None:
+        return [None]
+    sites = get_sites()
+    return random.sample(sites, len(sites))
+
+
 def _build(sections: Iterable[str], **changes: Any) -> None:
+    until = time.monotonic() + get_settings().task_seconds
+    for_each(_sites(), partial(_build_site, list(sections), until, **changes))
+
+
+def _build_site(sections: list[str], until: float, **changes: Any) -> None:
     known = list(registry)
     names = [name for name in sections or known if name in known]
     if not names:
         return
-    seconds = get_settings().task_seconds
-    until = time.monotonic() + seconds
     report = build(
         names,
         waits=False,
-        seconds=seconds,
+        seconds=until - time.monotonic(),
         call_help=_call_help if changes.get("notices", True) else None,
         **changes,
     )

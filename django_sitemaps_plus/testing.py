@@ -6,6 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar
 
+from django.conf import settings
+from django.test import override_settings
+
+from .conf import SETTING
 from .notifications import Batch, Engine
 from .registry import SourceRegistry, registry
 
@@ -33,13 +37,26 @@ def temporary_registry() -> Iterator[SourceRegistry]:
 
 @contextmanager
 def _restored_registry() -> Iterator[None]:
-    before = dict(registry._registry)
+    before = dict(registry.items())
     try:
         yield
     finally:
         registry._registry.clear()
         registry._registry.update(before)
         registry.changed()
+
+
+@contextmanager
+def tracking() -> Iterator[None]:
+    """Record saves and deletions for the time of a ``with`` block or a test.
+
+    While tests run they are not recorded, unless ``TRACK`` is True. The block begins
+    like a process that knows of no build; settings that it overrides itself must hold
+    ``TRACK`` too.
+    """
+    given = getattr(settings, SETTING, {})
+    with override_settings(SITEMAPS_PLUS={**given, "TRACK": True}):
+        yield
 
 
 class RecordingEngine(Engine):

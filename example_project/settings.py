@@ -28,12 +28,13 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.sessions",
     "django.contrib.staticfiles",
+    "example_project.atlas",  # first, since it has another base template for the next
     "django_sitemaps_plus",
-    "example_project.atlas",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -81,7 +82,9 @@ if CACHES["default"]["BACKEND"] == "django.core.cache.backends.redis.RedisCache"
         **CACHES["default"].get("OPTIONS", {}),
     }
 
-LANGUAGE_CODE = "en-us"
+LANGUAGE_CODE = "en"
+# In the data, names have no language but a script that tells it.
+LANGUAGES = [("en", "English"), ("el", "Greek"), ("he", "Hebrew"), ("ko", "Korean")]
 TIME_ZONE = "UTC"
 USE_TZ = True
 

@@ -19,16 +19,19 @@ from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from django_sitemaps_plus.models.transactions import as_django_errors, update_pages
+from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import build_finished
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking.detect import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
 from .guard import is_peak_old, look_again, note_peak
 from .index import forget_missing, may_publish_index, note_missing
+from .origin import take_origin
 from .plan.replan import begin_replan, plan_section, renew_plan
 from .pool import share
 from .report import BuildReport, SectionReport, index_problems
@@ -45,20 +48,25 @@ Progress = Callable[[str, int, int], None]
 
 
 def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
-    """Bring the pages of sections, by default of all, up to date.
+    """Bring the pages of sections of the site, by default of all, up to date.
 
     The options are attributes of :class:`Build`, by default as of ``build_sitemaps``.
 
     Raises:
         NotRegistered: a section that does not exist.
-        ConfigurationError: no origin, or no storage.
+        ConfigurationError: no origin, or not that of what is stored; or no storage.
         BuildError: the storage or the database failed. What was published stays.
     """
-    names = list(names) or list(registry)
-    for name in names:
-        registry.get(name)
-    get_storage()
-    made = Build(names=names, site=get_site(), **options)
+    site = get_site()
+    with in_force(site):
+        names = list(names) or list(registry)
+        for name in names:
+            registry.get(name)
+        get_storage()
+        return _run(Build(names=names, site=site, **options))
+
+
+def _run(made: Build) -> BuildReport:
     try:
         with as_django_errors():
             report = made.run()
@@ -66,16 +74,10 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
         _note_failure(made.site, error)
         raise
     except Error as error:  # InterfaceError is no DatabaseError
-        raise BuildError(
-            f"the database failed: {type(error).__name__}: {error}"
-        ) from error
+        raise BuildError(f"the database failed: {in_one_line(error)}") from error
     build_finished.send_robust(sender=BuildReport, report=report)
-    logger.info(
-        "Built %s section(s) in %.1f s",
-        len(report.sections),
-        report.seconds,
-        extra={"action": "build_finished"},
-    )
+    numbers, extra = (len(made.names), report.seconds), {"action": "build_finished"}
+    logger.info("Built %s section(s) in %.1f s", *numbers, extra=extra)
     return report
 
 
@@ -87,7 +89,7 @@ def _note_failure(site: Site, error: Exception) -> None:
     """
     with suppress(Error):
         indexes = Page.objects.of(site.name, INDEX)
-        indexes.update(error=str(error)[:2_000], wanted=F("wanted") + 1)
+        indexes.update(error=str(error), wanted=F("wanted") + 1)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,6 +101,7 @@ class Build:
     full: bool = False  # render every page, and store those whose bytes differ
     replan: bool = False  # make new plans first
     allow_shrink: bool = False  # let the guard pass everything
+    move_origin: bool = False  # take over what was built for another origin
     workers: int = 1  # local processes that build
     progress: Progress | None = None
     #: Look for changes first, rather than build only what is known.
@@ -122,6 +125,8 @@ class Build:
     #: Whether public names may have been wrong before the first page was built; None
     #: until then.
     was_behind: bool | None = None
+    #: Whether no page was dirty when the last one was built.
+    is_through: bool = False
     began: float = field(default_factory=time.monotonic)
     expected: dict[str, int] = field(default_factory=dict)  # pages to build
 
@@ -137,6 +142,7 @@ class Build:
 
     def run(self) -> BuildReport:
         """Notice changes, build pages, publish the index; and report."""
+        take_origin(self.site, has_moved=self.move_origin)
         sections = self._plan()
         if self.notices:
             self._notice(sections)
@@ -177,7 +183,8 @@ class Build:
             with reading(name, self.site):
                 yield
         except BuildError as error:
-            logger.exception("Section %s cannot be built", name)
+            extra = {"action": "section_failed"}
+            logger.exception("Section %s cannot be built", name, extra=extra)
             self.report(name).errors.append(str(error))
 
     def _plan(self) -> list[Section]:
@@ -283,6 +290,7 @@ class Build:
             is_published = any([page.built for page in pages])
             if not is_published and not may_publish_index(self.site):
                 return None
+            take_origin(self.site, has_moved=False)  # it may have moved meanwhile
             # Also when the time is over: it lists what was published in time.
             work(replace(self, seconds=None), [pages[0].section_id])
             pages = Page.objects.indexes(site=self.site.name)
@@ -296,4 +304,6 @@ class Build:
             report.hold_reason = section.hold_reason
             if is_wanted or section.name in self.grown or is_peak_old(section):
                 report.read_totals(section)
+                if self.is_through:  # what builds of other sites mark is for the next
+                    report.dirty = 0
                 note_peak(section, report.entries)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import timedelta
+from shlex import quote
 
 from django.db.models import Case, F, Sum, When
 from django.db.models.functions import Now
@@ -13,10 +14,11 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
 from django_sitemaps_plus.models.transactions import update_pages
+from django_sitemaps_plus.registry import registry
 
 from .store import BuiltPage, Result
 
-#: Entries of a section below which the guard lets everything pass.
+#: Entries of a section below which the guard holds it only if all would go.
 MIN_ENTRIES = 100
 
 #: Why a section is held until it has been judged.
@@ -147,18 +149,28 @@ def _section_reason(section: Section) -> str:
 
 
 def _reason(section: Section, entries: int, skipped: int, before: int | None) -> str:
-    peak = max(section.peak, section.earlier_peak, before or 0)
-    if peak >= MIN_ENTRIES and entries < peak * (1 - get_settings().shrink_guard):
-        return (
-            f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
-            f"run build_sitemaps {section.name} --allow-shrink"
-        )
-    if entries + skipped >= MIN_ENTRIES and _is_bad(entries, skipped):
+    is_large = entries + skipped >= MIN_ENTRIES
+    if (is_large or not entries) and _is_bad(entries, skipped):
         return (
             f"{skipped:,} of {entries + skipped:,} rows cannot be listed. Fix them, "
-            f"or run build_sitemaps {section.name} --allow-shrink"
+            f"or run build_sitemaps {quote(section.name)} --allow-shrink"
+        )
+    peak = max(section.peak, section.earlier_peak, before or 0)
+    is_large = peak >= MIN_ENTRIES
+    least = peak * (1 - get_settings().shrink_guard)
+    is_lost = not entries and not _may_run_empty(section)
+    if (is_large or is_lost) and entries < least:
+        return (
+            f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
+            f"run build_sitemaps {quote(section.name)} --allow-shrink"
         )
     return ""
+
+
+def _may_run_empty(section: Section) -> bool:
+    """Return whether its source says that rows leave by the clock."""
+    source = registry.get(section.name) if section.name in registry else None
+    return any(getattr(source, name, None) for name in ("ends", "news"))
 
 
 def forget_peak(section: Section) -> None:

@@ -14,7 +14,7 @@ from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.models.listing import listed_pages
 from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.site_urls import index_lines
+from django_sitemaps_plus.site_urls import index_lines, stylesheet_url
 from django_sitemaps_plus.sources import Tally
 
 from .store import BuiltPage, store_page
@@ -24,9 +24,10 @@ logger = logging.getLogger(__name__)
 
 def build_index_page(page: Page, site: Site) -> BuiltPage:
     """Render an index from the page rows, and store it where it has changed."""
-    listed, _ = listed_pages(site.name, registry, page.number)
+    listed, _ = listed_pages(site.name, registry, page.number, is_live=False)
     lines = index_lines(site, listed)
-    document = write_document(render_index(lines)) if lines else None
+    pieces = render_index(lines, stylesheet_url(site))
+    document = write_document(pieces) if lines else None
     return store_page(page, document, Tally(INDEX, entries=len(lines)))
 
 
@@ -52,8 +53,8 @@ def note_missing(site: Site) -> list[str]:
     fresh = Section.objects.filter(site=site.name, name__in=names, missing_since=None)
     if names and fresh.update(missing_since=timezone.now()):
         logger.error(
-            "Sections %s are no longer registered; they leave the index in 24 hours",
-            ", ".join(names),
+            "No longer registered, so they leave the index in 24 hours: %s",
+            ", ".join([f"section {name!r}" for name in names]),
             extra={"action": "section_missing"},
         )
     return names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from shlex import quote
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -79,12 +80,14 @@ class BuildReport:
             name = section.section
             if section.hold_reason:
                 found.append(f"{name} is held: {section.hold_reason}")
+            elif section.skipped and not section.entries:
+                found.append(none_listed(name, section.skipped))
             found += [f"{name}: {error}" for error in section.errors]
             if section.unplanned:
                 found.append(
                     f"{name}: {section.unplanned} pages of its new plan are not built, "
                     "so the old plan is served. Fix what keeps them from being built, "
-                    f"then run build_sitemaps {name} --replan"
+                    f"then run build_sitemaps {quote(name)} --replan"
                 )
             if section.dirty and not section.hold_reason and not section.errors:
                 found.append(
@@ -92,6 +95,14 @@ class BuildReport:
                     "see sitemap_status"
                 )
         return found + self.index_errors
+
+
+def none_listed(name: str, skipped: int) -> str:
+    """Return what to do about a section all of whose rows are left out."""
+    return (
+        f"{name} lists none of its {skipped:,} rows, since each is left out. Run "
+        f"build_sitemaps {quote(name)} --full, which names them, and fix the source"
+    )
 
 
 def index_problems(pages: Iterable[Page]) -> list[str]:

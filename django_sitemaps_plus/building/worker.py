@@ -25,6 +25,7 @@ from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.outages import has_lost
 from django_sitemaps_plus.publishing.sync import is_behind
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
@@ -52,6 +53,12 @@ def work(build: Build, sections: Collection[int]) -> Build:
         StoreError: the storage failed; claims are given up without blame.
         DatabaseError: the database failed.
     """
+    with in_force(build.site):  # this may be another process
+        return _work(build, sections)
+
+
+def _work(build: Build, sections: Collection[int]) -> Build:
+    own, build.is_through = len(sections), False
     # Cheap, and most builds find nothing to do. Pages being built are dirty.
     while Page.objects.first_dirty(tuple(sections)) and not build.is_over:
         pages = Page.objects.claim(sections, since=build.since)
@@ -64,6 +71,8 @@ def work(build: Build, sections: Collection[int]) -> Build:
             time.sleep(POLL_SECONDS)
         else:
             break
+    else:
+        build.is_through = len(sections) == own and not build.is_over
     return build
 
 
@@ -111,10 +120,11 @@ def _build(build: Build, pages: list[Page]) -> None:
     flipped = _flip(results)
     for page, built in flipped:
         _count(build, page, built)
-    # Another process was faster with these, which may be dirty still.
-    Page.objects.release(
-        [page for page, built in results if (page, built) not in flipped]
-    )
+    # The guard holds these, or another process was faster and they may be dirty still.
+    others = [result for result in results if result not in flipped]
+    for page, built in others:
+        build.report(page.section.name).problems += built.problems
+    Page.objects.release([page for page, _ in others])
 
 
 def _flip(results: list[Result]) -> list[Result]:
@@ -146,7 +156,8 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
         Page.objects.release([page], str(error))
     except SourceError as error:
         build.report(page.section.name).errors.append(f"page {page.number}: {error}")
-        logger.error("Page %s is not built: %s", page.number, error)
+        extra = {"action": "page_failed"}
+        logger.error("Page %s is not built: %s", page.number, error, extra=extra)
         Page.objects.release([page], str(error), is_to_blame=not error.is_outage)
     return None
 

@@ -5,21 +5,28 @@ An id is never used for another fault; docs/reference/checks.md has a line for e
 
 from __future__ import annotations
 
+from .adoption import check_adopted
 from .databases import check_migrated, check_routers
 from .engines import check_built, check_engines
 from .robots import check_robots
-from .settings import check_settings
+from .settings import check_current_site, check_public_origin, check_settings
+from .sites import check_sites
 from .sources import check_sources
 from .urls import check_urls
 
 CHECKS = (
+    check_adopted,
     check_engines,
     check_robots,
     check_routers,
     check_settings,
+    check_sites,
     check_sources,
     check_urls,
 )
 
 #: Checks that ask the databases which a command names.
-DATABASE_CHECKS = (check_migrated, check_built)
+DATABASE_CHECKS = (check_migrated, check_built, check_current_site)
+
+#: Checks of `check --deploy`.
+DEPLOY_CHECKS = (check_public_origin,)

@@ -13,7 +13,7 @@ from django.db import Error
 from django.db.models import DateField, DateTimeField
 
 from django_sitemaps_plus import views
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import SETTING, get_settings, get_site, is_test_run
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import (
@@ -21,16 +21,19 @@ from django_sitemaps_plus.notifications.configuration import (
     get_engines,
 )
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import site_in_force
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
 from django_sitemaps_plus.sources.declarations import find_field
 
 from .messages import error, warning
+from .sites import for_each_site
 from .urls import PUT_FIRST, are_included, is_answered_by
 
 
+@for_each_site
 def check_engines(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the engines, without a request to any of them."""
-    hint = "docs/reference/engines.md lists the options of each engine."
+    hint = f"Correct it in {SETTING}['ENGINES']."
     return [
         *[error(25, engine.fault, hint) for engine in broken_engines()],
         *_unannounced_saves(),
@@ -45,8 +48,9 @@ def _unserved_files() -> Iterator[CheckMessage]:
     """
     configured = get_settings()
     has_urls = getattr(settings, "ROOT_URLCONF", None) and are_included()
-    # Without BASE_URL the site is in the database, which this check does not read.
-    if configured.notify is False or not configured.base_url or not has_urls:
+    # Else the site may be in the database, which this check does not read.
+    origin = configured.base_url or site_in_force()
+    if configured.notify is False or not origin or not has_urls:
         return
     for engine in get_engines().values():
         paths: list[str] = []
@@ -103,7 +107,7 @@ def check_built(
     It reads the database, so it runs only where the command names one.
     """
     is_asked = Page.objects.db in (databases or ())
-    if settings.DEBUG or not is_asked or not _urls_are_submitted():
+    if settings.DEBUG or is_test_run() or not is_asked or not _urls_are_submitted():
         return []
     try:
         built = set(Page.objects.values_list("section__name", flat=True).distinct())

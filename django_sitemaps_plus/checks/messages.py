@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from django.core import checks
 
+#: Where each of them is explained, in the repository; a wheel does not contain it.
+PAGE = "docs/reference/checks.md"
+
 
 def error(number: int, message: str, hint: str) -> checks.CheckMessage:
     """Return a fault that keeps the app from working."""
@@ -16,5 +19,5 @@ def warning(number: int, message: str, hint: str) -> checks.CheckMessage:
 
 
 def _message(level: int, code: str, message: str, hint: str) -> checks.CheckMessage:
-    hint = f"{hint} See docs/reference/checks.md#{code.lower()}"
+    hint = f"{hint} See {PAGE}#{code.lower()}"
     return checks.CheckMessage(level, message, hint, id=f"sitemaps_plus.{code}")

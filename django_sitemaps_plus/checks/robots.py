@@ -11,13 +11,14 @@ from django.urls import NoReverseMatch
 
 from django_sitemaps_plus import views
 from django_sitemaps_plus.conf import SETTING, Site, get_settings, parse_base_url
-from django_sitemaps_plus.core.robots import MAX_BYTES, render_robots
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.serving.robots_txt import robots_records
 from django_sitemaps_plus.site_urls import index_url, page_url
+from django_sitemaps_plus.sites import site_in_force
 
 from .messages import error, warning
+from .sites import for_each_site
 from .urls import PUT_FIRST, is_answered_by
 
 _ROBOTS = f"{SETTING}['ROBOTS']"
@@ -26,13 +27,15 @@ _ROBOTS = f"{SETTING}['ROBOTS']"
 _ANYWHERE = "https://site.invalid"
 
 
+@for_each_site
 def check_robots(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting ROBOTS, and nothing where it is not set."""
     if get_settings().robots is None or not getattr(settings, "ROOT_URLCONF", None):
         return []
-    messages = [*_faults(), *_too_long()]
+    messages = list(_faults())
     try:
-        site = parse_base_url(get_settings().base_url or _ANYWHERE)
+        base_url = get_settings().base_url or _ANYWHERE
+        site = site_in_force() or parse_base_url(base_url)
     except ConfigurationError:
         return messages  # another check says so
     return [*messages, *_forbidden(site), *_misplaced(site)]
@@ -41,18 +44,6 @@ def check_robots(**kwargs: Any) -> list[CheckMessage]:
 def _faults() -> Iterator[CheckMessage]:
     for fault in robots_records().faults:
         yield error(24, f"{fault}.", "robots.txt is served without it. Correct it.")
-
-
-def _too_long() -> Iterator[CheckMessage]:
-    records = robots_records()
-    size = len(render_robots(records.groups, records.extra, records.sitemaps))
-    if size > MAX_BYTES:
-        yield warning(
-            22,
-            f"robots.txt has {size:,} bytes. Crawlers need to read {MAX_BYTES:,}, and "
-            "the Sitemap lines come last.",
-            f"Use fewer and shorter rules in {_ROBOTS}.",
-        )
 
 
 def _forbidden(site: Site) -> Iterator[CheckMessage]:

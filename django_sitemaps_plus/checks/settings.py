@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from django.apps import apps
 from django.conf import settings
+from django.contrib.staticfiles import finders
 from django.core.checks import CheckMessage
+from django.db import Error, router
 
 from django_sitemaps_plus.cache import is_shared
-from django_sitemaps_plus.conf import SETTING, AppSettings, get_settings, parse_base_url
+from django_sitemaps_plus.conf import (
+    SETTING,
+    AppSettings,
+    Site,
+    get_settings,
+    get_site,
+    get_sites,
+    is_public,
+    is_test_run,
+    parse_base_url,
+    suggest,
+)
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.site_urls import stylesheet_url
 from django_sitemaps_plus.storage import get_storage
 
 from .messages import error, warning
+from .sites import for_each_site
+from .urls import has_only_views_of_contrib
 
 #: The least values that work, where that is not 0.
 _LEAST = {"max_builders": 1, "lease_seconds": 2}
 
 
+@for_each_site
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting."""
-    checks = (_unknown_keys, _wrong_values, _origin, _storage, _cache, _executor)
+    checks = [_unknown_keys, _wrong_values, _language_origins, _cache, _executor]
+    if not has_only_views_of_contrib():
+        checks += [_origin, _storage, _stylesheet]
     return [message for check in checks for message in check()]
 
 
@@ -37,8 +55,7 @@ def _unknown_keys() -> Iterator[CheckMessage]:
         hint = f"Use a dict with these keys: {', '.join(known)}."
         yield error(2, f"{SETTING} is {value!r}, which is not a dict.", hint)
     for key in unknown or ():
-        close = difflib.get_close_matches(str(key).upper(), known, n=1)
-        hint = f"Did you mean {close[0]!r}?" if close else f"Keys: {', '.join(known)}."
+        hint = suggest(str(key).upper(), known, f"Keys: {', '.join(known)}.")
         yield error(1, f"{SETTING} has an unknown key {key!r}.", hint)
 
 
@@ -52,34 +69,109 @@ def _wrong_values() -> Iterator[CheckMessage]:
                 f"{SETTING}[{item.name.upper()!r}] is {value!r}: {problem}.",
                 f"The default is {item.default!r}.",
             )
+    if isinstance(configured.base_url, str):
+        yield from _bad_url(configured.base_url, "BASE_URL")
+
+
+def _language_origins() -> Iterator[CheckMessage]:
+    origins: Any = get_settings().language_origins
+    known = dict(settings.LANGUAGES)
+    if not isinstance(origins, Mapping):
+        message = f"{SETTING}['LANGUAGE_ORIGINS'] is {origins!r}, not a dict."
+        yield error(2, message, 'Write {"de": "https://shop.example.de"}.')
+        return
+    for code, origin in origins.items():
+        yield from _bad_url(origin, f"LANGUAGE_ORIGINS[{code!r}]")
+        if code not in known:
+            message = f"LANGUAGE_ORIGINS names {code!r}, which LANGUAGES lacks."
+            yield error(53, message, f"Choose from {', '.join(map(repr, known))}.")
+
+
+def _bad_url(origin: str, name: str) -> Iterator[CheckMessage]:
+    try:
+        parse_base_url(origin, name)
+    except ConfigurationError as fault:
+        reason, _, remedy = str(fault).rpartition(". ")
+        yield error(2, f"{reason}.", remedy)
 
 
 def _problem(name: str, kind: str, value: Any) -> str:
     """Return what is wrong with a value, or ""."""
-    if kind == "int":
+    if value is None and "None" in kind:
+        return ""
+    if kind.startswith("int"):
         least = _LEAST.get(name, 0)
         is_number = isinstance(value, int) and not isinstance(value, bool)
         is_right = is_number and value >= least
         return "" if is_right else f"it must be a whole number, {least} or more"
     if kind.startswith("bool") and not isinstance(value, bool):
-        return "" if value is None and "None" in kind else "it must be True or False"
+        return "it must be True or False"
     if name == "notify_retry_seconds":
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
         return "" if is_number and value > 0 else "it must be a number above 0"
     if kind.startswith("str") and not isinstance(value, str):
-        return "" if value is None and "None" in kind else "it must be a string"
+        return "it must be a string"
     if name == "scheme" and value not in ("http", "https"):
         return "it must be 'http' or 'https'"
-    if name == "base_url" and value is not None:
-        try:
-            parse_base_url(value)
-        except ConfigurationError as fault:
-            return str(fault).rstrip(".")
     return ""
 
 
+def check_public_origin(**kwargs: Any) -> list[CheckMessage]:
+    """Return a message if a deployed site names an address that is not public."""
+    given, base_url = get_settings().sites, get_settings().base_url
+    try:
+        if isinstance(given, Mapping):
+            return [it for site in get_sites() for it in _not_public(site.origin)]
+        return _not_public(parse_base_url(base_url).origin) if base_url else []
+    except ConfigurationError:
+        return []  # another check reports it
+
+
+def _not_public(origin: str) -> list[CheckMessage]:
+    if settings.DEBUG or is_public(origin):
+        return []
+    message = f"Sitemaps have the origin {origin!r}, which crawlers cannot reach."
+    hint = f"Set {SETTING}['BASE_URL'], or the domain of the current site, to the "
+    return [warning(35, message, f"{hint}public address of your site.")]
+
+
+def check_current_site(
+    databases: Collection[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Return what is wrong with the site in the database that gives the origin."""
+    if _has_own_origin() or not _has_current_site():
+        return []
+    if has_only_views_of_contrib():
+        return []
+    from django.contrib.sites.models import Site
+
+    if router.db_for_read(Site) not in (databases or ()):
+        return []
+    try:
+        return _not_public(get_site().origin)
+    except ConfigurationError as fault:
+        hint = "The admin and the shell can add and change sites."
+        return [warning(23, f"Sitemaps have no origin. {fault}", hint)]
+    except Error:  # not migrated yet
+        return []
+
+
+def _has_own_origin() -> bool:
+    return bool(get_settings().base_url) or get_settings().sites is not None
+
+
+def _has_current_site() -> bool:
+    has_sites = apps.is_installed("django.contrib.sites")
+    return has_sites and bool(getattr(settings, "SITE_ID", None))
+
+
 def _origin() -> Iterator[CheckMessage]:
-    if get_settings().base_url or apps.is_installed("django.contrib.sites"):
+    if _has_own_origin() or _has_current_site():
+        return
+    if apps.is_installed("django.contrib.sites"):
+        message = "Sitemaps have no origin: django.contrib.sites has no SITE_ID."
+        hint = f"Set SITE_ID, or {SETTING}['BASE_URL'] to the address of your site."
+        yield error(29, message, hint)
         return
     hint = f"Set {SETTING}['BASE_URL'] to the address of your site, such as "
     hint += "'https://shop.example', or install django.contrib.sites."
@@ -95,8 +187,7 @@ def _storage() -> Iterator[CheckMessage]:
     if alias is None and not settings.MEDIA_ROOT:
         message = "Sitemap files have no place, so they cannot be built."
         hint = f"Set MEDIA_ROOT, or {SETTING}['STORAGE'] to an alias in STORAGES."
-        # A new project has neither, and should see live sitemaps at once.
-        yield warning(4, message, hint) if settings.DEBUG else error(5, message, hint)
+        yield warning(4, message, hint)  # live sitemaps need none, and a build fails
     elif isinstance(alias, str) and alias not in settings.STORAGES:
         yield error(4, *_undefined("STORAGE", alias, "STORAGES"))
     elif _compresses():
@@ -116,17 +207,16 @@ def _compresses() -> bool:
 
 
 def _cache() -> Iterator[CheckMessage]:
-    alias = get_settings().cache
+    alias, executor = get_settings().cache, get_settings().executor
     if alias not in settings.CACHES:
         yield error(6, *_undefined("CACHE", alias, "CACHES"))
-    elif not settings.DEBUG and not is_shared():
-        yield warning(
-            2,
-            f"The cache {alias!r} belongs to one process. Each process makes its own "
-            "live plans, and does not know which files others found damaged.",
-            "Use a shared cache such as Redis. If only live plans matter, building the "
-            "sitemaps is enough.",
-        )
+    elif settings.DEBUG or is_test_run() or executor == AppSettings().executor:
+        return
+    elif not is_shared():
+        message = f"The cache {alias!r} belongs to one process. Each process makes its "
+        message += "own live plans, and does not know which files others found damaged."
+        hint = "Use a cache that processes share: Redis, or Django's database cache."
+        yield warning(2, message, hint)
 
 
 def _executor() -> Iterator[CheckMessage]:
@@ -138,6 +228,16 @@ def _executor() -> Iterator[CheckMessage]:
         yield error(8, str(fault), hint)
     else:
         yield from [warning(10, *fault) for fault in executor.faults()]
+
+
+def _stylesheet() -> Iterator[CheckMessage]:
+    name = get_settings().stylesheet
+    if not isinstance(name, str) or stylesheet_url(Site("", "")) in ("", name):
+        return  # there is none, or it is a URL
+    if finders.find(name) is None:
+        message = f"{SETTING}['STYLESHEET'] is {name!r}, which is not a static file."
+        hint = f"Use the default, {AppSettings().stylesheet!r}, a URL, or None."
+        yield warning(36, message, hint)
 
 
 def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:

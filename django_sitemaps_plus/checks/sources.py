@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from inspect import signature
+from itertools import chain
+from operator import itemgetter
+from types import FunctionType, MethodType
 from typing import Any
 
+from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
 from django.db import Error
@@ -12,56 +17,98 @@ from django.db.models import (
     CharField,
     DateField,
     Field,
+    FileField,
     IntegerField,
-    Model,
     TextField,
     UUIDField,
 )
 from django.urls import NoReverseMatch, get_script_prefix
+from django.utils.module_loading import module_has_submodule
 
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site
-from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, suggest
+from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import (
     ModelSource,
     Route,
+    SitemapSource,
     Source,
     ViewSource,
     surroundings,
 )
 from django_sitemaps_plus.sources.declarations import (
+    declared_methods,
     find_field,
     is_indexed,
-    is_path,
     is_unique,
     path_field,
 )
-from django_sitemaps_plus.sources.elements import FIELDS
 from django_sitemaps_plus.sources.keys import key_field
-from django_sitemaps_plus.sources.reading import page_query
+from django_sitemaps_plus.sources.querysets import queryset_of
+from django_sitemaps_plus.tracking.relations import is_model
+from django_sitemaps_plus.tracking.watching import models_of
 
+from .contrib import check_contrib
+from .languages import check_languages
 from .messages import error, warning
-from .watching import check_unwatched, check_watched
+from .names import check_names
+from .queries import check_query, declared_paths
+from .urls import explain_reverse, has_only_views_of_contrib
+from .watching import check_watched
 
+_NOT_OF_USERS = ("django.", "django_sitemaps_plus")
 _KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)
 
 
 def check_sources(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the registered sources."""
+    if not len(registry):
+        return [] if has_only_views_of_contrib() else [_nothing_registered()]
     found: list[CheckMessage] = []
     with surroundings(Site(DEFAULT_SITE, "", get_script_prefix())):
         for name, source in registry.items():
-            for message in _messages(source):
+            for message in _tried(source):
                 message.msg = f"Section {name!r}: {message.msg}"
                 message.obj = source
                 found.append(message)
     return found
 
 
+def _nothing_registered() -> CheckMessage:
+    looked, renames = [], ""
+    for app in apps.get_app_configs():
+        if not app.name.startswith(_NOT_OF_USERS):
+            is_there = module_has_submodule(app.module, "sitemaps")
+            looked.append(f"{app.name}.sitemaps{'' if is_there else ' (missing)'}")
+            if module_has_submodule(app.module, "sitemap"):
+                renames += f" Rename the module {app.name}.sitemap to sitemaps."
+    message = f"No section is registered. Looked for: {', '.join(looked)}.{renames}"
+    hint = 'Write @register("pages") above a source in sitemaps.py of an installed app.'
+    return warning(25, message, hint)
+
+
+def _tried(source: Source) -> list[CheckMessage]:
+    """Return what is wrong with a source, also if that keeps it from being checked."""
+    found: list[CheckMessage] = []
+    try:
+        found.extend(_messages(source))
+        if not found:
+            models_of(source)  # saves of a source that fails here are not recorded
+    except Exception as fault:  # noqa: BLE001 - it is the user's code
+        cause = fault.__cause__ if isinstance(fault, SourceError) else fault
+        if not isinstance(cause, Error):  # of a database that is empty yet, or down
+            message = f"it cannot be read: {type(cause).__name__}: {cause}"
+            hint = "Try its queryset and the expressions it declares in a shell."
+            found.append(error(23, message, hint))
+    return found
+
+
 def _messages(source: Source) -> Iterator[CheckMessage]:
+    if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
+        return
+    yield from check_names(source)
     limit = source.limit
     if not isinstance(limit, int) or not 1 <= limit <= MAX_ENTRIES:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
@@ -69,25 +116,34 @@ def _messages(source: Source) -> Iterator[CheckMessage]:
     if source.on_error not in ("skip", "raise"):
         hint = 'Choose "skip" or "raise".'
         yield error(12, f"on_error is {source.on_error!r}.", hint)
+    if isinstance(source, ModelSource | ViewSource):
+        yield from _declared(source)
+
+
+def _declared(source: ModelSource | ViewSource) -> Iterator[CheckMessage]:
+    if not (yield from check_languages(source)):
+        return
     if isinstance(source, ModelSource):
         yield from _model_source(source)
-    elif isinstance(source, ViewSource):
+    else:
+        yield from _methods(source)
         yield from _views(source)
 
 
 def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
     model = getattr(source, "model", None)
-    if not isinstance(model, type) or not issubclass(model, Model):
-        hint = "Name the model class whose rows it lists."
+    if not is_model(model):
+        hint = "Name the model class whose rows it lists, such as model = Product."
         yield error(13, f"model is {model!r}.", hint)
         return
     yield from (wrong_key := list(_key(source)))
     yield from _location(source)
+    yield from _methods(source)
     yield from (wrong_paths := list(_paths(source)))
     if not wrong_key:
         yield from check_watched(source)
     if not wrong_paths and not wrong_key:
-        yield from _query(source)
+        yield from check_query(source)
     yield from _lastmod(source)
 
 
@@ -100,7 +156,7 @@ def _key(source: ModelSource) -> Iterator[CheckMessage]:
     try:
         field: Any = meta.pk if key == "pk" else meta.get_field(key)
     except FieldDoesNotExist:
-        yield error(14, f"{label} does not exist.", hint)
+        yield error(14, f"{label} does not exist.", _suggest_field(source, key) or hint)
         return
     if hasattr(field, "field_names") or not isinstance(field, Field):
         yield error(15, f"{label} has several columns.", hint)
@@ -123,52 +179,62 @@ def _location(source: ModelSource) -> Iterator[CheckMessage]:
         hint = 'Declare one, such as location = Route("product-detail", slug="slug").'
         yield error(20, f"it has no location, and {label} no get_absolute_url().", hint)
     if isinstance(location, Route) and not location.compile().can_match:
-        hint = "Compare its name and arguments with the URLconf."
-        yield error(21, f"no URL pattern fits {location!r}.", hint)
+        reason, hint = explain_reverse(location.name, location.arguments)
+        yield error(21, f"no URL pattern fits {location!r}: {reason}.", hint)
 
 
 def _views(source: ViewSource) -> Iterator[CheckMessage]:
+    if isinstance(source.views, str):
+        hint = f"Write views = [{source.views!r}]."
+        yield error(33, f"views is {source.views!r}, not a list of names.", hint)
+        return
     for view in source.views:
         try:
             source.location(view)
         except NoReverseMatch as fault:
-            yield error(21, f"view {view!r} has no URL.", f"{fault}")
+            name, arguments = (view, ()) if isinstance(view, str) else view
+            reason, hint = explain_reverse(name, arguments)
+            yield error(21, f"view {view!r} has no URL: {reason}.", hint or f"{fault}")
 
 
 def _paths(source: ModelSource) -> Iterator[CheckMessage]:
-    for field, value in _declared_paths(source):
+    ends = [(name, getattr(source, name)) for name in ("starts", "ends", "site_path")]
+    for field, value in chain(declared_paths(source), filter(itemgetter(1), ends)):
+        file, _, name = value.rpartition("__")
+        if name == "url" and isinstance(find_field(source.model, file), FileField):
+            message = f"{field} names {value!r}, which is not a field."
+            yield error(22, message, f"Write {field} = {file!r}.")
         try:
             path_field(source.model, value)
         except FieldDoesNotExist as fault:
-            if value.split("__")[0] not in source.get_queryset().query.annotations:
+            if value.split("__")[0] not in queryset_of(source).query.annotations:
                 message = f"{field} names {value!r}, which is not a field."
-                yield error(22, message, f"{fault}.")
+                constants = CHANGEFREQS if field == "changefreq" else ()
+                hint = _suggest_field(source, value, constants)
+                yield error(22, message, f"{fault}. {hint}".rstrip())
 
 
-def _query(source: ModelSource) -> Iterator[CheckMessage]:
-    """Compile the query, since an expression shows its faults nowhere else."""
-    site = Site(DEFAULT_SITE, "")
-    try:
-        with reading(source, site):
-            str(page_query(source, KeyRange(), site).query)
-    except (SourceError, Error) as fault:
-        cause = fault.__cause__ or fault
-        message = f"it cannot be queried: {type(cause).__name__}: {cause}"
-        hint = "Try its queryset and the expressions it declares in a shell."
-        yield error(23, message, hint)
-    else:
-        yield from check_unwatched(source)
+def _suggest_field(
+    source: ModelSource, path: str, constants: Iterable[str] = ()
+) -> str:
+    """Return a hint for a path of which one part does not exist."""
+    model: Any = source.model
+    for name in path.split("__"):
+        fields = {it.name: it.related_model for it in model._meta.get_fields()}
+        if name not in fields:
+            return suggest(name, [*fields, *constants])
+        model = fields[name]
+    return ""
 
 
-def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:
-    for field in FIELDS:
-        value = getattr(source, field)
-        if is_path(field, value):
-            yield field, value
-        elif isinstance(value, Route):
-            for path in value.arguments.values():
-                if isinstance(path, str):
-                    yield field, path
+def _methods(source: ModelSource | ViewSource) -> Iterator[CheckMessage]:
+    for name, value in declared_methods(source).items():
+        try:
+            if isinstance(value, FunctionType | MethodType):
+                signature(value).bind(None)
+        except (TypeError, ValueError) as fault:
+            message = f"{name}() cannot be called with a row: {fault}."
+            yield error(34, message, f"Write def {name}(self, row).")
 
 
 def _lastmod(source: ModelSource) -> Iterator[CheckMessage]:

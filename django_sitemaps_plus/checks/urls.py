@@ -2,27 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.http import HttpResponse
-from django.urls import NoReverseMatch, Resolver404, resolve, reverse
+from django.urls import (
+    NoReverseMatch,
+    Resolver404,
+    get_resolver,
+    resolve,
+    reverse,
+)
 
-from .messages import error
+from django_sitemaps_plus import views
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, suggest
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import surroundings
+from django_sitemaps_plus.sources.route import resolver_of
+
+from .messages import error, warning
 
 _INCLUDE = 'path("", include("django_sitemaps_plus.urls"))'
 
 #: What to do if another view answers.
 PUT_FIRST = f"Put {_INCLUDE} before what answers it now"
 
+#: The rule of sitemaps.org on the location of a sitemap.
+_RULE = (
+    "The protocol lets a sitemap list only URLs at or below its own directory: "
+    '"A Sitemap file located at http://example.com/catalog/sitemap.xml can include any '
+    'URLs starting with http://example.com/catalog/".'
+)
+
 
 def check_urls(**kwargs: Any) -> list[CheckMessage]:
-    """Return a message if the URLconf does not include ours."""
-    if not getattr(settings, "ROOT_URLCONF", None) or are_included():
+    """Return what keeps crawlers from the index and its pages."""
+    if not getattr(settings, "ROOT_URLCONF", None) or has_only_views_of_contrib():
         return []
-    return [error(7, "The URLconf does not include the sitemaps.", f"Add {_INCLUDE}.")]
+    with surroundings(Site(DEFAULT_SITE, "")):
+        if not are_included():
+            message = "The URLconf does not include the sitemaps."
+            return [error(7, message, f"Add {_INCLUDE}, without a namespace.")]
+        return list(_misplaced())
+
+
+def _misplaced() -> Iterator[CheckMessage]:
+    index = reverse("sitemaps_plus:index")
+    begin = index.removesuffix("sitemap.xml")
+    if not begin.endswith("/"):
+        message = f"The index is at {index}, since include() was given a file's name."
+        yield error(32, message, f"Write {_INCLUDE}.")
+        return
+    page = reverse("sitemaps_plus:page", args=[next(iter(registry), "pages"), 1])
+    for view, path in ((views.index, index), (views.page, page)):
+        if not is_answered_by(view, path):
+            message = f"{path} leads to {_answer(path)}, not to the sitemaps."
+            yield error(31, message, f"{PUT_FIRST}.")
+            return
+    if begin != "/":
+        hint = f"Write {_INCLUDE} in urlpatterns, outside of i18n_patterns()."
+        yield warning(31, f"Sitemaps are below {begin}. {_RULE}", hint)
 
 
 def are_included() -> bool:
@@ -34,9 +76,52 @@ def are_included() -> bool:
     return True
 
 
+def has_only_views_of_contrib() -> bool:
+    """Return whether the project uses the views in the place of contrib's, no more."""
+    if len(registry) or not getattr(settings, "ROOT_URLCONF", None):
+        return False
+    module, is_view = "django_sitemaps_plus.contrib.views", get_resolver()._is_callback
+    return is_view(f"{module}.sitemap") or is_view(f"{module}.index")
+
+
 def is_answered_by(view: Callable[..., HttpResponse], path: str) -> bool:
     """Return whether a path leads to a view."""
     try:
         return resolve(path).func is view
     except Resolver404:
         return False
+
+
+def _answer(path: str) -> str:
+    with suppress(Resolver404):
+        return resolve(path)._func_path
+    return "no view"
+
+
+def explain_reverse(name: str, arguments: Collection[str]) -> tuple[str, str]:
+    """Return which of the name and the arguments of a URL is wrong, and a hint."""
+    taken: list[Any] = []
+    with suppress(NoReverseMatch):
+        resolver, view = resolver_of(name)
+        for forms, *_ in resolver.reverse_dict.getlist(view):
+            taken += [sorted(params) for _, params in forms]
+    if not taken:
+        names = sorted(_names(get_resolver()))
+        same = " or ".join([repr(it) for it in names if it.endswith(f":{name}")])
+        hint = suggest(name, names, "Compare it with the names in the URLconf.")
+        hint = f"Did you mean {same}?" if same else hint
+        return f"no pattern is named {name!r}", hint
+    if sorted(arguments) in taken:
+        return "its arguments have values that do not fit", ""
+    options = [", ".join(params) or "no arguments" for params in taken]
+    reason = (
+        f"{name!r} takes {' or '.join(options)}, not {', '.join(arguments) or 'none'}"
+    )
+    return reason, "Give it what its pattern takes."
+
+
+def _names(resolver: Any, prefix: str = "") -> Iterator[str]:
+    """Yield the names of URL patterns with their namespaces."""
+    yield from [prefix + it for it in resolver.reverse_dict if isinstance(it, str)]
+    for namespace, (_, below) in resolver.namespace_dict.items():
+        yield from _names(below, f"{prefix}{namespace}:")

@@ -3,23 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from itertools import chain, product
+from typing import Any
 
 from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Model
 
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.sources import ModelSource
+from django_sitemaps_plus.sources import ModelSource, Under
+from django_sitemaps_plus.sources.declarations import declarations_of
 from django_sitemaps_plus.sources.dependencies import inner_tables, joined_tables
 from django_sitemaps_plus.sources.keys import key_field
-from django_sitemaps_plus.sources.reading import listed_rows, page_query
-from django_sitemaps_plus.tracking.relations import is_model, path_model
+from django_sitemaps_plus.sources.rows import listed_rows, page_query
+from django_sitemaps_plus.tracking.relations import (
+    concrete,
+    is_code,
+    is_model,
+    parents,
+    path_model,
+    watched_ways,
+)
 from django_sitemaps_plus.tracking.watching import models_of
 
 from .messages import error, warning
+
+#: Packages whose models are trees.
+_TREES = {"treebeard", "mptt"}
 
 
 def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
@@ -29,29 +43,35 @@ def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
         hint = f"Give a dict of models, each with its path to {listed._meta.label}."
         yield error(27, f"watch is {watch!r}.", hint)
         return
-    for model, path in watch.items():
+    for model, rows in watch.items():
         if not is_model(model):
             hint = f"Name a model class with its path to {listed._meta.label}."
             yield error(27, f"watch names {model!r}, which is not a model.", hint)
-        elif fault := _fault(source, model, path):
-            message = f"watch names {path!r} for {model._meta.label}, and {fault}."
+        elif fault := _fault(source, model, rows):
+            message = f"watch names {rows!r} for {model._meta.label}, and {fault}."
             yield error(27, message, _hint(model, listed))
 
 
-def _fault(source: ModelSource, model: type[Model], path: object) -> str:
-    """Return what is wrong with a watched path; "" if it leads to the rows."""
-    if not isinstance(path, str):
-        return "that is not a path"
+def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
+    """Return what is wrong with a value of ``watch``; "" if it leads to the rows."""
     try:
-        end = path_model(model, path)
+        if isinstance(rows, Under):
+            for owner, name in product((model, source.model), rows.fields):
+                owner._meta.get_field(name)
+        elif isinstance(rows, str):
+            return _wrong_end(source, path_model(model, rows))
+        elif not is_code(rows):
+            return "that is neither a path nor a function"
     except FieldDoesNotExist as fault:
         return str(fault)
-    try:
-        # A proxy holds the keys of the rows, and so do a parent or child that share it.
+    return ""
+
+
+def _wrong_end(source: ModelSource, end: type[Model]) -> str:
+    # A proxy holds the keys of the rows, and so do a parent or child that share it.
+    with suppress(ConfigurationError):
         if key_field(end, source.key) == key_field(source.model, source.key):
             return ""
-    except ConfigurationError:
-        pass
     ends = f"that leads to {end._meta.label}"
     return f"{ends}, which does not have the key of {source.model._meta.label}"
 
@@ -78,7 +98,7 @@ def _unwatched(source: ModelSource) -> Iterator[str]:
     """Yield the labels of models that only joins and inner queries name."""
     watched = models_of(source)
     tables = joined_tables(listed_rows(source).query)
-    tables |= inner_tables(page_query(source, KeyRange(), Site(DEFAULT_SITE, "")).query)
+    tables |= inner_tables(page_query(source, KeyRange(), sample_site()).query)
     tables -= {model._meta.db_table for model in watched}
     for model in apps.get_models(include_auto_created=True):
         if model._meta.db_table not in tables:
@@ -89,3 +109,52 @@ def _unwatched(source: ModelSource) -> Iterator[str]:
         # Who watches the models at the ends of a relation watches it as well.
         ends = [field.related_model for field in model._meta.fields]
         yield from {end._meta.label for end in ends if end and end not in watched}
+
+
+def check_tree(source: ModelSource) -> Iterator[CheckMessage]:
+    """Yield that rows depend on rows of their own model, where no watch covers it."""
+    model = source.model
+    own = {concrete(model), *parents(model)}
+    watched = [concrete(way.model) for way in watched_ways(source)]
+    if own.isdisjoint(watched) and (reason := _dependence(source)):
+        yield warning(
+            13,
+            f"rows may depend on other rows of {model._meta.label}, since {reason}, "
+            "and a save marks only the page of its own row.",
+            f"Declare the rows that a save concerns: {_proposed(model)}.",
+        )
+
+
+def _dependence(source: ModelSource) -> str:
+    """Return why rows may depend on rows of their own model; "" if nothing says so."""
+    for base in source.model.__mro__:
+        if base.__module__.partition(".")[0] in _TREES:
+            return f"that is a {base.__module__}.{base.__name__}"
+    if names := _reads_of_own_model(source):
+        return f"a method reads {', '.join(names)}"
+    if source.model._meta.db_table in joined_tables(listed_rows(source).query):
+        return "get_queryset() joins them"
+    return ""
+
+
+def _reads_of_own_model(source: ModelSource) -> list[str]:
+    """Return the relations of a model to itself that methods name."""
+    model: Any = source.model
+    methods = [*declarations_of(source).values()]
+    if source.location is None:
+        methods.append(getattr(model, "get_absolute_url", None))
+    codes = [code for it in methods if (code := getattr(it, "__code__", None))]
+    read = set(chain.from_iterable(code.co_names for code in codes))
+    relations = [field for field in model._meta.fields if field.related_model]
+    own = [it for it in relations if concrete(it.related_model) is concrete(model)]
+    return [it.name for it in own if it.name in read]
+
+
+def _proposed(model: type[Model]) -> str:
+    """Return what to write into ``watch`` for a tree."""
+    names = {field.name for field in model._meta.fields}
+    for fields in (("path",), ("tree_id", "lft", "rght"), ("tree_id", "lft", "rgt")):
+        if names.issuperset(fields):
+            return f"watch = {{{model.__name__}: {Under(fields)!r}}}"
+    name = model.__name__
+    return f"watch = {{{name}: ...}} with a function that takes one and returns them"

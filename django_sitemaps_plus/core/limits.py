@@ -6,8 +6,12 @@ from __future__ import annotations
 #: "Sitemap index": "no more than 50,000"; Google, Bing and Yandex say the same).
 MAX_ENTRIES = 50_000
 
-#: Uncompressed bytes of one file, 50 MB (sitemaps.org/protocol.html; 10 MB until 2016).
+#: Uncompressed bytes of one file, 50 MB (sitemaps.org/protocol.html).
 MAX_BYTES = 52_428_800
+
+#: The same until 2016, and sitemaps in one index until 2009.
+HISTORIC_BYTES = 10_485_760
+HISTORIC_SITEMAPS = 1_000
 
 #: Characters of one URL, counted before XML escaping ("less than 2,048 characters").
 MAX_URL_LENGTH = 2_047
@@ -17,6 +21,9 @@ MIN_URL_LENGTH = 12
 
 #: Images of one entry (Google, image sitemaps).
 MAX_IMAGES = 1_000
+
+#: Articles of one news sitemap (Google, news sitemaps).
+MAX_NEWS = 1_000
 
 #: Tags of one video (Google, video sitemaps).
 MAX_VIDEO_TAGS = 32

@@ -88,6 +88,15 @@ def encode_location(url: str) -> str:
     return encoded
 
 
+def refuse_relative(url: str) -> None:
+    """Raise a ValueError for what is no URL, where paths on the origin are allowed."""
+    if "://" not in url:
+        raise ValueError(
+            f"{url[:200]!r} is not an absolute http or https URL, or a path that "
+            "begins with a slash"
+        )
+
+
 def absolute_url(location: str, origin: str | None) -> str:
     """Return the URL of a path with one slash first, or of an absolute URL.
 
@@ -102,6 +111,8 @@ def absolute_url(location: str, origin: str | None) -> str:
         raise TypeError(f"{location!r} is not a location; give a path or a URL")
     if origin and location.startswith("/") and not location.startswith("//"):
         return encode_location(origin + location)
+    if origin:
+        refuse_relative(location)
     url = encode_location(location)
     if (
         origin

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from .locations import encode_url
-
-#: Bytes of a robots.txt that every crawler must read (RFC 9309, 2.5): 500 KiB. Google
-#: reads no more.
-MAX_BYTES = 512_000
 
 #: Seconds that crawlers can be asked to wait between two requests: a day.
 MAX_DELAY = 86_400
@@ -92,6 +89,27 @@ class Group:
     def allows(self, path: str) -> bool:
         """Return whether the crawlers may fetch a path (RFC 9309, 2.2.2)."""
         return _longest(self.allow, path) >= _longest(self.disallow, path)
+
+
+def parse_robots(text: str, crawler: str) -> Group:
+    """Return what a robots.txt says to a crawler: its own groups, else those of all."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    agents, has_rules = list[str](), False
+    for line in text.splitlines():
+        key, _, value = map(str.strip, line.partition("#")[0].partition(":"))
+        if (verb := key.lower()) == "user-agent":
+            agents = [value.lower()] if has_rules else [*agents, value.lower()]
+            found.setdefault(value.lower(), [])
+            has_rules = False
+        elif verb in ("allow", "disallow"):
+            has_rules = True
+            with suppress(ValueError):  # no path fits it
+                rule = verb, path_pattern(value)
+                for name in agents:
+                    found[name].append(rule)
+    rules = found.get(crawler.lower(), found.get("*", []))
+    allow = [path for verb, path in rules if verb == "allow"]
+    return Group(allow=allow, disallow=[p for verb, p in rules if verb == "disallow"])
 
 
 def delay_text(seconds: float) -> str:

@@ -21,3 +21,12 @@ def escape(text: str) -> str:
     text = drop_illegal(text).replace("&", "&amp;")
     text = text.replace("<", "&lt;").replace(">", "&gt;")
     return text.replace('"', "&quot;").replace("'", "&apos;")
+
+
+def prolog(stylesheet: str = "") -> str:
+    """Return what precedes the root: the declaration, and the URL of a CSS file."""
+    declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
+    if not stylesheet:
+        return declaration
+    href = escape(stylesheet)
+    return f'{declaration}<?xml-stylesheet type="text/css" href="{href}"?>\n'

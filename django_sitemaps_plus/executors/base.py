@@ -37,6 +37,13 @@ class Executor:
         """Return what keeps messages from workers, each with its remedy."""
         return ()
 
+    def worker_faults(self) -> Iterable[tuple[str, str]]:
+        """Ask the workers; return what keeps them from building, with its remedy.
+
+        It takes some seconds, and raises whatever the broker's client raises.
+        """
+        return ()
+
 
 @cache
 def get_executor() -> Executor:

@@ -1,3 +1,3 @@
-"""Maintenance: status and pruning."""
+"""Maintenance: status, advice and pruning."""
 
 from __future__ import annotations

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import PurePosixPath
 from typing import Any
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.exceptions import StoreError
+from django_sitemaps_plus.exceptions import NotRegistered, StoreError
 from django_sitemaps_plus.models import (
     INDEX,
     Change,
@@ -23,15 +23,17 @@ from django_sitemaps_plus.models import (
     EngineHost,
     Page,
     Publication,
+    RowQuerySet,
     Section,
     State,
     has_subscribers,
 )
 from django_sitemaps_plus.models.sections import MISSING_GRACE
-from django_sitemaps_plus.models.transactions import atomic, lock
+from django_sitemaps_plus.models.transactions import atomic, lock, retried, update_pages
 from django_sitemaps_plus.publishing.sync import hide_unknown
 from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import delete_object
 from django_sitemaps_plus.storage.filesystem import remove_unfinished
 from django_sitemaps_plus.storage.objects import (
@@ -63,7 +65,9 @@ class PruneReport:
     deliveries: int = 0  # URLs that were submitted, or whose engine was removed
 
 
-def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
+def prune(
+    site: Site, *, is_dry_run: bool = False, removed: Collection[str] = ()
+) -> PruneReport:
     """Remove objects and rows that nothing has needed for the grace.
 
     Safe beside running builders: expired claims are voided first, so their builders
@@ -72,11 +76,16 @@ def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
     Objects go before rows. An object whose row goes now stays until the next prune,
     since a reader may be about to open it. A dry run only counts.
 
+    Args:
+        removed: sections whose pages go at once, though they were registered lately.
+
     Raises:
+        NotRegistered: one of them is registered, or has no pages.
         StoreError: the storage failed, or cannot list. All else has been removed; run
             it again for the rest.
     """
-    work = _Prune(site, is_dry_run)
+    _check_removed(site, removed)
+    work = _Prune(site, is_dry_run, removed)
     work.void_claims()
     for section in Section.objects.filter(site=site.name):
         with work.going_on():
@@ -92,10 +101,21 @@ def prune(site: Site, *, is_dry_run: bool = False) -> PruneReport:
     return work.report
 
 
+def _check_removed(site: Site, names: Collection[str]) -> None:
+    rows = Section.objects.unregistered(site.name, tuple(registry))
+    found = [name for (name,) in rows]
+    for name in set(names).difference(found):
+        raise NotRegistered(
+            f"Section {name!r} is registered, or has no pages. No longer registered "
+            f"are: {', '.join(map(repr, found)) or 'none'}."
+        )
+
+
 class _Prune:
-    def __init__(self, site: Site, is_dry_run: bool) -> None:
+    def __init__(self, site: Site, is_dry_run: bool, removed: Collection[str]) -> None:
         self.site = site
         self.is_dry_run = is_dry_run
+        self.removed = removed
         self.report = PruneReport()
         self.failures: list[StoreError] = []
         self.grace = get_settings().grace
@@ -112,8 +132,11 @@ class _Prune:
     def void_claims(self) -> None:
         """End the claims of builders that died."""
         expired = Page.objects.filter(claimed_at__lt=Now() - get_settings().lease)
-        if not self.is_dry_run:
-            expired.exclude(token="").update(token="", claimed_at=None)
+        expired = expired.exclude(token="")
+        pages = dict(expired.values_list("pk", "section_id"))
+        if pages and not self.is_dry_run:
+            rows = expired.filter(pk__in=pages)
+            update_pages(rows, pages.values(), token="", claimed_at=None)
 
     def remove_objects(self, section: Section) -> None:
         """Remove the objects of a section that no row names, once they are old."""
@@ -143,7 +166,9 @@ class _Prune:
 
     def _tidy(self, section: Section, numbers: list[int]) -> None:
         # Rows after directories: a page has its row first.
-        known = set(section.pages.values_list("number", flat=True))
+        # Of all sites, since they share the directories.
+        rows = Page.objects.filter(section__name=section.name)
+        known = set(rows.values_list("number", flat=True))
         for number in numbers:
             with self.going_on():
                 tidy_page(section.name, number, self.before, is_known=number in known)
@@ -162,6 +187,7 @@ class _Prune:
             with self.going_on():
                 hide_unknown(self.site)
 
+    @retried
     def _remove_section(self, section: Section) -> None:
         """Remove the pages of a section that is no longer registered.
 
@@ -172,23 +198,30 @@ class _Prune:
             lock([section.pk])
             if not self._gone_sections().filter(pk=section.pk).exists():
                 return
-            self.report.pages += self._delete(section.pages.all())
+            pages = self._delete(section.pages.all())
             if not self.is_dry_run:
                 Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
-                _forget_past(section)
+                Section.objects.filter(pk=section.pk).forget()
+        self.report.pages += pages
         self.report.sections.append(section.name)
 
     def _gone_sections(self) -> QuerySet[Section]:
         since = timezone.now() - max(self.grace, MISSING_GRACE)
-        gone = Section.objects.filter(site=self.site.name, missing_since__lt=since)
+        is_gone = Q(missing_since__lt=since) | Q(name__in=self.removed)
+        gone = Section.objects.filter(is_gone, site=self.site.name)
         return gone.exclude(name=INDEX).exclude(name__in=list(registry))
 
     def remove_changes(self) -> None:
         """Remove changes that nothing will read; a deploy may be under way."""
         old = Change.objects.filter(at__lt=Now() - max(self.grace, MISSING_GRACE))
-        self._delete(old.exclude(section__in=list(registry)))
+        with in_force(None):  # any site may read them
+            read = set(registry)
+            if not has_subscribers():
+                read &= set(Section.objects.planned().values_list("name", flat=True))
+        self._delete(old.exclude(section__in=read))
         if not has_subscribers():  # any more, since engines were switched off
-            self._delete(Publication.objects.filter(at__lt=Now() - self.grace))
+            rows = Publication.objects.filter(section__site=self.site.name)
+            self._delete(rows.filter(at__lt=Now() - self.grace))
 
     def remove_deliveries(self) -> None:
         """Remove what was submitted, and engines that the settings no longer name."""
@@ -204,16 +237,15 @@ class _Prune:
         )
         self._delete(hosts.exclude(engine__in=names))
 
-    def _delete(self, rows: QuerySet[Any]) -> int:
-        """Delete rows in the order of their keys, so that none is read twice."""
+    def _delete(self, rows: RowQuerySet[Any]) -> int:
+        """Delete rows in the order of their keys, which are read without locks."""
         if self.is_dry_run:
             return rows.count()
         deleted, batch = 0, [0]
         ordered = rows.order_by("pk").values_list("pk", flat=True)
         while batch := list(ordered.filter(pk__gt=batch[-1])[:BATCH_ROWS]):
             # One statement, which leaves alone what has changed meanwhile.
-            some = rows.filter(pk__in=batch)
-            deleted += some._raw_delete(some.db)
+            deleted += retried(rows.remove)(batch)
         return deleted
 
 
@@ -253,17 +285,3 @@ def _unreferenced(
 def _last_part(name: str) -> str:
     # Which is unique, while a storage may put a directory of its own before it.
     return PurePosixPath(name).name
-
-
-def _forget_past(section: Section) -> None:
-    """Let a section that may come back begin anew, but for the numbers of its pages."""
-    Section.objects.filter(pk=section.pk).update(
-        fingerprint="",
-        watermark=None,
-        window_count=0,
-        schedule_checked_at=None,
-        peak=0,
-        earlier_peak=0,
-        peak_since=None,
-        hold_reason="",
-    )

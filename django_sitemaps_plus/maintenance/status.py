@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max, Min, Q, QuerySet, Sum
+from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
+from django.db.models.functions import Now
 
+from django_sitemaps_plus.building.report import none_listed
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import (
     INDEX,
@@ -21,7 +23,7 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking.collecting import count_changes
+from django_sitemaps_plus.tracking.collecting import waiting_changes
 
 
 @dataclass(slots=True, kw_only=True)
@@ -30,6 +32,7 @@ class SectionStatus:
 
     section: str
     registered: bool = True
+    live: bool = True  # rendered on request, since no build has made pages of it
     pages: int = 0  # with entries
     entries: int = 0
     dirty: int = 0  # pages to be built
@@ -40,8 +43,9 @@ class SectionStatus:
     skipped: int = 0  # rows that cannot be listed
     dropped: int = 0  # values left out of their entry
     changes: int = 0  # recorded, and not yet located
+    oldest: datetime | None = None  # of what waits: a change, or a page that it marked
+    last_build_at: datetime | None = None  # that looked for changes
     published_at: datetime | None = None  # the latest flip that changed something
-    checked_at: datetime | None = None  # the page that was compared longest ago
     error: str = ""  # of a parked page
     failure: str = ""  # of a page that failed
 
@@ -50,9 +54,11 @@ class SectionStatus:
         """What needs a person."""
         found = []
         if not self.registered:
-            found.append(f"{self.section} is no longer registered")
+            found.append(f"Section {self.section!r} is no longer registered")
         if self.hold_reason:
             found.append(f"{self.section} is held: {self.hold_reason}")
+        elif self.skipped and not self.entries:
+            found.append(none_listed(self.section, self.skipped))
         if self.parked:
             words = f"{self.parked} pages are parked: {self.error}"
             found.append(f"{self.section}: {words}")
@@ -68,6 +74,7 @@ class EngineStatus:
 
     engine: str
     waiting: int = 0  # targets that wait to be submitted
+    resting: int = 0  # URLs among them that wait for NOTIFY_INTERVAL_SECONDS alone
     dead: int = 0  # targets that it rejected
     sent_at: datetime | None = None  # of the last notification
     oldest: datetime | None = None  # of the oldest change that waits
@@ -96,10 +103,13 @@ def section_status(site: Site) -> list[SectionStatus]:
     rows = {row.pop("name"): row for row in _section_rows(site)}
     found = []
     for name in sorted({*rows, *registry}):
-        status = SectionStatus(section=name, registered=name in registry)
+        status = SectionStatus(
+            section=name, registered=name in registry, live=name not in rows
+        )
         _fill(status, rows.get(name, {}))
         if status.registered:
-            status.changes = count_changes(name)
+            status.changes, oldest = waiting_changes(name)
+            status.oldest = min(filter(None, (oldest, status.oldest)), default=None)
         found.append(status)
     return found
 
@@ -126,7 +136,7 @@ def _fill(status: SectionStatus | EngineStatus, row: dict[str, Any]) -> None:
 
 
 def _fill_host(status: EngineStatus, host: EngineHost) -> None:
-    moments = [at for at in (status.sent_at, host.sent_at) if at is not None]
+    moments = filter(None, (status.sent_at, host.sent_at))
     status.sent_at = max(moments, default=None)
     if host.parked_reason:
         status.parked[host.host] = host.parked_reason
@@ -144,7 +154,8 @@ def _section_rows(site: Site) -> list[dict[str, Any]]:
     # A removed section keeps its row, for the numbers that it has used.
     sections = Section.objects.filter(site=site.name, pages__isnull=False)
     sections = sections.exclude(name=INDEX)
-    rows: Any = sections.values("name", "hold_reason").annotate(
+    own = {"last_build_at": F("schedule_checked_at")}
+    rows: Any = sections.values("name", "hold_reason", **own).annotate(
         pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
         entries=Sum("pages__entries", filter=active),
         dirty=Count("pages", filter=active & dirty),
@@ -153,7 +164,7 @@ def _section_rows(site: Site) -> list[dict[str, Any]]:
         skipped=Sum("pages__skipped", filter=active),
         dropped=Sum("pages__dropped", filter=active),
         published_at=Max("pages__published_at", filter=active),
-        checked_at=Min("pages__checked_at", filter=active),
+        oldest=Min("pages__changed_at", filter=planned),
         error=Max("pages__error", filter=parked),
         failed=Count("pages", filter=failed),
         failure=Max("pages__error", filter=failed),
@@ -163,10 +174,12 @@ def _section_rows(site: Site) -> list[dict[str, Any]]:
 
 def _delivery_rows(site: Site) -> list[dict[str, Any]]:
     waiting, dead = Q(state=Delivery.State.WAITING), Q(state=Delivery.State.DEAD)
+    resting = Q(sent__gt=0, attempts=0, is_feed=False, not_before__gt=Now())
     # All others were submitted, and may be millions.
     rows = Delivery.objects.filter(waiting | dead, site=site.name).order_by()
     found: Any = rows.values("engine").annotate(
         waiting=Count("pk", filter=waiting),
+        resting=Count("pk", filter=waiting & resting),
         dead=Count("pk", filter=dead),
         oldest=Min("changed_at", filter=waiting),
         error=Max("error", filter=dead),

@@ -23,20 +23,10 @@ def show_progress(stdout: OutputWrapper, *, quiet: bool) -> Iterator[Progress | 
     if quiet:
         yield None
     elif rich_progress is not None and stdout.isatty():
-        with _bar() as bar:
+        with rich_progress.Progress() as bar:
             yield partial(_move_bar, bar, {})
     else:
         yield partial(_write_line, stdout)
-
-
-def _bar() -> Any:
-    return rich_progress.Progress(
-        rich_progress.TextColumn("{task.description}"),
-        rich_progress.BarColumn(),
-        rich_progress.MofNCompleteColumn(),
-        rich_progress.TextColumn("pages"),
-        rich_progress.TimeElapsedColumn(),
-    )
 
 
 def _move_bar(

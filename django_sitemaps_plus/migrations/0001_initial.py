@@ -46,6 +46,7 @@ class Migration(migrations.Migration):
                         db_default=django.db.models.functions.datetime.Now()
                     ),
                 ),
+                ("seen_at", models.DateTimeField(null=True)),
             ],
             options={
                 "abstract": False,
@@ -186,9 +187,12 @@ class Migration(migrations.Migration):
                 ),
                 ("site", models.CharField(max_length=64)),
                 ("name", models.CharField(blank=True, max_length=64)),
+                ("origin", models.CharField(blank=True, max_length=300)),
                 ("plan_version", models.PositiveBigIntegerField(default=0)),
                 ("next_number", models.PositiveIntegerField(default=1)),
+                ("planned_at", models.DateTimeField(null=True)),
                 ("fingerprint", models.CharField(blank=True, max_length=64)),
+                ("listed_models", models.TextField(null=True)),
                 ("watermark", models.DateTimeField(null=True)),
                 ("window_count", models.PositiveIntegerField(default=0)),
                 ("schedule_checked_at", models.DateTimeField(null=True)),

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from django.db import models, router
+from django.apps import apps
+from django.core.exceptions import ImproperlyConfigured
+from django.db import connections, models, router
+
+from .prepared import delete_joined
+
+if not apps.is_installed("django_sitemaps_plus"):  # else a model's name is in the error
+    raise ImproperlyConfigured("Add 'django_sitemaps_plus' to INSTALLED_APPS.")
 
 M = TypeVar("M", bound=models.Model, covariant=True)
 
@@ -17,6 +25,14 @@ class RowQuerySet(models.QuerySet[M]):
         """The alias of the database; ``using()`` goes before the router."""
         rows: Any = self  # whose private names have no types
         return rows._db or router.db_for_write(self.model, **rows._hints)
+
+    def remove(self, keys: Sequence[int]) -> int:
+        """Delete those of the rows that have some keys, and lock no others."""
+        if connections[self.db].vendor != "mysql":
+            return self.filter(pk__in=keys)._raw_delete(self.db)
+        # For a list MariaDB may scan the table, and wait for what open transactions
+        # have inserted.
+        return delete_joined(self, keys)
 
 
 class Row(models.Model):

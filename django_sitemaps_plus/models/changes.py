@@ -24,6 +24,8 @@ class Change(Row):
     low = models.TextField(blank=True)
     high = models.TextField(blank=True)
     at = models.DateTimeField(db_default=Now())
+    #: When a build first saw it, which reads a replica; it was committed before.
+    seen_at = models.DateTimeField(null=True)
 
     objects = RowQuerySet.as_manager()
 

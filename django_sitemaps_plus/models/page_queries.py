@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 _SERVED = (
     "SELECT page.id, page.section_id, page.number, page.low, page.high, page.wanted, "
     "page.built, page.object, page.plain_hash, page.gzip_hash, page.plain_size, "
-    "page.gzip_size, page.published_at FROM sitemaps_plus_page page "
+    "page.gzip_size, page.published_at, section.origin, section.name AS section_name "
+    "FROM sitemaps_plus_page page "
     "INNER JOIN sitemaps_plus_section section ON section.id = page.section_id "
     "WHERE section.site = %s AND section.name = %s AND page.number = %s "
     "AND page.state <> %s"
@@ -39,18 +41,36 @@ class PageQuerySet(PageClaimQuerySet):
         Every answer begins with this query, so it is not compiled.
         """
         values = [site, section, number, State.NEXT]
-        return next(iter(self.raw(_SERVED, values)), None)
+        rows = self.raw(_SERVED, values)
+        # Some databases ignore case and accents.
+        return next((row for row in rows if row.section_name == section), None)
 
-    def listed(self) -> PageQuerySet:
-        """Return the pages that an index names: all but those known to be empty."""
-        active = self.filter(state=State.ACTIVE)
-        return active.filter(Q(entries__gt=0) | Q(built=0))
+    def last_number(self, site: str, section: str) -> int:
+        """Return the number of the page that takes new highest keys; 0 without one."""
+        last = self.of(site, section).active().filter(high=None)
+        return last.values_list("number", flat=True).first() or 0
+
+    def listed(
+        self, sections: Collection[int], unbuilt: Collection[int]
+    ) -> PageQuerySet:
+        """Return the pages of sections that an index names.
+
+        They have entries, or may have them: those of some sections that were not built.
+        """
+        active = self.filter(state=State.ACTIVE, section__in=sections)
+        return active.filter(Q(entries__gt=0) | Q(built=0, section__in=unbuilt))
 
     def active(self) -> PageQuerySet:
         """Return the pages of the plans that are served."""
         # Not by state=ACTIVE: a database would take the index of the states for the
         # best before it looks at the values, and read all pages of a section.
         return self.exclude(state__in=[State.NEXT, State.RETIRED])
+
+    @prepared
+    def entries_of(self, site: str, section: str) -> Rows:
+        """Return bounds, number and entries of the pages of a section, and if built."""
+        active = self.of(site, section).filter(state=State.ACTIVE)
+        return active.values_list("low", "high", "number", "entries", "built")
 
     @prepared
     def first_dirty(self, sections: tuple[int, ...]) -> Rows:
@@ -174,21 +194,30 @@ class PageQuerySet(PageClaimQuerySet):
     @prepared
     def index_numbers(self, site: str) -> Rows:
         """Return the numbers of the indexes after the first that list something."""
-        listed = self.of(site, INDEX).listed().filter(number__gt=0)
-        return listed.order_by("number").values_list("number")
+        empty = Q(entries=0, built__gt=0)
+        others = self.of(site, INDEX).exclude(empty).filter(number__gt=0)
+        return others.order_by("number").values_list("number")
 
     @prepared
-    def index_rows(self, sections: tuple[int, ...], first: int, end: int) -> Rows:
+    def index_rows(
+        self,
+        sections: tuple[int, ...],
+        unbuilt: tuple[int, ...],
+        first: int,
+        end: int,
+    ) -> Rows:
         """Return section, number and lastmod of what an index lists."""
         # Without the name of its section, which is the same in thousands of rows.
-        pages = self.listed().filter(section__in=sections)
+        pages = self.listed(sections, unbuilt)
         pages = pages.filter(index_position__gte=first, index_position__lt=end)
         return pages.values_list("section_id", "number", "lastmod")
 
     @prepared
-    def first_position(self, sections: tuple[int, ...]) -> Rows:
+    def first_position(
+        self, sections: tuple[int, ...], unbuilt: tuple[int, ...]
+    ) -> Rows:
         """Return the first position in the indexes that has a page."""
-        pages = self.listed().filter(section__in=sections)
+        pages = self.listed(sections, unbuilt)
         return pages.order_by("index_position").values_list("index_position")[:1]
 
     @prepared
@@ -204,9 +233,10 @@ class PageQuerySet(PageClaimQuerySet):
         return served.filter(pk__in=pages).values_list("pk", *columns)
 
     @prepared
-    def empty(self) -> Rows:
-        """Return the pages that are served without entries."""
-        served = self.exclude(state=State.NEXT).exclude(section__name=INDEX)
+    def empty(self, *, site: Any) -> Rows:
+        """Return the pages of a site that are served without entries."""
+        served = self.filter(section__site=site)
+        served = served.exclude(state=State.NEXT).exclude(section__name=INDEX)
         return served.filter(object="", built__gt=0).values_list("pk")
 
 

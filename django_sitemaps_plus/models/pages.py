@@ -67,6 +67,10 @@ class Page(Row):
     lastmod = models.CharField(max_length=W3C_LENGTH, blank=True)
     published_at = models.DateTimeField(null=True)  # when the pointer was set
 
+    #: Of one read by `served`: what its section was built for, and its name.
+    origin: str
+    section_name: str
+
     objects = PageQuerySet.as_manager()
 
     class Meta(Row.Meta):

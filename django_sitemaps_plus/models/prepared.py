@@ -17,7 +17,7 @@ from django.core.exceptions import EmptyResultSet
 from django.db import connections, transaction
 from django.db.models import Expression, QuerySet
 from django.db.models.query import ModelIterable
-from django.db.models.sql import UpdateQuery
+from django.db.models.sql import DeleteQuery, UpdateQuery
 
 #: Statements that are kept: a few for each section.
 MAX_KEPT = 1_000
@@ -226,3 +226,19 @@ def _converters(connection: Any, column: Any) -> list[Any]:
     # Each connection has its own.
     found: list[Any] = connection.ops.get_db_converters(column)
     return [*found, *column.get_db_converters(connection)]
+
+
+def delete_joined(queryset: QuerySet[Any], keys: Sequence[int]) -> int:
+    """Delete rows of MariaDB's by joining them to their keys, which come first."""
+    connection = connections[queryset.db]
+    query = queryset.query.chain(DeleteQuery)
+    sql, params = query.get_compiler(queryset.db).as_sql()
+    quote, meta = connection.ops.quote_name, queryset.model._meta
+    table, key = quote(meta.db_table), quote(str(meta.pk.column))
+    listed = " UNION ALL ".join([f"SELECT %s AS {key}"] * len(keys))
+    joined = f"({listed}) listed STRAIGHT_JOIN {table} FORCE INDEX (PRIMARY)"
+    head = f"DELETE {table} FROM {joined} USING ({key})"
+    sql = sql.replace(f"DELETE FROM {table}", head, 1)  # noqa: S608 - our names
+    with connection.cursor() as cursor:
+        cursor.execute(sql, [*keys, *params])
+        return int(cursor.rowcount)

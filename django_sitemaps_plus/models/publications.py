@@ -44,14 +44,18 @@ class PublicationQuerySet(RowQuerySet["Publication"]):
         given_up = Q(claimed_at__lte=Now() - get_settings().lease)
         return self.filter(Q(claimed_at=None) | given_up)
 
-    def claim_each(self, until: float | None = None) -> Iterator[Publication]:
-        """Claim one after another until a time of the monotonic clock, none twice.
+    def claim_each(
+        self, site: str, until: float | None = None
+    ) -> Iterator[Publication]:
+        """Claim those of a site one after another, none twice.
+
+        Until a time of the monotonic clock.
 
         Those that failed before come last.
         """
         seen: set[int] = set()
         order = F("claimed_at").asc(nulls_first=True)
-        rows = self.select_related("section")
+        rows = self.filter(section__site=site).select_related("section")
         while True:
             batch = rows.free().order_by(order, "id")[:BATCH_PUBLICATIONS]
             new = [row for row in batch if row.pk not in seen]

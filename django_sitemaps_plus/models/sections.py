@@ -9,6 +9,9 @@ from django.db import models, router
 from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
+from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.exceptions import ConfigurationError
+
 from .base import Row, RowQuerySet
 from .prepared import Rows, Update, prepared
 from .states import Hold, State
@@ -23,6 +26,24 @@ MISSING_GRACE = timedelta(hours=24)
 
 class SectionQuerySet(RowQuerySet["Section"]):
     """Sections by what is known of them."""
+
+    def planned(self) -> SectionQuerySet:
+        """Return those that have pages."""
+        return self.filter(_has_pages(OuterRef("pk")))
+
+    def forget(self, **others: Any) -> None:
+        """Let sections begin anew, but for the numbers of their pages."""
+        self.update(
+            fingerprint="",
+            watermark=None,
+            window_count=0,
+            schedule_checked_at=None,
+            peak=0,
+            earlier_peak=0,
+            peak_since=None,
+            hold_reason="",
+            **others,
+        )
 
     @prepared
     def listable(self, site: str, registered: tuple[str, ...]) -> Rows:
@@ -77,6 +98,11 @@ class SectionQuerySet(RowQuerySet["Section"]):
         return self.filter(pk__in=sections), {"plan_version": F("plan_version")}
 
     @prepared
+    def origins(self, *, site: Any) -> Rows:
+        """Return each origin that sections of a site were built for; "" for none."""
+        return self.filter(site=site).values_list("origin").distinct()
+
+    @prepared
     def peaks(self, *, section: Any) -> Rows:
         """Return what the guard knows of one: its peaks, and what it has lost."""
         peaks = ("peak", "earlier_peak", "lost_entries")
@@ -99,18 +125,27 @@ class Section(Row):
 
     site = models.CharField(max_length=64)
     name = models.CharField(max_length=64, blank=True)
+    #: That of the process which builds it; "" before its first build.
+    origin = models.CharField(max_length=300, blank=True)
     #: Raised by a split, a merge and a new plan: keys must then be located again.
     plan_version = models.PositiveBigIntegerField(default=0)
     #: The number of the next new page; of the index, the place of the next in it.
     next_number = models.PositiveIntegerField(default=1)
+    #: When its first plan was made, it came back, or what it lists became known; None
+    #: once the first grace is over.
+    planned_at = models.DateTimeField(null=True)
     #: What the pages were rendered from: declarations, query, languages, origin; and
     #: the type of the keys that the plan is of.
     fingerprint = models.CharField(max_length=64, blank=True)
+    #: Of a contrib class, the labels of the models that it lists, separated by commas;
+    #: None until it says so.
+    listed_models = models.TextField(null=True)  # noqa: DJ001
     #: The newest lastmod that the look-back has met.
     watermark = models.DateTimeField(null=True)
     #: How many rows had one in the window before it.
     window_count = models.PositiveIntegerField(default=0)
-    #: Until when `starts` and `ends` were looked at.
+    #: When a build last looked for changes, within a minute; until then `starts` and
+    #: `ends` were looked at.
     schedule_checked_at = models.DateTimeField(null=True)
     #: The most entries of the last 24 hours, for the shrink guard.
     peak = models.PositiveBigIntegerField(default=0)
@@ -138,6 +173,26 @@ class Section(Row):
 
     def __str__(self) -> str:
         return f"{self.site}: {self.name or 'index'}"
+
+
+def check_origin(recorded: str, site: Site) -> None:
+    """Raise a ConfigurationError if what is stored was built for another origin."""
+    if recorded not in ("", site.origin):
+        raise ConfigurationError(
+            f"Sitemaps in this database belong to {recorded}; this process has "
+            f"{site.origin}. Correct its BASE_URL or SITE_ID, or the domain of its row "
+            "in django.contrib.sites, or give it a database of its own. If they are "
+            "two sites, set SITES. If the site has moved, run: manage.py "
+            "build_sitemaps --move-origin"
+        )
+
+
+def owning_site() -> Site:
+    """Return the site, or raise a ConfigurationError as :func:`check_origin` does."""
+    site = get_site()
+    for (recorded,) in Section.objects.origins(site=site.name):
+        check_origin(recorded, site)
+    return site
 
 
 def own_alias() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from shlex import quote
 
 from django.utils import timezone
 
@@ -52,7 +53,7 @@ def _documents(site: Site, name: str) -> Iterator[bytes]:
         if plan is None:
             raise BuildError(
                 f"section {name!r} has no pages yet, and too many rows to be read "
-                f"without (LIVE_MAX_ROWS). Run: manage.py build_sitemaps {name}"
+                f"without (LIVE_MAX_ROWS). Run: manage.py build_sitemaps {quote(name)}"
             )
         for bounds in plan.ranges:
             with reading(name, site) as source:

@@ -38,6 +38,7 @@ class Engine(ABC):
 
     Attributes:
         name: its key in ENGINES, under which its deliveries are stored.
+        endpoint: a URL that it answers at, for ``sitemap_doctor --online``.
     """
 
     #: What is submitted to it.
@@ -50,6 +51,7 @@ class Engine(ABC):
     again_after: ClassVar[timedelta | None] = None
 
     name: str = ""
+    endpoint: str = ""
 
     @abstractmethod
     def send(self, batch: Batch) -> None:

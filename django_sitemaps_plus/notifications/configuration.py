@@ -14,7 +14,7 @@ from django.core.signals import setting_changed
 from django.dispatch import receiver
 from django.utils.module_loading import import_string
 
-from django_sitemaps_plus.conf import SETTING, get_settings
+from django_sitemaps_plus.conf import SETTING, get_settings, settings_name, suggest
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
 
@@ -28,6 +28,8 @@ logger = logging.getLogger(__name__)
 MAX_NAME = 64
 
 _KEYS = {"BACKEND", "OPTIONS"}
+
+_LOOPBACK = "localhost, 127.0.0.1 or ::1"
 
 # ASCII without spaces and control characters.
 _TOKEN = re.compile("[!-~]+")
@@ -71,29 +73,37 @@ def get_engine(name: str) -> Engine:
 def engines_to_notify() -> Sequence[ConfiguredEngine]:
     """Return all engines; what a broken one takes is queued as well."""
     for engine in broken_engines():
+        _log(engine)
         if engine.takes is None:  # it is unknown whether it takes what has changed
             raise ConfigurationError(engine.fault)
     return _configured()
 
 
-@cache
 def _configured() -> Sequence[ConfiguredEngine]:
+    return _engines_of(settings_name())
+
+
+@cache
+def _engines_of(site: str) -> Sequence[ConfiguredEngine]:
     configured: Any = get_settings().engines
     if not isinstance(configured, Mapping):
-        fault = f"{SETTING}['ENGINES'] is not a dict."
-        engines: list[ConfiguredEngine] = [BrokenEngine("", fault)]
-    else:
-        engines = [_made(name, given) for name, given in configured.items()]
-    for engine in engines:
-        if isinstance(engine, BrokenEngine):
-            logger.error("%s", engine.fault, extra={"action": "engine_broken"})
-    return engines
+        form = f"{{'indexnow': {{'BACKEND': '{__package__}.IndexNow', 'OPTIONS': "
+        form += "{'key': ...}}}"
+        fault = f"{SETTING}['ENGINES'] is not a dict. Write it as {form}."
+        return [BrokenEngine("", fault)]
+    return [_made(name, given) for name, given in configured.items()]
+
+
+@cache
+def _log(engine: BrokenEngine) -> None:
+    """Log a fault once, where something waits for it; a check has it as a message."""
+    logger.error("%s", engine.fault, extra={"action": "engine_broken"})
 
 
 @receiver(setting_changed)
 def _clear_engines(*, setting: str, **kwargs: object) -> None:
     if setting == SETTING:
-        _configured.cache_clear()
+        _engines_of.cache_clear()
 
 
 def _made(name: Any, configured: Any) -> ConfiguredEngine:
@@ -106,13 +116,16 @@ def _made(name: Any, configured: Any) -> ConfiguredEngine:
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
         fault = f"{where}: a name must be a string of 1 to {MAX_NAME} characters."
         return BrokenEngine(name, fault)
-    if not isinstance(configured, Mapping) or not configured.keys() <= _KEYS:
+    if not isinstance(configured, Mapping) or "BACKEND" not in configured:
         fault = f"{where} must be a dict with BACKEND and, optionally, OPTIONS."
+        return BrokenEngine(name, fault)
+    for key in configured.keys() - _KEYS:
+        fault = f"{where} has an unknown key {key!r}: options belong into OPTIONS."
         return BrokenEngine(name, fault)
     backend = str(configured.get("BACKEND", ""))
     kind = _imported(backend)
     if isinstance(kind, str):
-        return BrokenEngine(name, f"{where}: {kind}.")
+        return BrokenEngine(name, f"{where}: {kind}")
     engine = _instance(kind, configured.get("OPTIONS", {}))
     if isinstance(engine, str):
         fault = f"{where}: {backend!r} {engine}"
@@ -125,19 +138,30 @@ def _imported(backend: str) -> type[Engine] | str:
     try:
         kind = import_string(backend)
     except ImportError as error:
-        return str(error)
+        ours = f"{__package__}."
+        kinds = [it for it in Engine.__subclasses__() if it.__module__.startswith(ours)]
+        hint = suggest(backend.rpartition(".")[2], [kind.__name__ for kind in kinds])
+        hint = hint.replace("'", f"'{ours}", 1)
+        return f"{error}. {hint}".strip()
     except Exception as error:  # noqa: BLE001 - a module of the project's own
-        return f"importing {backend!r} raised {type(error).__name__}: {error}"
+        return f"importing {backend!r} raised {type(error).__name__}: {error}."
     if isinstance(kind, type) and issubclass(kind, Engine):
         return kind
-    return f"{backend!r} is not a subclass of Engine"
+    return f"{backend!r} is not a subclass of Engine."
 
 
 def _instance(kind: type[Engine], options: Any) -> Engine | str:
+    if not isinstance(options, Mapping):
+        return "cannot be made: OPTIONS is not a dict."
+    known: list[str] = []
     try:
-        signature(kind).bind(**options)
+        expected = signature(kind)
+        known += expected.parameters
+        expected.bind(**options)
     except (TypeError, ValueError) as error:  # it names options, and no values
-        return f"cannot be made: OPTIONS: {error}."
+        hints = [suggest(str(name), known) for name in options if name not in known]
+        takes = f"{kind.__name__} takes {', '.join(known) or 'none'}."
+        return " ".join(["cannot be made: OPTIONS:", f"{error}.", *hints[:1], takes])
     try:
         return kind(**options)
     except ConfigurationError as error:
@@ -170,7 +194,8 @@ def endpoint_option(
 ) -> str:
     """Return a URL that requests may go to, as far as it shows that, or raise."""
     without = "a fragment" if may_have_query else "a query"
-    error = bad_option(engine, option, f"an absolute https URL without {without}")
+    remedy = f"an absolute https URL without {without}, or http to {_LOOPBACK}"
+    error = bad_option(engine, option, remedy)
     url = encoded_url(value)
     if url is None or "#" in url or ("?" in url and not may_have_query):
         raise error

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import Site, get_site, notifies_engines
 from django_sitemaps_plus.exceptions import EngineError
 from django_sitemaps_plus.models import Delivery, EngineHost
+from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.outages import ends_work
 
 from .base import Engine, Takes
@@ -37,12 +38,13 @@ def notify_engines(
     waited for. If the database fails, what was not submitted waits.
 
     Raises:
-        ConfigurationError: an engine that is named is broken, or does not exist.
+        ConfigurationError: an engine that is named is broken, or does not exist; or
+            what is stored belongs to another origin.
     """
     report = DeliveryReport()
     if not notifies_engines():
         return report
-    site, names = get_site(), list(names)
+    site, names = owning_site(), list(names)
     engines = chosen_engines(names)
     until = end = None
     if seconds is not None:

@@ -13,7 +13,8 @@ from django_sitemaps_plus.conf import Site, notifies_engines
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.models.deliveries import BATCH_ROWS, hash_target
 from django_sitemaps_plus.outages import ends_work
-from django_sitemaps_plus.site_urls import index_urls
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.site_urls import feed_urls, index_urls
 
 from .base import Takes
 from .configuration import BrokenEngine, ConfiguredEngine, engines_to_notify
@@ -41,14 +42,15 @@ def want_urls(
 def want_feeds(
     site: Site,
     *,
-    has_changed: bool = False,
+    changed: str | None = None,
     at: datetime | None = None,
     engines: Iterable[ConfiguredEngine] | None = None,
 ) -> None:
     """Queue feeds for every engine that takes feeds and does not know them yet.
 
     A feed that went and is there again counts as new: the set of feeds has changed.
-    Engines that follow content get all feeds if it ``has_changed``.
+    Where a section has ``changed``, engines that follow content get all feeds but those
+    of other sections.
     """
     for engine in _takers(Takes.FEEDS, engines):
         feeds = present_feeds(site, engine)
@@ -59,8 +61,10 @@ def want_feeds(
         present = {hash_target(feed): feed for feed in feeds}
         for gone in _batches(known - present.keys()):
             rows.forget(gone)
-        if not (has_changed and engine.follows_content):
-            feeds = [feed for key, feed in present.items() if key not in known]
+        if changed is not None and engine.follows_content:
+            others = [name for name in registry if name != changed]
+            known &= set(map(hash_target, feed_urls(site, others)))
+        feeds = [feed for key, feed in present.items() if key not in known]
         for batch in _batches(feeds):
             Delivery.objects.want(site.name, engine.name, batch, at, is_feed=True)
 

@@ -125,8 +125,8 @@ class Submitter:
         number = 1 + (rows[0].attempts if is_to_blame else self.host.failures)
         pause = backoff.pause(number, error, get_settings().notify_retry_seconds)
         until, seconds = timezone.now() + pause, int(pause.total_seconds())
-        what = rows[0].target if is_to_blame else "anything"
-        words = "%s failed and gets %s again in %s s: %s"
+        what = rows[0].target if is_to_blame else "it"
+        words = "%s failed; %s is tried again in %s s: %s"
         self._log(logging.WARNING, "engine_failed", words, what, seconds, error)
         rest = {"not_before": until} if is_to_blame else {}
         Delivery.objects.release(rows, error, attempts=F("attempts") + 1, **rest)

@@ -24,6 +24,7 @@ from django_sitemaps_plus.exceptions import (
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Publication, Section, has_subscribers
 from django_sitemaps_plus.models.lease import heartbeat, keep
+from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
@@ -66,8 +67,9 @@ _POSTPONING = (SourceError, ConfigurationError, StoreError, LimitExceededError)
 
 
 def _relay_each(until: float | None) -> Iterator[str]:
-    committed = list[datetime]()
-    for publication in Publication.objects.claim_each(until):
+    # Of another origin are neither these changes nor the engines.
+    site, committed = owning_site(), list[datetime]()
+    for publication in Publication.objects.claim_each(site.name, until):
         try:
             yield from _relay(publication)
         except _POSTPONING as error:
@@ -105,7 +107,7 @@ def _relay(publication: Publication) -> Iterator[str]:
         logger.error("%s", lost, extra={"action": "publication_lost"})
         yield lost
     if publication.announce:
-        want_feeds(get_site(), has_changed=True, at=publication.at)
+        want_feeds(get_site(), changed=publication.section.name, at=publication.at)
     publication.settle()
 
 

@@ -16,13 +16,13 @@ from typing import NamedTuple
 from django.db import transaction
 from django.db.models import F
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, sample_site
 from django_sitemaps_plus.exceptions import LostObjectError
 from django_sitemaps_plus.models import INDEX, Page, State, own_alias
 from django_sitemaps_plus.models.transactions import retried, update_pages
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 
-from .tree import SUFFIXES, File, PublicTree, public_tree
+from .tree import SUFFIXES, File, PublicTree, public_tree, without_suffix
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +40,7 @@ class Pointer(NamedTuple):
     """What the row of a page says that its public name shows."""
 
     section: str
+    section_id: int
     number: int
     object: str
     published_at: datetime | None
@@ -86,7 +87,7 @@ def show(pages: Collection[int]) -> None:
     new = {pk for pk in indexes if not tree.shows(found[pk].name)}
     _settle(tree, {pk: pointer for pk, pointer in found.items() if pk not in new})
     if indexes - new:
-        _hide_empty(tree)
+        _hide_empty(tree, sample_site())
 
 
 def is_behind(site: Site) -> bool:
@@ -131,7 +132,7 @@ def repair(site: Site) -> bool:
     rows = served.filter(section__site=site.name).values_list("pk", *_COLUMNS)
     pointers = {pk: Pointer(*columns) for pk, *columns in rows}
     wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, files, p)}
-    others = {name.partition(".")[0] for name in files}
+    others = set(map(without_suffix, files))
     others -= {pointer.name for pointer in pointers.values()}
     has_lost = _mend(tree, wrong)
     _hide_others(tree, site, others)
@@ -142,7 +143,7 @@ def repair(site: Site) -> bool:
 def hide_unknown(site: Site) -> None:
     """Remove the public names that no page of a site has."""
     if tree := public_tree():
-        _hide_others(tree, site, {name.partition(".")[0] for name in tree.files()})
+        _hide_others(tree, site, set(map(without_suffix, tree.files())))
 
 
 def _settle(
@@ -164,7 +165,14 @@ def _settle(
                 is_shown = _show(tree, pointer, hides=hides, checks=checks)
                 (lost.discard if is_shown else lost.add)(pk)
         now = _pointers_of(found)
+        removed = [found[pk] for pk in found.keys() - now.keys()]
         found = {pk: p for pk, p in now.items() if p != found[pk]}
+        for pointer in removed:
+            tree.hide(pointer.name)
+            # A page that was made meanwhile may have the name.
+            pages = Page.objects.filter(section=pointer.section_id)
+            same = pages.filter(number=pointer.number).values_list("pk", flat=True)
+            found |= _pointers_of(same)
     return lost
 
 
@@ -196,7 +204,8 @@ def _mend(tree: PublicTree, wrong: Pointers) -> bool:
     pages = [item for item in wrong.items() if item[1].section != INDEX]
     lost: set[int] = set()
     if pages:
-        logger.warning("%s public names were wrong", len(pages))
+        one, many = "%s public name was wrong", "%s public names were wrong"
+        logger.warning(one if len(pages) == 1 else many, len(pages))
     for start in range(0, len(pages), BATCH_PAGES):
         lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]), checks=True)
     # An index gets its first name here.
@@ -207,9 +216,9 @@ def _mend(tree: PublicTree, wrong: Pointers) -> bool:
     return bool(lost and update_pages(rows, sections, wanted=F("wanted") + 1))
 
 
-def _hide_empty(tree: PublicTree) -> None:
+def _hide_empty(tree: PublicTree, site: Site) -> None:
     """Hide the pages without entries, which no index lists."""
-    if empty := [pk for (pk,) in Page.objects.empty()]:
+    if empty := [pk for (pk,) in Page.objects.empty(site=site.name)]:
         _settle(tree, _pointers_of(empty), hides=True)
 
 
@@ -223,7 +232,7 @@ def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
         logger.info("No page has the public name %s, so it is removed", name)
         tree.hide(name)
     if not is_behind(site):
-        _hide_empty(tree)
+        _hide_empty(tree, site)
 
 
 def _is_right(tree: PublicTree, files: dict[str, File], pointer: Pointer) -> bool:

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from django.core.files.storage import FileSystemStorage
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import DEFAULT_SITE, get_settings, sample_site
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.storage.filesystem import (
@@ -32,7 +32,7 @@ PUBLIC = "public"
 
 SUFFIXES = (".xml.gz", ".xml")
 
-_OURS = re.compile(r"sitemap(-[a-z0-9_-]+-\d+|s-\d+)?\.xml(\.gz)?")
+_OURS = re.compile(r"sitemap(-.+-\d+|s-\d+)?\.xml(\.gz)?")
 
 
 class File(NamedTuple):
@@ -50,12 +50,15 @@ class PublicTree:
     """Files under the names that crawlers ask for; each name changes in one step.
 
     ``sitemap.xml.gz``, ``sitemap-products-1.xml.gz`` and so on are hard links to
-    objects. PUBLIC_PLAIN adds ``sitemap.xml`` and so on, uncompressed.
+    objects. PUBLIC_PLAIN adds ``sitemap.xml`` and so on, uncompressed. A site that has
+    another name than the only one has a directory of its own in the tree.
     """
 
-    def __init__(self, storage: FileSystemStorage) -> None:
+    def __init__(self, storage: FileSystemStorage, site: str) -> None:
         self.storage = storage
         self.root = Path(storage.path(PUBLIC))
+        if site != DEFAULT_SITE:
+            self.root /= site
         self.has_plain = get_settings().public_plain
 
     def show(
@@ -120,10 +123,17 @@ class PublicTree:
         write_file(target, [data], file_mode(self.storage), moment)
 
 
+def without_suffix(file: str) -> str:
+    """Return the public name that a file is of; the name of a section may have dots."""
+    return file.removesuffix(".gz").removesuffix(".xml")
+
+
 def public_tree() -> PublicTree | None:
-    """Return the tree; None where objects are not in a file system."""
+    """Return the tree of the site; None where objects are not in a file system."""
     storage = get_storage()
-    return PublicTree(storage) if isinstance(storage, FileSystemStorage) else None
+    if not isinstance(storage, FileSystemStorage):
+        return None
+    return PublicTree(storage, sample_site().name)
 
 
 @contextmanager
@@ -134,4 +144,9 @@ def _store_errors(name: str) -> Iterator[None]:
         raise StoreError(
             f"the public name {name} could not be changed: "
             f"{type(error).__name__}: {error}"
+        ) from error
+    except UnicodeEncodeError as error:
+        raise StoreError(
+            f"the public name {name} could not be changed: this process writes names "
+            f"of files in {error.encoding}. Start it with PYTHONUTF8=1"
         ) from error

@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
+from shlex import quote
 
 from django.db import Error
 
 from django_sitemaps_plus.cache import recall, remember
 from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -21,8 +24,10 @@ from django_sitemaps_plus.models.listing import Listed, listed_pages
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import render_page
-from django_sitemaps_plus.site_urls import index_lines
+from django_sitemaps_plus.rendering import reading, render_page
+from django_sitemaps_plus.site_urls import index_lines, stylesheet_url
+from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.sources.dates import lastmod_text
 
 from .single_flight import SingleFlight, patience
 
@@ -30,6 +35,9 @@ logger = logging.getLogger(__name__)
 
 #: Gzipped bytes of a page above which it is not kept.
 MAX_BYTES = 1_000_000
+
+#: Seconds for which it is kept how many rows of a section fit on a page.
+STEP_SECONDS = 7 * 24 * 3_600
 
 # To be raised when Plan or Document changes: while a release is rolled out, the old
 # one and the new one share a cache.
@@ -39,16 +47,15 @@ _FORMAT = 2
 def live_index(number: int, site: Site, row: Page | None) -> Document | None:
     """Return an index as its pages are now; None where it would list none.
 
-    With a row it is kept until a page is published.
+    One that is kept is rendered anew once a page is published.
 
     Raises:
         SourceError, DatabaseError: rows of a source, or ours, could not be read.
     """
     render = partial(_render_index, number, site, has_rows=row is not None)
-    if row is None:
-        return render()
-    return _shared(
-        _key("page", INDEX, number, site, list(registry), row.wanted), render
+    version = None if row is None else row.wanted
+    return shared(
+        cache_key("page", INDEX, number, site, list(registry), version), render
     )
 
 
@@ -67,21 +74,25 @@ def live_page(
         render = partial(_render_unplanned, section, number, site)
     else:
         render = partial(_render_planned, section, KeyRange(row.low, row.high), site)
-    return _shared(_page_key(section, number, site), render)
+    return shared(_page_key(section, number, site), render)
 
 
 def live_plan(section: str, site: Site) -> Plan | None:
     """Return the plan by which a section is served while it is not built.
 
-    None for a section without entries. One of more than LIVE_MAX_ROWS rows has no
+    None for a section without rows. One of more than LIVE_MAX_ROWS rows has no
     ranges: it is absent until it is built.
     """
     make, seconds = partial(_make_plan, section, site), get_settings().plan_seconds
     return SingleFlight(_plan_key(section, site), Plan, seconds, make).value()
 
 
-def _shared(key: str, render: Callable[[], Document | None]) -> Document | None:
-    seconds = get_settings().live_cache_seconds
+def shared(
+    key: str, render: Callable[[], Document | None], seconds: int | None = None
+) -> Document | None:
+    """Return what is kept, for LIVE_CACHE_SECONDS or these, or render it once."""
+    if seconds is None:
+        seconds = get_settings().live_cache
     return SingleFlight(key, Document, seconds, render, _is_small).value()
 
 
@@ -89,24 +100,27 @@ def _is_small(document: Document) -> bool:
     return len(document.gzip) < MAX_BYTES
 
 
-def _key(kind: str, section: str, *parts: object) -> str:
-    digest = hashlib.sha256(repr((_FORMAT, *parts)).encode()).hexdigest()[:24]
-    return f"{kind}:{section}:{digest}"
+def cache_key(kind: str, section: str, *parts: object) -> str:
+    """Return the name in the cache of what these parts decide."""
+    # The name too: caches refuse keys with spaces.
+    digest = hashlib.sha256(repr((_FORMAT, section, *parts)).encode()).hexdigest()
+    return f"{kind}:{digest[:32]}"
 
 
 def _page_key(section: str, number: int, site: Site) -> str:
-    return _key("page", section, number, site, registry.get(section))
+    return cache_key("page", section, number, site, registry.get(section))
 
 
 def _plan_key(section: str, site: Site) -> str:
-    source = registry.get(section)
-    limits = (source.limit, get_settings().live_max_rows)
-    return _key("plan", section, site, source, limits)
+    with reading(section, site) as source:  # its limit may be code of the user
+        configured = get_settings()
+        limits = (source.limit, configured.live_max_rows, configured.historic_limits)
+    return cache_key("plan", section, site, source, limits)
 
 
 def _render_index(number: int, site: Site, *, has_rows: bool) -> Document | None:
     try:
-        listed, planned = listed_pages(site.name, registry, number)
+        listed, planned = listed_pages(site.name, registry, number, is_live=True)
     except Error as error:
         if has_rows or is_outage(error):
             raise
@@ -114,7 +128,8 @@ def _render_index(number: int, site: Site, *, has_rows: bool) -> Document | None
     if not number:
         _list_unplanned(listed, planned, site)
     lines = index_lines(site, listed)
-    return write_document(render_index(lines)) if lines else None
+    pieces = render_index(lines, stylesheet_url(site))
+    return write_document(pieces) if lines else None
 
 
 def _list_unplanned(listed: Listed, planned: set[str], site: Site) -> None:
@@ -123,8 +138,27 @@ def _list_unplanned(listed: Listed, planned: set[str], site: Site) -> None:
         for name in registry:
             if name not in listed and name not in planned:
                 plan = live_plan(name, site)
-                numbers = range(1, len(plan.ranges) + 1) if plan else ()
-                listed[name] = [(name, number, "") for number in numbers]
+                pages = len(plan.ranges) if plan else 0
+                lastmod = _lastmod(name, site) if pages == 1 else ""
+                listed[name] = [(name, n + 1, lastmod) for n in range(pages)]
+
+
+def _lastmod(section: str, site: Site) -> str:
+    """Return the latest lastmod of a section where one query gives it, else "".
+
+    One that a kept page may lack does not count, or a crawler that has read this page
+    would not read it again.
+    """
+    seconds = get_settings().live_cache
+    until = datetime.now(UTC) - timedelta(seconds=seconds)
+    try:
+        with reading(section, site) as source:
+            latest = reader_of(source).latest_lastmod(until)
+            text = lastmod_text(latest) if isinstance(latest, date) else ""
+    except SourceError as error:
+        logger.warning("No lastmod: %s", error, extra={"action": "lastmod_failed"})
+        return ""
+    return text if text and parse_w3c(text) <= until else ""
 
 
 def _render_planned(section: str, bounds: KeyRange, site: Site) -> Document | None:
@@ -143,8 +177,6 @@ def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
     """
     plan = live_plan(section, site)
     step = plan.step if plan else 0
-    if kept := recall(_page_key(section, number, site), Document):
-        return kept  # an only page is rendered for its plan
     while plan and number <= len(plan.ranges):
         try:
             return render_page(section, plan.ranges[number - 1], site).document
@@ -157,32 +189,25 @@ def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
 def _smaller_plan(section: str, site: Site, step: int) -> Plan:
     if step < 1:
         raise SourceError(f"section {section!r}: one row alone fills more than a page")
-    plan = first_plan(section, site, step)
-    remember(_plan_key(section, site), plan, get_settings().plan_seconds)
+    plan, key = first_plan(section, site, step), _plan_key(section, site)
+    remember(key, plan, get_settings().plan_seconds)
+    # Or the next plan would list too few pages until one of them does not fit.
+    remember(f"{key}:step", Plan([], step), STEP_SECONDS)
     return plan
 
 
 def _make_plan(section: str, site: Site) -> Plan | None:
-    """Make a plan; the only page of one is rendered, to see if it lists anything."""
     limit = get_settings().live_max_rows
-    plan = bounded_plan(section, site, limit)
+    known = recall(f"{_plan_key(section, site)}:step", Plan)
+    plan = bounded_plan(section, site, limit, known.step if known else None)
     if plan is None:
         logger.error(
             "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it "
             "is left out. Run: manage.py build_sitemaps %s",
             section,
             limit,
-            section,
+            quote(section),
             extra={"action": "section_too_large", "section": section},
         )
         return Plan([], 0)  # kept, so that the rows are not counted again
-    if len(plan.ranges) > 1:
-        return plan
-    try:
-        page = render_page(section, plan.ranges[0], site).document
-    except LimitExceededError:
-        return plan
-    if page is not None and _is_small(page):
-        seconds = get_settings().live_cache_seconds
-        remember(_page_key(section, 1, site), page, seconds)
-    return plan if page else None
+    return plan if plan.ranges else None

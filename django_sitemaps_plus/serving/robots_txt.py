@@ -6,19 +6,26 @@ raises: what cannot be used is left out, and the log says so.
 
 from __future__ import annotations
 
-import difflib
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from django.core.exceptions import SuspiciousOperation
 from django.core.signals import setting_changed
 from django.dispatch import receiver
-from django.http import HttpRequest
+from django.http import Http404, HttpRequest
 from django.urls import NoReverseMatch
 
-from django_sitemaps_plus.conf import SETTING, Site, get_settings, get_site
+from django_sitemaps_plus.conf import (
+    SETTING,
+    Site,
+    get_settings,
+    get_site,
+    settings_name,
+    suggest,
+)
 from django_sitemaps_plus.core.robots import (
     Group,
     agent,
@@ -30,6 +37,7 @@ from django_sitemaps_plus.core.robots import (
 )
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.site_urls import index_url, index_urls
 
 logger = logging.getLogger(__name__)
@@ -40,7 +48,8 @@ RULE_KEYS = ("USER_AGENT", "ALLOW", "DISALLOW", "CRAWL_DELAY")
 
 _ROBOTS = f"{SETTING}['ROBOTS']"
 
-#: The indexes of each site when its rows could be read last; of None the last of all.
+#: The indexes of each site when its rows could be read last; of None that of
+#: the only one, where the setting names one.
 _last: dict[Site | None, list[str]] = {}
 
 
@@ -61,14 +70,18 @@ def _own_urls(request: HttpRequest | None) -> list[str]:
         site = get_site(request)
         with contained():
             urls = index_urls(site)
+    except (Http404, SuspiciousOperation):
+        raise  # the request is for none of several sites
     except ConfigurationError as error:
         logger.error("No index can be named: %s", error, extra={"action": "no_origin"})
         return []
-    except Exception:
-        # Whatever a database, its router or its client raises.
-        logger.exception("Indexes cannot be read", extra={"action": "rows_failed"})
+    except Exception as error:  # noqa: BLE001 - whatever a database or its router does
+        action = {"action": "rows_failed"}
+        logger.error("Indexes cannot be read: %s", in_one_line(error), extra=action)
         return _last_urls(site)
-    _last[site] = _last[None] = urls
+    _last[site] = urls
+    if get_settings().sites is None:
+        _last[None] = urls
     return urls
 
 
@@ -92,9 +105,13 @@ class Records:
     faults: tuple[str, ...]  # what cannot be used, and why
 
 
-@cache
 def robots_records() -> Records:
     """Return the records of the settings in force."""
+    return _records(settings_name())
+
+
+@cache
+def _records(site: str) -> Records:
     given, reader = get_settings().robots, _Reader()
     values = reader.keys(_ROBOTS, {} if given is None else given, KEYS)
     rules = enumerate(_listed(values.get("RULES", ())))
@@ -110,7 +127,7 @@ def robots_records() -> Records:
 @receiver(setting_changed)
 def _clear(*, setting: str, **kwargs: object) -> None:
     if setting == SETTING:
-        robots_records.cache_clear()
+        _records.cache_clear()
 
 
 class _Reader:
@@ -142,10 +159,9 @@ class _Reader:
             return {}
         for key in given:
             if key not in known:
-                close = difflib.get_close_matches(str(key).upper(), known, n=1)
-                those = f"known: {', '.join(known)}"
-                meant = f"did you mean {close[0]!r}?" if close else those
-                self.faults.append(f"{place}: unknown key {key!r:.200} ({meant})")
+                those = f"Known: {', '.join(known)}"
+                hint = suggest(str(key).upper(), known, those)
+                self.faults.append(f"{place}: unknown key {key!r:.200} ({hint})")
         return {key: given[key] for key in known if given.get(key) is not None}
 
     def each(

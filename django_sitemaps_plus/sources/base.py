@@ -6,7 +6,6 @@ from collections.abc import Collection, Iterable
 from typing import ClassVar, Literal
 
 from django_sitemaps_plus.core.entries import Entry
-from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
 
 
 class Source:
@@ -17,7 +16,8 @@ class Source:
     pages by key instead, which costs less and keeps pages stable.
 
     One instance serves every request and build, so it keeps no state of either.
-    A subclass may have methods and attributes of its own under any other name.
+    A subclass may have methods and attributes of its own under any other name; a
+    check reports those that look like a mistake.
 
     Attributes:
         limit: entries a page should hold, at most 50,000.
@@ -26,15 +26,20 @@ class Source:
         max_age: seconds after which a build renders its pages again unasked; None
             for never, where changes are noticed otherwise.
         using: alias of the database to read; None for the one that is written to.
+        mobile: whether entries are marked as pages for feature phones, which search
+            engines have stopped reading.
+        sites: names of the sites of ``SITES`` that have this section; None for all.
     """
 
     limit: int = 10_000
     on_error: Literal["skip", "raise"] = "skip"
     max_age: int | None = 3_600
     using: str | None = None
+    mobile: bool = False
+    sites: Collection[str | int] | None = None
 
     #: Kinds of extension element that entries may have; see ``NAMESPACES``.
-    extensions: ClassVar[Collection[str]] = tuple(NAMESPACES)
+    extensions: ClassVar[Collection[str]] = ("image", "video", "news", "xhtml")
 
     def entries(self, origin: str) -> Iterable[Entry]:
         """Yield every entry, in an order that does not change by itself.

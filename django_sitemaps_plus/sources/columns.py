@@ -25,6 +25,10 @@ Parts = list[str | list[str]]
 _RECURRING = (str, int, float, type(None))
 
 
+class NoLocationError(ValueError):
+    """A row has no location: its value is None."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failed:
     """Stands for a value whose code raised an error."""
@@ -57,6 +61,12 @@ def selected(take: Callable[[Any], Any]) -> Getter:
 def constant(value: Any) -> Getter:
     """Return what gives each row the same value."""
     return lambda rows: [value] * len(rows)
+
+
+def row_by_row(parts: Parts, count: int) -> list[str]:
+    """Return the text of each row."""
+    same = [[it] * count if isinstance(it, str) else it for it in parts]
+    return list(map("".join, zip(*same, strict=True)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,7 +163,7 @@ class Values:
 
 @dataclass(frozen=True, slots=True)
 class RouteValues:
-    """The location of rows whose URLs differ in values of Django's own converters.
+    """The location of rows whose URLs a route's pattern makes.
 
     Attributes:
         getters: of the route's arguments, in the route's order.
@@ -164,12 +174,21 @@ class RouteValues:
     route: PlainRoute
     column: LocationColumn
 
+    def without(self, rows: Sequence[Any]) -> set[int]:
+        """Return the numbers of rows without a location: an argument is None."""
+        columns = [getter(rows) for getter in self.getters]
+        bad = [column for column in columns if None in column]
+        return {row for it in bad for row, value in enumerate(it) if value is None}
+
     def parts(self, rows: Sequence[Any], problems: list[Problem]) -> Parts:
         """Return the location as it stands in the lines."""
         arguments = [getter(rows) for getter in self.getters]
         places, pieces = self.route.places, self.route.pieces
         room = MAX_URL_LENGTH - sum(map(len, (self.column.before, *pieces)))
-        quoted = [it(arguments[number], room // len(places)) for number, it in places]
+        written = arguments
+        if self.route.columns is not None:
+            written = self.route.columns(arguments)
+        quoted = [it(written[number], room // len(places)) for number, it in places]
         columns = [texts for texts, _ in quoted]
         odd = set().union(*[rows for _, rows in quoted])
         paths: dict[int, str] = {}
@@ -179,8 +198,7 @@ class RouteValues:
         for texts, piece in zip(columns, pieces[1:], strict=True):
             parts += [texts, piece]
         if any(paths.values()):
-            same = [[it] * len(rows) if isinstance(it, str) else it for it in parts]
-            whole = list(map("".join, zip(*same, strict=True)))
+            whole = row_by_row(parts, len(rows))
             for row, path in paths.items():
                 whole[row] = path
             parts = [whole]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC
 
 from django.conf import settings
@@ -17,20 +18,48 @@ from django.utils import timezone, translation
 
 from django_sitemaps_plus.conf import Site
 
+_as_requested: ContextVar[bool] = ContextVar("as_requested", default=False)
+
+
+@contextmanager
+def as_requested() -> Iterator[None]:
+    """Let what is rendered meanwhile be in the surroundings of the request."""
+    token = _as_requested.set(True)
+    try:
+        yield
+    finally:
+        _as_requested.reset(token)
+
 
 @contextmanager
 def surroundings(site: Site) -> Iterator[None]:
     """Set language, time zone, URLconf and script prefix; restore them afterwards.
 
     All four come from settings, so a request, whose middleware may have set others,
-    never influences a byte.
+    never influences a byte, save within :func:`as_requested`.
     """
+    if _as_requested.get():
+        yield
+        return
     urlconf, script_prefix = get_urlconf(), get_script_prefix()
     with translation.override(settings.LANGUAGE_CODE), timezone.override(UTC):
-        set_urlconf(None)
+        # By name: with None, reverse() takes a sixth longer.
+        set_urlconf(getattr(settings, "ROOT_URLCONF", None))
         set_script_prefix(site.script_prefix)
         try:
             yield
         finally:
             set_urlconf(urlconf)
+            set_script_prefix(script_prefix)
+
+
+@contextmanager
+def surroundings_in(language: str, site: Site) -> Iterator[None]:
+    """Set language and script prefix; the rest is as :func:`surroundings` set it."""
+    script_prefix = get_script_prefix()
+    with translation.override(language):
+        set_script_prefix(site.script_prefix)
+        try:
+            yield
+        finally:
             set_script_prefix(script_prefix)

@@ -3,31 +3,34 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext, suppress
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
-from django.conf import settings
 from django.contrib.sitemaps import Sitemap
 from django.core.paginator import EmptyPage
 from django.db.models import Model, QuerySet
-from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
-from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 from django_sitemaps_plus.core.locations import encode_url
-from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 
 from .base import Source
-from .columns import Getter, attempt, called
+from .contrib_fields import aware, contrib_getters, methods_of, own_getters
+from .elements import NAMESPACE_OF
+from .instances import quickly_made
 from .lines import CHUNK_ROWS, Tally
 from .positions import at_positions, position
 from .querysets import by_key, in_range, on_write_database, pages_by_key
 from .reading import Reader, Render, reader_of
+
+#: Items up to which a live index asks each for its lastmod.
+MAX_DATED_ITEMS = 100
 
 # A class that overrides one of these has its own idea of pages; only its own code
 # knows what is on them.
@@ -41,33 +44,62 @@ class SitemapSource(Source):
     paged by position, and so is a class that overrides how it is paged.
 
     Args:
-        sitemap: an instance, or a class that can be called without arguments.
+        sitemap: an instance, or what can be called without arguments to make one: a
+            class, or any other callable.
     """
 
-    def __init__(self, sitemap: Sitemap[Any] | type[Sitemap[Any]]) -> None:
+    def __init__(self, sitemap: Sitemap[Any] | Callable[[], Sitemap[Any]]) -> None:
         self.given = sitemap
+        #: The models that it lists; None until a build has asked ``items()``. That of a
+        #: ``GenericSitemap`` is known before.
+        self.models = _models_of(getattr(sitemap, "queryset", None)) or None
+
+    @cached_property
+    def sample(self) -> Any:
+        """The class, or an instance: what its attributes are read from."""
+        given = self.given
+        return given if isinstance(given, type | Sitemap) else self._made()
 
     @property
     def kind(self) -> type[Sitemap[Any]]:
         """The class."""
-        return self.given if isinstance(self.given, type) else type(self.given)
+        return self.sample if isinstance(self.sample, type) else type(self.sample)
 
     @property
     def limit(self) -> int:  # type: ignore[override]
         """The sitemap's own limit where it sets one; contrib's 50,000 is no choice."""
         ancestors = self.kind.__mro__[: self.kind.__mro__.index(Sitemap)]
-        is_set = any("limit" in vars(owner) for owner in (self.given, *ancestors))
-        return int(self.given.limit) if is_set else Source.limit
+        is_set = any("limit" in vars(owner) for owner in (self.sample, *ancestors))
+        if is_set:
+            return int(self.sample.limit)
+        return MAX_NEWS if "news" in methods_of(self.sample) else Source.limit
+
+    @property
+    def max_age(self) -> int | None:  # type: ignore[override]
+        """The sitemap's own; without one, an hour where no changes are noticed."""
+        age: int | None = None if self.models else Source.max_age
+        return getattr(self.sample, "max_age", age)
+
+    @property
+    def sites(self) -> Collection[str | int] | None:  # type: ignore[override]
+        """The sitemap's own list of names; without it, it is on all sites."""
+        found = getattr(self.given, "sites", None)
+        return found if isinstance(found, list | tuple | set | frozenset) else None
 
     @property
     def track_deletes(self) -> bool:
         """Whether deletions are noticed by signals; the sitemap may turn that off."""
-        return bool(getattr(self.given, "track_deletes", True))
+        return bool(getattr(self.sample, "track_deletes", True))
 
     @property
     def extensions(self) -> Collection[str]:  # type: ignore[override]
         """Kinds of extension element that entries may have."""
-        return ["xhtml"] if self.has_own_paging or self.kind.alternates else []
+        if self.has_own_paging:
+            return ["xhtml"]
+        names = {*methods_of(self.sample)}
+        if self.sample.alternates:
+            names.add("alternates")
+        return sorted(NAMESPACE_OF[name] for name in names)
 
     @property
     def has_own_paging(self) -> bool:
@@ -75,14 +107,42 @@ class SitemapSource(Source):
         kind = self.kind
         return any(getattr(kind, it) is not getattr(Sitemap, it) for it in _OWN_PAGING)
 
+    @property
+    def may_have_lastmod(self) -> bool:
+        """Whether entries may have one; what a callable makes is not asked."""
+        given = self.given
+        if not isinstance(given, type | Sitemap) or self.has_own_paging:
+            return True
+        return getattr(given, "lastmod", None) is not None
+
     def make(self) -> Any:
         """Return a sitemap for one use; nothing that it remembers reaches another."""
-        made = self.given() if isinstance(self.given, type) else copy.copy(self.given)
+        made = self._made()
         made.limit = self.limit
         return made
 
+    def _made(self) -> Any:
+        given = self.given
+        made = copy.copy(given) if isinstance(given, Sitemap) else given()
+        if not isinstance(made, Sitemap):
+            raise ConfigurationError(
+                f"{given!r} returns {made!r}. Return an instance of a Sitemap class."
+            )
+        return made
+
+    def listed_models(self) -> tuple[type[Model], ...] | None:
+        """Ask ``items()`` which models it lists; None where it lists nothing yet.
+
+        A class with its own paging need not have any that works.
+        """
+        with suppress(Exception) if self.has_own_paging else nullcontext():
+            return _models_of(self.make().items())
+        return ()
+
     def __repr__(self) -> str:
-        return f"<{self.kind.__module__}.{self.kind.__qualname__}>"
+        given: Any = self.given
+        named = given if hasattr(given, "__qualname__") else type(given)
+        return f"<{named.__module__}.{named.__qualname__}>"
 
 
 class SitemapReader(Reader[SitemapSource]):
@@ -99,10 +159,22 @@ class SitemapReader(Reader[SitemapSource]):
         return max(1, self.source.limit // max(1, languages))
 
     @property
-    def tracked_model(self) -> type[Model] | None:  # type: ignore[override]
-        """The model of a ``GenericSitemap``; of others only ``items()`` knows it."""
-        queryset: Any = getattr(self.source.given, "queryset", None)
-        return queryset.model if pages_by_key(queryset) else None
+    def tracked_models(self) -> tuple[type[Model], ...]:  # type: ignore[override]
+        return self.source.models or ()
+
+    def latest_lastmod(self, until: datetime) -> Any:
+        sitemap, kind = self.sitemap, self.source.kind
+        is_own = kind.get_latest_lastmod is not Sitemap.get_latest_lastmod
+        if not is_own and callable(getattr(sitemap, "lastmod", None)):
+            # It would ask all items, one by one.
+            items = sitemap.items()
+            if pages_by_key(items):
+                items = on_write_database(items, None).order_by()
+            items = list(items[: MAX_DATED_ITEMS + 1])
+            if len(items) > MAX_DATED_ITEMS:
+                return None
+            sitemap.items = lambda: items
+        return aware(sitemap.get_latest_lastmod())
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
@@ -128,8 +200,15 @@ class SitemapReader(Reader[SitemapSource]):
         rows = self._queryset()
         if rows is None:
             return self._in_languages(at_positions(self._rows(site), key_range))
-        found = in_range(rows, "pk", key_range)[: self.max_entries + 1]
+        found = quickly_made(self._in_range(rows, key_range))[: self.max_entries + 1]
         return self._in_languages(found.iterator(CHUNK_ROWS))
+
+    def _in_range(self, rows: QuerySet[Any], key_range: KeyRange) -> QuerySet[Any]:
+        return in_range(rows, "pk", key_range)
+
+    def _lastmod(self, value: Any) -> Any:
+        """Return what is written of a lastmod."""
+        return aware(value)
 
     def _in_languages(self, items: Iterable[Any]) -> Iterable[Any]:
         if not self.sitemap.i18n:
@@ -138,9 +217,9 @@ class SitemapReader(Reader[SitemapSource]):
         return ((item, language) for item in items for language in languages(item))
 
     def _renderer(self, site: Site, tally: Tally) -> Render:
-        scheme, _, host = site.origin.partition("://")
-        origin = encode_url(f"{self.sitemap.get_protocol(scheme)}://{host}")
-        return self._renderer_of(_getters(self.sitemap, origin), origin, tally)
+        origin = contrib_origin(self.sitemap, site)
+        getters = contrib_getters(self.sitemap, origin, self._lastmod)
+        return self._renderer_of(getters, origin, tally, self._items)
 
 
 class OwnPagesReader(SitemapReader):
@@ -148,7 +227,6 @@ class OwnPagesReader(SitemapReader):
 
     has_own_paging = True
     max_entries = MAX_ENTRIES
-    tracked_model = None  # a save does not say which pages it concerns
 
     @property
     def planned_rows(self) -> int:
@@ -172,15 +250,14 @@ class OwnPagesReader(SitemapReader):
         pages = self.sitemap.paginator.num_pages
         if key_range.high is None and pages > number:
             raise StalePlanError(f"there are {pages:,} pages, the plan has {number:,}")
-        scheme, _, host = site.origin.partition("://")
-        current = SimpleNamespace(domain=host, name=host)
+        scheme, current = _as_django(site)
         urls: Iterable[Any] = ()
         with suppress(EmptyPage):  # it has fewer pages by now
             urls = self.sitemap.get_urls(page=number, site=current, protocol=scheme)
         return urls
 
     def _renderer(self, site: Site, tally: Tally) -> Render:
-        return self._renderer_of(_OWN_GETTERS, None, tally)
+        return self._renderer_of(own_getters(self._lastmod), None, tally)
 
 
 @reader_of.register
@@ -188,69 +265,34 @@ def _reader_of_sitemap(source: SitemapSource) -> SitemapReader:
     return (OwnPagesReader if source.has_own_paging else SitemapReader)(source)
 
 
-def _getters(sitemap: Any, origin: str) -> dict[str, Getter]:
-    """Return what takes the fields from rows: items, or items each with a language."""
-    fields = {
-        "location": sitemap._location,
-        "lastmod": lambda row: _aware(sitemap._get("lastmod", row)),
-        "changefreq": partial(sitemap._get, "changefreq"),
-        "priority": partial(sitemap._get, "priority"),
-    }
-    if sitemap.i18n and sitemap.alternates:
-        fields["alternates"] = _Alternates(sitemap, origin)
-    taken: dict[int, dict[str, Any]] = {}
-
-    def locations(rows: Sequence[Any]) -> list[Any]:
-        # Row by row, as contrib does: a method may keep what the next one needs.
-        taken.clear()
-        for row in rows:
-            taken[id(row)] = {n: attempt(get, row) for n, get in fields.items()}
-        return values("location", rows)
-
-    def values(name: str, rows: Sequence[Any]) -> list[Any]:
-        return [taken[id(row)][name] for row in rows]
-
-    return {name: partial(values, name) for name in fields} | {"location": locations}
+def contrib_origin(sitemap: Any, site: Site) -> str:
+    """Return scheme and host of the URLs of a sitemap, which it may choose itself."""
+    scheme, current = _as_django(site)
+    origin = f"{sitemap.get_protocol(scheme)}://{sitemap.get_domain(current)}"
+    try:
+        return encode_url(origin)
+    except ValueError as error:
+        words = f"get_protocol() and get_domain() give {origin!r}: {error}"
+        raise ValueError(words) from error
 
 
-class _Alternates:
-    """Works out the alternates of an item once for the rows of all its languages."""
-
-    def __init__(self, sitemap: Any, origin: str) -> None:
-        self._sitemap, self._origin = sitemap, origin
-        self._item: Any = self
-        self._found: list[tuple[str, str]] = []
-
-    def __call__(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
-        if row[0] is not self._item:
-            self._found, self._item = self._of(row), row[0]
-        return self._found
-
-    def _of(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
-        sitemap, default = self._sitemap, settings.LANGUAGE_CODE
-        languages = sitemap.get_languages_for_item(row[0])
-        paths = {it: sitemap._location(row, it) for it in languages}
-        if sitemap.x_default and default in paths:
-            paths["x-default"] = paths[default].replace(f"/{default}/", "/", 1)
-        return [(language, self._origin + path) for language, path in paths.items()]
+def _as_django(site: Site) -> tuple[str, Any]:
+    """Return the scheme of a site, and what contrib's methods take for the site."""
+    scheme, _, host = site.origin.partition("://")
+    return scheme, SimpleNamespace(domain=host, name=host)
 
 
-def _aware(value: Any) -> Any:
-    """Return a naive datetime, which contrib prints as it is, as one in TIME_ZONE."""
-    if isinstance(value, datetime) and timezone.is_naive(value):
-        return timezone.make_aware(value, timezone.get_default_timezone())
-    return value
+def _models_of(items: object) -> tuple[type[Model], ...] | None:
+    """Return the models of all items; none where one is not a row.
 
-
-_OWN_GETTERS: dict[str, Getter] = {
-    "location": called(lambda url: url["location"]),
-    "lastmod": called(lambda url: _aware(url.get("lastmod"))),
-    "changefreq": called(lambda url: url.get("changefreq")),
-    "priority": called(lambda url: url.get("priority") or None),
-    "alternates": called(
-        lambda url: [
-            (alternate["lang_code"], alternate["location"])
-            for alternate in url.get("alternates", ())
-        ]
-    ),
-}
+    None for an empty list, which may have rows another time.
+    """
+    kinds: Iterable[Any] = ()
+    if isinstance(items, QuerySet):
+        kinds = [query.model for query in items.query.combined_queries or [items.query]]
+    elif isinstance(items, list | tuple):
+        kinds = map(type, items)
+        if not items:
+            return None
+    found = tuple(dict.fromkeys(kinds))
+    return found if all([issubclass(kind, Model) for kind in found]) else ()

@@ -125,6 +125,14 @@ def _one_text(taken: slice, offset: str, value: str) -> str:
     return lastmod_text(text).removesuffix(offset)
 
 
+def as_stored(moment: datetime) -> datetime:
+    """Return a moment as the models of this project hold it."""
+    if settings.USE_TZ:
+        return moment
+    # While pages are rendered the current time zone is another.
+    return timezone.make_naive(moment, timezone.get_default_timezone())
+
+
 def lastmod_text(value: object) -> str:
     """Return the W3C text of any value that a source gives as a lastmod.
 

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
-from django.core.exceptions import FieldDoesNotExist
-from django.db.models import F, Field, Model
+from django.core.exceptions import FieldDoesNotExist, FieldError
+from django.db.models import DateField, F, Field, FileField, Model
 from django.db.models.expressions import Combinable
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, site_in
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
 
 from .base import Source
-from .columns import Getter, RouteValues, Values, called, constant, selected
+from .columns import (
+    Getter,
+    NoLocationError,
+    RouteValues,
+    Values,
+    called,
+    constant,
+    selected,
+)
+from .context import surroundings_in
 from .dates import date_column
-from .elements import COLUMNS, FIELDS, location_column
+from .elements import FIELDS, MOBILE, columns_on, location_column
+from .images import FileColumn, file_column
+from .languages import in_language, language_lines, languages_of
 from .lines import Lines
 from .model import ModelSource
+from .querysets import queryset_of
 from .route import CompiledRoute, Route
+from .views import ViewSource
 
 #: What columns of instances are called; no model field begins like this.
 _ALIAS = "sitemaps_plus_"
@@ -74,10 +87,11 @@ class Columns:
 
     def add(self, expression: Any) -> Callable[[Any], Any]:
         """Select an expression or field path; return what takes it from a row."""
-        position = len(self.expressions)
         if isinstance(expression, str):
             expression = F(expression)
-        self.expressions.append(expression)
+        if expression not in self.expressions:
+            self.expressions.append(expression)
+        position = self.expressions.index(expression)
         if self.of_instances:
             return attrgetter(f"{_ALIAS}{position}")
         return itemgetter(position)
@@ -100,24 +114,66 @@ def get_absolute_url(obj: Any) -> Any:
     return obj.get_absolute_url()
 
 
-def uses_instances(source: Source) -> bool:
-    """Return whether a method makes rows model instances."""
-    return any(map(is_method, declarations_of(source).values()))
+def declared_methods(source: ModelSource | ViewSource) -> dict[str, Any]:
+    """Return what a source declares by code, which makes rows model instances."""
+    declared = declarations_of(source) | {"get_languages": source.get_languages}
+    return {name: value for name, value in declared.items() if is_method(value)}
 
 
 def compile_lines(source: ModelSource, alias: str, site: Site) -> tuple[Columns, Lines]:
     """Return the columns to select, and what writes rows in a site's surroundings."""
-    columns = Columns(of_instances=uses_instances(source))
+    columns = Columns(of_instances=bool(declared_methods(source)))
     declared = declarations_of(source)
-    location = _location(declared.pop("location"), columns, site.origin)
+    locate = declared.pop("location")
+    languages = languages_of(source)
+    versions = {}
+    for language in languages:
+        own = site_in(language, site)
+        with surroundings_in(language, own):
+            located = in_language(locate, language)
+            versions[language] = _location(located, columns, own.origin)
+    if not languages:
+        location = _location(locate, columns, site.origin)
+        fields = _fields(source, declared, columns, alias, site)
+        return columns, Lines(location, fields, source.on_error == "raise")
+    fields = _fields(source, declared, columns, alias, site)
+    offered = source.get_languages
+    getter = offered and _getter("get_languages", offered, columns)
+    return columns, language_lines(source, versions, getter, fields, site)
+
+
+def _fields(
+    source: ModelSource,
+    declared: Mapping[str, Any],
+    columns: Columns,
+    alias: str,
+    site: Site,
+) -> list[Values]:
     fields = []
+    own = columns_on(site.origin)
+    if files := files_of(source, site.origin):
+        own["images"] = files
     for name, value in declared.items():
         dates = None
         if name == "lastmod" and isinstance(value, str):
             dates = date_column(value, find_field(source.model, value), alias)
         getter = _getter(name, dates.expression if dates else value, columns)
-        fields.append(Values(getter, dates or COLUMNS[name]))
-    return columns, Lines(location, fields, source.on_error == "raise")
+        fields.append(Values(getter, dates or own[name]))
+    if source.mobile:
+        fields.append(MOBILE)
+    return fields
+
+
+def files_of(source: ModelSource, origin: str) -> FileColumn | None:
+    """Return what writes images that are the files of a field; None if they are not."""
+    images = F(source.images) if isinstance(source.images, str) else source.images
+    if not is_expression(images):
+        return None
+    with suppress(FieldError):  # the query says what is wrong
+        resolved = images.resolve_expression(queryset_of(source).query.clone())
+        if isinstance(resolved.output_field, FileField):
+            return file_column(resolved.output_field, origin)
+    return None
 
 
 def _location(declared: Any, columns: Columns, origin: str) -> Values | RouteValues:
@@ -139,7 +195,7 @@ def _location(declared: Any, columns: Columns, origin: str) -> Values | RouteVal
 def _path(route: CompiledRoute, values: Sequence[Any]) -> str:
     if None in values:  # reverse() would write it into the URL
         name = route.arguments[values.index(None)]
-        raise ValueError(f"{name} of its URL is None")
+        raise NoLocationError(f"{name} of its URL is None")
     return route(values)
 
 
@@ -147,6 +203,15 @@ def _getter(name: str, value: Any, columns: Columns) -> Getter:
     if is_path(name, value) or is_expression(value):
         return selected(columns.add(value))
     return called(value) if is_method(value) else constant(value)
+
+
+def indexed_lastmod(source: ModelSource) -> DateField[Any, Any] | None:
+    """Return the date field of the model that ``lastmod`` names, if it has an index."""
+    path = source.lastmod
+    if not isinstance(path, str) or "__" in path:
+        return None
+    field = find_field(source.model, path)
+    return field if isinstance(field, DateField) and is_indexed(field) else None
 
 
 def is_unique(field: Field[Any, Any]) -> bool:

@@ -8,13 +8,15 @@ from typing import Any
 
 from django.db.models import F, GeneratedField, Model, Q, QuerySet, Subquery
 from django.db.models.expressions import Col, RawSQL
+from django.db.models.lookups import Exact, IsNull
 from django.db.models.sql.query import Query
 from django.db.models.sql.where import ExtraWhere
 
 from .base import Source
-from .declarations import is_expression, is_path, uses_instances
-from .elements import FIELDS
+from .declarations import declared_methods, is_expression, is_path
+from .languages import declared_in_languages
 from .model import ModelSource
+from .querysets import queryset_of, takes_site
 from .route import Route
 
 # What a raw condition or another query reads is not known.
@@ -28,8 +30,7 @@ def paths(source: ModelSource) -> Iterator[str]:
 
 def _declared(source: ModelSource) -> Iterator[str | None]:
     """Yield every field path that the source declares; None for what hides some."""
-    for name in FIELDS:
-        value = getattr(source, name)
+    for name, value in declared_in_languages(source):
         if isinstance(value, Route):
             for argument in value.arguments.values():
                 yield from _paths_in(argument)
@@ -37,7 +38,8 @@ def _declared(source: ModelSource) -> Iterator[str | None]:
             yield value
         elif is_expression(value):
             yield from _paths_in(value)
-    yield from [path for path in (source.starts, source.ends) if path]
+    own = (source.starts, source.ends, source.site_path)
+    yield from [path for path in own if path]
 
 
 def _paths_in(value: Any) -> Iterator[str | None]:
@@ -70,9 +72,11 @@ def _conditions_in(condition: Q) -> Iterator[str | None]:
 
 def columns(source: Source) -> frozenset[str] | None:
     """Return the fields of its own model that its pages depend on; None for any."""
-    if not isinstance(source, ModelSource) or uses_instances(source):
+    if not isinstance(source, ModelSource) or declared_methods(source):
         return None
-    queried = _queried(source.get_queryset())
+    if takes_site(source):  # of another site it may be of other fields
+        return None
+    queried = _queried(queryset_of(source))
     return own_fields(source.model, chain(_declared(source), queried, [source.key]))
 
 
@@ -110,6 +114,38 @@ def _queried(queryset: QuerySet[Any]) -> Iterator[str | None]:
         yield None
     for part in (query.where, *query.annotations.values()):
         yield from _paths_in(part)
+
+
+def many_joins(query: Query) -> list[str]:
+    """Return the tables of which a query joins several rows to one of its model."""
+    if query.distinct or query.group_by is not None:
+        return []
+    joins: list[Any] = [it for it in _tables(query) if it.join_type]
+    single = set(_single_rows(query.where))
+    # Of an automatic table between, one row leads to each row behind it.
+    ends = {it.parent_alias for it in joins if it.table_alias in single}
+    return [
+        it.table_name
+        for it in joins
+        if getattr(it.join_field, "multiple", False)
+        and it.table_alias not in single
+        and not (
+            it.join_field.related_model._meta.auto_created and it.table_alias in ends
+        )
+    ]
+
+
+def _single_rows(where: Any) -> Iterator[str]:
+    """Yield the aliases of tables of which conditions allow at most one row."""
+    is_all = not where.negated and where.connector == Q.AND
+    for condition in where.children if is_all else ():
+        lhs: Any = getattr(condition, "lhs", None)
+        if not isinstance(lhs, Col) or not isinstance(condition, IsNull | Exact):
+            continue
+        field = lhs.target
+        is_one = field.unique or field.model._meta.auto_created
+        if condition.rhs if isinstance(condition, IsNull) else is_one:
+            yield lhs.alias
 
 
 def joined_tables(query: Query) -> set[str]:

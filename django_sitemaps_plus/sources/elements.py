@@ -12,7 +12,6 @@ from django_sitemaps_plus.core.entries import (
     Video,
     check_all,
     check_changefreq,
-    check_images,
     check_news,
     check_priority,
     format_priority,
@@ -21,9 +20,19 @@ from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.renderers.extensions import extension_elements
 from django_sitemaps_plus.core.xml import escape
 
-from .columns import Column, Failed, LocationColumn, Problem, UrlColumn, attempt
+from .columns import (
+    Column,
+    Failed,
+    LocationColumn,
+    NoLocationError,
+    Problem,
+    Values,
+    attempt,
+    constant,
+)
 from .dates import lastmod_text
-from .quoting import url_quoting
+from .images import image_column
+from .quoting import location_quoting
 
 #: The namespaces that the extension fields need.
 NAMESPACE_OF = {
@@ -32,9 +41,6 @@ NAMESPACE_OF = {
     "news": "news",
     "alternates": "xhtml",
 }
-
-_IMAGE = "<image:image><image:loc>"
-_IMAGE_END = "</image:loc></image:image>"
 
 
 def location_column(
@@ -48,13 +54,13 @@ def location_column(
         url = escape(absolute_url(_plain_text(path(value)), origin))
         return url.removeprefix(before)
 
-    quote = url_quoting(origin)
+    quote = location_quoting(origin)
     return LocationColumn(name="location", write=write, before=before, quote=quote)
 
 
 def _plain_text(value: object) -> str:
     if value is None:
-        raise ValueError("it has no location")
+        raise NoLocationError("it has no location")
     # A location may be a lazy reverse() or a translated string.
     if not isinstance(value, str | Promise):
         raise TypeError(f"{value!r} is not a location; give a path or a URL")
@@ -63,11 +69,6 @@ def _plain_text(value: object) -> str:
 
 def _priority(value: object) -> str:
     return format_priority(check_priority(value))
-
-
-def _images(value: Any) -> str:
-    images = [escape(image.loc) for image in check_images(value)]
-    return (_IMAGE_END + _IMAGE).join(images)
 
 
 def _videos(value: Any) -> str:
@@ -106,7 +107,7 @@ def _alternate(value: Any) -> str:
     """Write one language version, which may be a pair of hreflang and URL as well."""
     if isinstance(value, Alternate):
         return extension_elements(alternates=[value])
-    if not isinstance(value, tuple):
+    if not isinstance(value, tuple | list):  # a list where JSON has it
         raise TypeError(f"{value!r} is not an Alternate")
     return extension_elements(alternates=[Alternate(*value)])
 
@@ -115,22 +116,26 @@ def _simple(name: str, write: Callable[[Any], str]) -> Column:
     return Column(name=name, write=write, before=f"<{name}>", after=f"</{name}>")
 
 
-#: What writes the values of each field but the location.
+#: What writes the values of each field but the location; images without an origin.
 COLUMNS: dict[str, Column] = {
     "lastmod": _simple("lastmod", lastmod_text),
     "changefreq": _simple("changefreq", check_changefreq),
     "priority": _simple("priority", _priority),
-    "images": UrlColumn(
-        name="images",
-        write=_images,
-        before=_IMAGE,
-        after=_IMAGE_END,
-        quote=url_quoting(None),
-    ),
+    "images": image_column(""),
     "videos": Column(name="videos", write=_videos),
     "news": Column(name="news", write=_news),
     "alternates": _AlternatesColumn(name="alternates", write=_alternate),
 }
 
+#: What marks each entry of a mobile sitemap.
+MOBILE = Values(
+    constant(True), Column(name="mobile", write=lambda value: "<mobile:mobile/>")
+)
+
 #: What a source may say of an entry, in the order of the element.
 FIELDS = ("location", *COLUMNS)
+
+
+def columns_on(origin: str | None) -> dict[str, Column]:
+    """Return what writes the values of each field on an origin."""
+    return COLUMNS | {"images": image_column(origin or "")}

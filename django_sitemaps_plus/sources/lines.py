@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from django.db.models import Model
+
 from .columns import Getter, Parts, Problem, RouteValues, Values
-from .elements import COLUMNS, location_column
+from .elements import MOBILE, columns_on, location_column
 
 logger = logging.getLogger(__name__)
 
@@ -20,6 +24,16 @@ CHUNK_ROWS = 500
 #: Problems of one page that are named one by one; the rest is only counted.
 MAX_NAMED = 20
 
+#: Names a row of a batch by its number.
+Namer = Callable[[Sequence[Any], int], str]
+
+# Control characters, line separators and lone surrogates, which break a log.
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+_REPEATED = ValueError(
+    "its query repeats it. Add .distinct() to get_queryset(), or filter by Exists()"
+)
+
 
 @dataclass(slots=True)
 class Tally:
@@ -29,7 +43,8 @@ class Tally:
         section: name of the section, for the log.
         entries: entries written.
         skipped: rows left out, since no location could be written.
-        dropped: values left out of their entry.
+        dropped: values left out of their entry, and repetitions of rows.
+        repeated: repetitions of rows.
         newest: the latest lastmod as W3C text, or ``""``.
         problems: messages about the first of them.
     """
@@ -38,6 +53,7 @@ class Tally:
     entries: int = 0
     skipped: int = 0
     dropped: int = 0
+    repeated: int = 0
     newest: str = ""
     problems: list[str] = field(default_factory=list)
 
@@ -51,9 +67,22 @@ class Tally:
         self.dropped += 1
         self._name(f"{row} listed without {name}: {_reason(error)}", "value_dropped")
 
+    def repeat(self, name: Callable[[], str]) -> None:
+        """Count a repetition that is left out, and log the first, which is named."""
+        self.dropped += 1
+        self.repeated += 1
+        if self.repeated == 1:
+            self._name(f"{name()} listed once: {_REPEATED}", "row_repeated")
+
+    @property
+    def names(self) -> bool:
+        """Whether the next problem is named."""
+        return len(self.problems) < MAX_NAMED
+
     def _name(self, problem: str, action: str) -> None:
-        if len(self.problems) >= MAX_NAMED:
+        if not self.names:
             return
+        problem = _UNPRINTABLE.sub(_escaped, problem)
         self.problems.append(problem)
         extra = {"action": action, "section": self.section}
         logger.warning("section=%s %s", self.section, problem, extra=extra)
@@ -61,11 +90,14 @@ class Tally:
 
 def _reason(error: Exception) -> str:
     try:
-        # Lone surrogates in the data would break the log's own encoding.
-        message = str(error).encode("ascii", "backslashreplace").decode()
+        message = str(error)
     except Exception:  # noqa: BLE001 - the error's class is the user's code too
         message = "an error without words"
     return f"{type(error).__name__}: {message}"[:300]
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +107,18 @@ class Lines:
     location: Values | RouteValues  # rows without one are left out
     fields: Sequence[Values]  # in the order of the element
     raises: bool  # whether a bad value stops the page
+    #: The locations so far, where a query may repeat rows; None where it cannot.
+    seen: set[Any] | None = None
 
-    def render(self, rows: Sequence[Any], tally: Tally) -> str:
+    def render(
+        self, rows: Sequence[Any], tally: Tally, name: Namer | None = None
+    ) -> str:
         """Return the lines of the rows, in their order, and count them."""
         problems: list[Problem] = []
         location = self.location.parts(rows, problems)
         columns = [part for part in location if not isinstance(part, str)]
+        if self.seen is not None:
+            self._find_repeated(zip(*columns, strict=True), self.seen, problems)
         listed, numbers = list(rows), list(range(len(rows)))
         for row, *_ in reversed(problems):
             for column in (listed, numbers, *columns):
@@ -89,8 +127,8 @@ class Lines:
         if listed:
             fields = self._fields(listed, numbers, problems, tally)
             parts = ["<url><loc>", *location, "</loc>", *fields, "</url>\n"]
-            lines = _side_by_side(parts, len(listed))
-        self._report(problems, rows, tally)
+            lines = side_by_side(parts, len(listed))
+        self._report(problems, rows, tally, name or describe_at)
         tally.entries += len(listed)
         return lines
 
@@ -111,27 +149,53 @@ class Lines:
                 tally.newest = max(tally.newest, newest + field_.column.ending)
         return parts
 
-    def _report(
-        self, problems: list[Problem], rows: Sequence[Any], tally: Tally
+    def _find_repeated(
+        self, locations: Iterable[Any], seen: set[Any], problems: list[Problem]
     ) -> None:
-        for row, name, error in sorted(problems, key=itemgetter(0)):
+        bad = {row for row, *_ in problems}
+        for row, location in enumerate(locations):
+            if row not in bad and any(location) and location in seen:
+                problems.append((row, "", _REPEATED))
+            seen.add(location)
+        problems.sort(key=itemgetter(0))
+
+    def _report(
+        self, problems: list[Problem], rows: Sequence[Any], tally: Tally, name: Namer
+    ) -> None:
+        for row, field_, error in sorted(problems, key=itemgetter(0)):
+            if error is _REPEATED:
+                tally.repeat(partial(name, rows, row))
+                continue
+            is_named = tally.names or self.raises
+            found = name(rows, row) if is_named else ""  # it may take a query
             if self.raises:
+                error.add_note(f"({found}, {field_})")
                 raise error
-            if name == "location":
-                tally.skip(describe(rows[row]), error)
+            if field_ == "location":
+                tally.skip(found, error)
             else:
-                tally.drop(describe(rows[row]), name, error)
+                tally.drop(found, field_, error)
+            # Its frames hold all rows of the batch, and this error.
+            error.__traceback__ = None
 
 
-def lines_of(getters: Mapping[str, Getter], origin: str | None, raises: bool) -> Lines:
+def lines_of(
+    getters: Mapping[str, Getter],
+    origin: str | None,
+    raises: bool,
+    *,
+    is_mobile: bool = False,
+) -> Lines:
     """Return what writes rows, given what takes the values of each field from them."""
     location = Values(getters["location"], location_column(origin))
-    names = [name for name in COLUMNS if name in getters]
-    fields = [Values(getters[name], COLUMNS[name]) for name in names]
+    columns = columns_on(origin).items()
+    fields = [Values(getters[name], it) for name, it in columns if name in getters]
+    if is_mobile:
+        fields.append(MOBILE)
     return Lines(location, fields, raises)
 
 
-def _side_by_side(parts: Parts, count: int) -> str:
+def side_by_side(parts: Parts, count: int) -> str:
     """Return the text of all rows, of which there is at least one."""
     pieces, columns = [""], []
     for part in parts:
@@ -151,12 +215,25 @@ def _side_by_side(parts: Parts, count: int) -> str:
     return "".join(texts) + pieces[-1]
 
 
-def describe(row: object) -> str:
-    """Return words by which a person finds a row, in ASCII and short."""
+def describe(row: Any) -> str:
+    """Return short words by which a person finds a row."""
     try:
-        pk = getattr(row, "pk", None)
-        if pk is not None and not isinstance(row, tuple):
-            return f"{type(row).__name__} {ascii(pk)[:100]}"
-        return f"row {ascii(row)[:200]}"
+        # Contrib's rows may be items with their language, or dicts with their item.
+        if isinstance(row, tuple) and row and isinstance(row[0], Model):
+            row, *_ = row
+        elif isinstance(row, dict):
+            row = row.get("item", row)
+        pk = None if isinstance(row, tuple) else getattr(row, "pk", None)
+        return f"row {row!r}"[:200] if pk is None else named(type(row), pk)
     except Exception:  # noqa: BLE001 - naming a row runs the user's code too
         return f"row of type {type(row).__name__}"
+
+
+def named(kind: type[Any], pk: object) -> str:
+    """Return the name of a row of a model."""
+    return f"{kind.__name__} {pk!r}"[:100]
+
+
+def describe_at(rows: Sequence[Any], number: int) -> str:
+    """Return the words for a row of a batch."""
+    return describe(rows[number])

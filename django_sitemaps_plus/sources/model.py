@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Literal
 
 from django.db.models import Model, QuerySet
 
+from django_sitemaps_plus.core.limits import MAX_NEWS
+
 from .base import Source
+from .trees import Under
+
+#: Of a saved object the rows that it concerns; see ``ModelSource.watch``.
+Concerned = str | Callable[[Any], QuerySet[Any]] | Under
 
 
 class ModelSource(Source):
@@ -21,17 +27,31 @@ class ModelSource(Source):
     instance is ever made; one method switches the source to instances. Without
     ``location``, the object's ``get_absolute_url()`` is asked.
 
+    With ``languages``, each row is listed once a language, and each of these entries
+    names all versions. The location is asked for in each language. ``{language}`` in
+    its paths stands for the code, as in the names of translated fields:
+    ``Route("post", slug="slug_{language}")``. A version where a value is None is left
+    out.
+
     Attributes:
         model: the model.
+        languages: codes of languages, or ``"all"`` for those of ``LANGUAGES``.
+        x_default: whether the entries name the URL of ``LANGUAGE_CODE``, without its
+            prefix, for all other languages.
+        get_languages: the languages of a row, where not each has all: a method that
+            takes the object, or the path of a field that holds a list of codes.
         key: a unique, not null, indexed field whose values never change; pages are
             ranges of it. Integers, UUIDs and strings will do.
         using: alias of the database to read; by default the one that the router
             names for writing the model.
+        site_path: path of the field that says on which site a row is listed: it holds
+            the name of the site, or relates to a row of ``django.contrib.sites``.
         starts, ends: field paths of the times at which a row enters and leaves the
             queryset, so that a build looks at its page then.
-        watch: other models whose saves concern rows, each with the path that leads
-            from it to them (``{Author: "book"}``). Relations that declared paths
-            cross are watched by themselves.
+        watch: models whose saves concern other rows, each with the path that leads
+            from it to them (``{Author: "book"}``), a function that takes the saved
+            object and returns a queryset of them, or, in a tree, :func:`under`.
+            Relations that declared paths cross are watched by themselves.
         announce_saves: whether each recorded save is submitted to search engines,
             even if the entry stays the same.
         track_deletes: whether deletions are noticed by signals, at the price of
@@ -41,11 +61,16 @@ class ModelSource(Source):
     model: type[Model]
     key: str = "pk"
     max_age: int | None = None
+    site_path: str | None = None
     starts: str | None = None
     ends: str | None = None
-    watch: Mapping[type[Model], str] = MappingProxyType({})
+    watch: Mapping[type[Model], Concerned] = MappingProxyType({})
     announce_saves: bool = False
     track_deletes: bool = True
+
+    languages: Sequence[str] | Literal["all"] = ()
+    x_default: bool = False
+    get_languages: Any = None
 
     location: Any = None
     lastmod: Any = None
@@ -56,6 +81,15 @@ class ModelSource(Source):
     news: Any = None
     alternates: Any = None
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        own = cls.__mro__[: cls.__mro__.index(Source)]
+        if cls.news is not None and not any("limit" in vars(it) for it in own):
+            cls.limit = MAX_NEWS
+
     def get_queryset(self) -> QuerySet[Any]:
-        """Return the rows to list; override it to filter, never to slice."""
+        """Return the rows to list; override it to filter, never to slice.
+
+        An override that takes a ``site`` gets the ``conf.Site`` that is read for.
+        """
         return self.model._default_manager.all()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from inspect import signature
 from itertools import islice
 from typing import Any
 
@@ -11,10 +12,28 @@ from django.db.models import QuerySet
 from django.db.models.query import ModelIterable
 from django.db.models.sql.constants import CURSOR
 
+from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 
 from .keys import KeySpace, own_field
 from .lines import CHUNK_ROWS
+from .model import ModelSource
+
+
+def queryset_of(source: ModelSource) -> QuerySet[Any]:
+    """Return the rows that a source lists on the site in force."""
+    site, options = sample_site(), dict[str, Any]()
+    if takes_site(source):
+        options["site"] = site
+    rows = source.get_queryset(**options)
+    if source.site_path is None:
+        return rows
+    return rows.filter(**{source.site_path: site.name})
+
+
+def takes_site(source: ModelSource) -> bool:
+    """Return whether ``get_queryset()`` takes the site that is read for."""
+    return "site" in signature(source.get_queryset).parameters
 
 
 def pages_by_key(queryset: object) -> bool:
@@ -70,14 +89,14 @@ def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
             found = list(keys.filter(**{f"{key}__gt": last})[:1])
 
 
-def batches(rows: Iterable[Any]) -> Iterator[list[Any]]:
+def batches(rows: Iterable[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any]]:
     """Yield rows, many at a time."""
     iterator = iter(rows)
-    while batch := list(islice(iterator, CHUNK_ROWS)):
+    while batch := list(islice(iterator, size)):
         yield batch
 
 
-def tuples(queryset: QuerySet[Any]) -> Iterator[list[Any]]:
+def tuples(queryset: QuerySet[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any]]:
     """Yield the rows of a ``values_list()``."""
     # iterator() takes half as long again: it handles each row by itself, by a cursor on
     # the server, where PostgreSQL outside a transaction copies the result aside first.
@@ -86,7 +105,7 @@ def tuples(queryset: QuerySet[Any]) -> Iterator[list[Any]]:
     if cursor is None:  # the query is known to have no rows
         return
     with cursor:
-        while rows := cursor.fetchmany(CHUNK_ROWS):
+        while rows := cursor.fetchmany(size):
             if compiler.has_extra_select:  # of DISTINCT, to order by
                 rows = [row[: compiler.col_count] for row in rows]
             yield list(compiler.results_iter([rows]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Sequence
+from types import NoneType
 from typing import Any, cast
 from urllib.parse import quote
 from uuid import UUID
@@ -16,31 +17,51 @@ from django_sitemaps_plus.core.limits import MIN_URL_LENGTH
 from django_sitemaps_plus.core.locations import SAFE
 from django_sitemaps_plus.core.xml import escape
 
-_MAX_KEPT = 1 << 15  # characters: more than the languages of a site have
+_NOT_ASCII = re.compile(r"([^\x00-\x7f]+)")
 _WORD = "".join([string.ascii_letters, string.digits, "-_"])
 _IN_WORDS = f"{_WORD}\n".encode()
 _MAX_INT = 2**64  # text of more digits may not even fit into a URL
+#: What reverse() leaves as it is.
+SAFE_IN_PATHS = RFC3986_SUBDELIMS + "/~:@"
+#: The line of what has none of its own; no form matches it.
+NO_LINE = "\ud800"
 # What a URL may hold without another look; UTF-8 cannot express the surrogates.
 _USUAL = r"[^\n\ud800-\udfff#%]"
 _REST = rf"{_USUAL}*+(?:%[0-9A-Fa-f]{{2}}{_USUAL}*+)*+"
+_URL = rf"https?://[a-z0-9.-]{{5,}}+(?::[0-9]{{1,4}}+)?(?:[/?]{_REST})?"
+# A folder or file that the joining of URLs leaves as it is.
+_FILE = r"[^\n\ud800-\udfff\\/.][^\n\ud800-\udfff\\/]*+"
 
 
-class _Quoted(dict[int, str]):
-    """What each character becomes in a URL within XML, filled as they are met."""
+class _Quoted:
+    """Percent-encodes text as ``quote()`` does, and escapes it for XML."""
 
     def __init__(self, safe: str) -> None:
-        super().__init__({ord("\n"): "\n"})
-        self._safe = safe
+        table = {it: escape(quote(it, safe=safe)) for it in map(chr, range(128))}
+        self._table = {it: text for it, text in table.items() if it not in ("\n", text)}
+        self._kept = "".join(table.keys() - self._table.keys()).encode()
+        self._changed = re.compile(f"[{re.escape(''.join(self._table))}]")
 
-    def __missing__(self, point: int) -> str:
-        text = escape(quote(chr(point), safe=self._safe, errors="ignore"))
-        if len(self) < _MAX_KEPT:
-            self[point] = text
-        return text
+    def __call__(self, text: str) -> str:
+        """Return the text with its line ends; a surrogate becomes any character."""
+        encoded = text.encode("utf-8", "replace")
+        if not encoded.translate(None, self._kept):
+            return text
+        text = self._changed.sub(lambda found: self._table[found[0]], text)
+        return text if text.isascii() else _with_bytes(text)
+
+
+def _with_bytes(text: str) -> str:
+    """Percent-encode what is not ASCII."""
+    pieces = _NOT_ASCII.split(text)
+    # One call for all: a percent sign, itself 25, ends each run of characters.
+    codes = "%".join(pieces[1::2]).encode("utf-8", "replace").hex("%").upper()
+    pieces[1::2] = [f"%{run}" for run in codes.split("%25%")]
+    return "".join(pieces)
 
 
 _IN_URL = _Quoted(SAFE)
-_IN_ARGUMENT = _Quoted(RFC3986_SUBDELIMS + "/~:@")  # what reverse() leaves as it is
+_IN_ARGUMENT = _Quoted(SAFE_IN_PATHS)
 
 
 class Form:
@@ -71,17 +92,20 @@ class Quoting:
 
     Args:
         form: regular expression of the values for which that is all.
-        table: what each character becomes.
-        origin: what is left out where a value begins with it and a slash.
+        quoted: how they are quoted.
+        begin: how a quoted value may begin, and what it begins with instead.
     """
 
     def __init__(
-        self, form: str, table: _Quoted = _IN_ARGUMENT, origin: str = ""
+        self,
+        form: str,
+        quoted: _Quoted = _IN_ARGUMENT,
+        begin: tuple[str, str] | None = None,
     ) -> None:
         self._form = Form(form)
         self._takes_words = re.fullmatch(form, _WORD) is not None
-        self._table = table
-        self._origin = origin
+        self._quote = quoted
+        self._begin = begin
 
     def __call__(self, values: Sequence[Any], room: int) -> tuple[list[str], list[int]]:
         """Return the text of each value, and the rows that need another look."""
@@ -89,9 +113,10 @@ class Quoting:
         odd: list[int] = []
         if not (self._takes_words and _is_words(joined)):
             odd = self._form.odd(joined)
-            if self._origin and self._origin in joined:
-                joined = f"\n{joined}".replace(f"\n{self._origin}/", "\n/")[1:]
-            joined = joined.translate(self._table)
+            joined = self._quote(joined)
+            if self._begin:
+                old, new = self._begin
+                joined = f"\n{joined}".replace(f"\n{old}", f"\n{new}")[1:]
         texts = joined[:-1].split("\n")
         if max(map(len, texts)) > room:
             long = [row for row, text in enumerate(texts) if len(text) > room]
@@ -108,15 +133,28 @@ ARGUMENTS = {
     converters.PathConverter: Quoting(r"[^\n\ud800-\udfff]+"),
 }
 
+#: Paths as patterns make them, before reverse() quotes them.
+PATHS = Quoting(r"/(?!/)[^\n\ud800-\udfff]*+")
 
-def url_quoting(origin: str | None) -> Quoting:
+#: Names of files, by what storages leave of them in a URL: Django's own and CDNs; S3.
+FILE_NAMES = [
+    Quoting(rf"(?:{_FILE}(?:/{_FILE})*+)?", _Quoted(safe)) for safe in ("/~!*()'", "/~")
+]
+
+
+def image_quoting(origin: str) -> Quoting:
+    """Return what quotes URLs of any host, paths on an origin, and nothing."""
+    path = rf"/(?!/){_REST}" if origin else ""
+    return Quoting(rf"(?:{_URL}|{path})?", _IN_URL, ("/", f"{origin}/"))
+
+
+def location_quoting(origin: str | None) -> Quoting:
     """Return what quotes paths and URLs of an origin; with None, URLs of any host."""
     if not origin:
-        host = r"https?://[a-z0-9.-]{5,}+(?::[0-9]{1,4}+)?"
-        return Quoting(rf"{host}(?:[/?]{_REST})?", _IN_URL)
+        return Quoting(_URL, _IN_URL)
     missing = max(0, MIN_URL_LENGTH - len(f"{origin}/"))
     path = rf"(?:{re.escape(origin)}/|/(?!/))(?=.{{{missing}}}){_REST}"
-    return Quoting(path, _IN_URL, origin)
+    return Quoting(path, _IN_URL, (_IN_URL(f"{origin}/"), "/"))
 
 
 def _is_words(joined: str) -> bool:
@@ -126,16 +164,20 @@ def _is_words(joined: str) -> bool:
 
 
 def one_a_line(values: Sequence[Any]) -> str:
-    """Return the text of each value and a line end; nothing for what has no line."""
-    if set(map(type, values)) == {str}:
-        joined = "\n".join(values) + "\n"
+    """Return the text of each value and a line end; None is an empty line."""
+    kinds = set(map(type, values))
+    if kinds <= {str, NoneType}:
+        texts = values if kinds == {str} else [value or "" for value in values]
+        joined = "\n".join(texts) + "\n"
         if joined.count("\n") == len(values):
             return joined
     return "".join([f"{_line(value)}\n" for value in values])
 
 
 def _line(value: Any) -> str:
+    if value is None:
+        return ""
     if type(value) is str:
-        return "" if "\n" in value else value
+        return NO_LINE if "\n" in value else value
     is_short = type(value) is UUID or (type(value) is int and abs(value) < _MAX_INT)
-    return str(value) if is_short else ""
+    return str(value) if is_short else NO_LINE

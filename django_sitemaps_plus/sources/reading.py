@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from datetime import datetime
 from functools import cached_property, partial, singledispatch
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from django.db.models import Model, QuerySet
+from django.db.models import DateTimeField, Max, Model, QuerySet
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
-from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.core.limits import MAX_NEWS
 
 from .base import Source
-from .columns import Getter, called, constant
-from .declarations import Columns, compile_lines, declarations_of
-from .elements import COLUMNS, NAMESPACE_OF
+from .columns import Getter, Values, called, constant
+from .dates import as_stored
+from .declarations import (
+    compile_lines,
+    declarations_of,
+    indexed_lastmod,
+)
+from .elements import COLUMNS, NAMESPACE_OF, location_column
 from .keys import KeySpace
-from .lines import CHUNK_ROWS, Tally, lines_of
+from .languages import language_lines, languages_of
+from .lines import CHUNK_ROWS, Lines, Tally, lines_of
 from .model import ModelSource
 from .positions import at_positions, positions
 from .querysets import (
@@ -28,13 +40,12 @@ from .querysets import (
     by_key,
     first_keys,
     in_range,
-    on_write_database,
-    pages_by_key,
-    tuples,
 )
+from .rows import listed_rows, names_of, read, rows_in, select, without_repeated
 from .views import ViewSource
 
 S = TypeVar("S", bound=Source)
+D = TypeVar("D", bound=ModelSource | ViewSource)
 
 #: What makes lines of rows.
 Render = Callable[[list[Any]], str]
@@ -47,8 +58,8 @@ class Reader(Generic[S]):
     has_own_paging: bool = False
     #: The field that pages are cut by, where they are ranges of keys.
     key: str = "pk"
-    #: The model whose saves concern the rows.
-    tracked_model: type[Model] | None = None
+    #: The models whose saves concern the rows.
+    tracked_models: tuple[type[Model], ...] = ()
 
     def __init__(self, source: S) -> None:
         self.source = source
@@ -74,7 +85,10 @@ class Reader(Generic[S]):
     @cached_property
     def max_entries(self) -> int:
         """Entries above which a page is too full; growth up to it needs no new plan."""
-        return most_entries(self.source.limit)
+        limit = self.source.limit
+        may_have_news = limit <= MAX_NEWS and "news" in self.extensions
+        most = most_entries(limit)
+        return min(most, MAX_NEWS) if may_have_news else most
 
     def key_space(self) -> KeySpace | None:
         """Return what orders the keys; None where pages are positions."""
@@ -99,13 +113,25 @@ class Reader(Generic[S]):
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
-        return map(self._renderer(site, tally), batches(self._page(key_range, site)))
+        page = self._page(key_range, site)
+        return map(self._renderer(site, tally), batches(page))
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
         """Yield each listed row of some keys: its key, as text, and its lines."""
         return iter(())
+
+    def newest_keys(self, most: int) -> list[Any] | None:
+        """Return the keys of rows with the latest lastmod; None without an index."""
+        return None
+
+    def latest_lastmod(self, until: datetime) -> Any:
+        """Return the latest lastmod up to a moment, if one query finds it, else None.
+
+        The code of a contrib class may give anything.
+        """
+        return None
 
     def _queryset(self) -> QuerySet[Any] | None:
         """Return the listed rows, in no order, where pages are ranges of keys."""
@@ -124,18 +150,35 @@ class Reader(Generic[S]):
         return self._renderer_of(getters, site.origin, tally)
 
     def _renderer_of(
-        self, getters: Mapping[str, Getter], origin: str | None, tally: Tally
+        self,
+        getters: Mapping[str, Getter],
+        origin: str | None,
+        tally: Tally,
+        items: object = None,
     ) -> Render:
-        lines = lines_of(getters, origin, self.source.on_error == "raise")
+        lines = self._lines(getters, origin)
+        if isinstance(items, QuerySet):
+            lines = without_repeated(lines, items)
         return partial(lines.render, tally=tally)
 
+    def _lines(self, getters: Mapping[str, Getter], origin: str | None) -> Lines:
+        raises, is_mobile = self.source.on_error == "raise", self.source.mobile
+        return lines_of(getters, origin, raises, is_mobile=is_mobile)
 
-class _DeclaredReader(Reader[S]):
+
+class _DeclaredReader(Reader[D]):
     """Reads a source whose attributes declare what an entry has."""
 
     @property
     def extensions(self) -> Collection[str]:
-        return [NAMESPACE_OF[n] for n in NAMESPACE_OF if getattr(self.source, n)]
+        declared = {name for name in NAMESPACE_OF if getattr(self.source, name)}
+        if self.source.languages:
+            declared.add("alternates")
+        return [NAMESPACE_OF[name] for name in NAMESPACE_OF if name in declared]
+
+    @property
+    def rows_per_page(self) -> int:
+        return max(1, self.source.limit // max(1, len(languages_of(self.source))))
 
 
 class ViewReader(_DeclaredReader[ViewSource]):
@@ -149,19 +192,50 @@ class ViewReader(_DeclaredReader[ViewSource]):
             name: called(value) if callable(value) else constant(value)
             for name, value in declarations_of(self.source).items()
         }
-        return self._renderer_of(getters, site.origin, tally)
+        lines = self._lines(getters, site.origin)
+        if languages := languages_of(self.source):
+            versions = {
+                code: Values(
+                    getters["location"], location_column(site_in(code, site).origin)
+                )
+                for code in languages
+            }
+            offered = self.source.get_languages
+            getter = called(offered) if callable(offered) else constant(offered)
+            lines = language_lines(self.source, versions, getter, lines.fields, site)
+        return partial(lines.render, tally=tally)
 
 
 class ModelReader(_DeclaredReader[ModelSource]):
     """Reads the rows of a model by key range."""
 
     @property
-    def tracked_model(self) -> type[Model] | None:  # type: ignore[override]
-        return self.source.model
+    def tracked_models(self) -> tuple[type[Model], ...]:  # type: ignore[override]
+        return (self.source.model,) if self.source.model else ()
 
     @property
     def key(self) -> str:  # type: ignore[override]
         return self.source.key
+
+    def newest_keys(self, most: int) -> list[Any] | None:
+        field = indexed_lastmod(self.source)
+        if field is None:
+            return None
+        dated = listed_rows(self.source).filter(**{f"{field.name}__isnull": False})
+        rows = by_key(dated, self.key)
+        orders = [f"-{name}" for name in (field.name, *rows.query.order_by)]
+        keys = rows.order_by(*orders).values_list(self.key, flat=True)
+        return list(dict.fromkeys(keys[:most]))
+
+    def latest_lastmod(self, until: datetime) -> Any:
+        field = indexed_lastmod(self.source)
+        if field is None:
+            return None
+        is_moment = isinstance(field, DateTimeField)
+        bound = as_stored(until) if is_moment else until.date()
+        rows = listed_rows(self.source).filter(**{f"{field.name}__lte": bound})
+        [latest] = rows.aggregate(Max(field.name)).values()
+        return latest
 
     def _queryset(self) -> QuerySet[Any]:
         return listed_rows(self.source)
@@ -169,8 +243,14 @@ class ModelReader(_DeclaredReader[ModelSource]):
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         queryset = rows_in(self.source, key_range)
         columns, lines = compile_lines(self.source, queryset.db, site)
-        rows = _read(queryset, columns, self.max_entries)
-        return map(partial(lines.render, tally=tally), rows)
+        query = select(queryset, columns)
+        lines, first = without_repeated(lines, query), 0
+        name = names_of(queryset, columns, self.max_entries)
+        # Their lines are in memory, and grow with the square of the languages.
+        size = CHUNK_ROWS * 4 // max(4, len(languages_of(self.source)))
+        for rows in read(query, columns, self.max_entries, size):
+            yield lines.render(rows, tally, partial(name, first))
+            first += len(rows)
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
@@ -180,7 +260,9 @@ class ModelReader(_DeclaredReader[ModelSource]):
         columns, lines = compile_lines(source, queryset.db, site)
         key = columns.add(source.key)
         # A join may show a row more than once.
-        rows = _read(by_key(queryset, source.key), columns, 10 * len(keys))
+        query = select(by_key(queryset, source.key), columns)
+        lines = without_repeated(lines, query)
+        rows = read(query, columns, 10 * len(keys))
         for row in chain.from_iterable(rows):
             yield str(key(row)), lines.render([row], tally)
 
@@ -193,50 +275,3 @@ def reader_of(source: Source) -> Reader[Any]:
 
 reader_of.register(ModelSource, ModelReader)
 reader_of.register(ViewSource, ViewReader)
-
-
-def listed_rows(source: ModelSource) -> QuerySet[Any]:
-    """Return the rows of a source on the database they are read from, in no order."""
-    queryset = source.get_queryset()
-    if not pages_by_key(queryset):
-        raise ConfigurationError(
-            f"{source!r}.get_queryset() must return a queryset of model instances "
-            "that is not sliced, combined or distinct on fields, since its pages "
-            "are key ranges. Use Source for anything else."
-        )
-    return on_write_database(queryset, source.using)
-
-
-def every_row(source: ModelSource) -> QuerySet[Any]:
-    """Return all rows of the model, listed or not, on the same database."""
-    return source.model._base_manager.using(listed_rows(source).db)
-
-
-def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:
-    """Return the listed rows of a key range, in the order of the key."""
-    return in_range(listed_rows(source), source.key, key_range)
-
-
-def page_query(source: ModelSource, key_range: KeyRange, site: Site) -> QuerySet[Any]:
-    """Return the query that reads a page, not yet run."""
-    queryset = rows_in(source, key_range)
-    columns, _ = compile_lines(source, queryset.db, site)
-    query: QuerySet[Any] = _select(queryset, columns)
-    return query
-
-
-def _select(queryset: QuerySet[Any], columns: Columns) -> Any:
-    if columns.of_instances:
-        return queryset.annotate(**columns.aliases())
-    return queryset.values_list(*columns.expressions)
-
-
-def _read(queryset: QuerySet[Any], columns: Columns, limit: int) -> Iterator[list[Any]]:
-    query = _select(queryset, columns)[: limit + 1]
-    rows = 0
-    found = query.iterator(CHUNK_ROWS)
-    for batch in batches(found) if columns.of_instances else tuples(query):
-        rows += len(batch)
-        if rows > limit:
-            raise LimitExceededError(f"more than {limit:,} entries in one file")
-        yield batch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,16 +22,16 @@ from django.urls import (
     reverse,
 )
 from django.urls.resolvers import get_ns_resolver
-from django.utils.http import RFC3986_SUBDELIMS, escape_leading_slashes
+from django.utils.http import escape_leading_slashes
 from django.utils.translation import get_language
 
 from django_sitemaps_plus.core.xml import escape
 
-from .quoting import ARGUMENTS, Quoting
+from .quoting import ARGUMENTS, NO_LINE, PATHS, SAFE_IN_PATHS, Quoting
 
 logger = logging.getLogger(__name__)
 
-_SAFE = RFC3986_SUBDELIMS + "/~:@"  # what reverse() leaves as it is
+_ARGUMENT = re.compile(r"%%|%\((.*?)\)s")  # in the template of a path
 
 
 class Route:
@@ -54,6 +54,18 @@ class Route:
         arguments = "".join([f", {k}={v!r}" for k, v in self.arguments.items()])
         return f"Route({self.name!r}{arguments})"
 
+    def in_language(self, language: str) -> Route:
+        """Return the route with the language in its paths."""
+        arguments = {
+            name: in_path(it, language) if isinstance(it, str) else it
+            for name, it in self.arguments.items()
+        }
+        if arguments == self.arguments:
+            return self
+        route = Route(self.name, **arguments)
+        route._compiled = self._compiled  # it does not depend on the paths
+        return route
+
     def compile(self) -> CompiledRoute:
         """Return the route for the URLconf, language and script prefix in force."""
         known = self._compiled.setdefault(get_resolver(get_urlconf()), {})
@@ -61,6 +73,11 @@ class Route:
         if surroundings not in known:
             known[surroundings] = compile_route(self.name, tuple(self.arguments))
         return known[surroundings]
+
+
+def in_path(path: str, language: str) -> str:
+    """Return a field path with a language as it is in names: ``slug_pt_br``."""
+    return path.replace("{language}", language.replace("-", "_"))
 
 
 @dataclass(frozen=True)
@@ -85,8 +102,10 @@ class CompiledRoute:
     @cached_property
     def plain(self) -> PlainRoute | None:
         """What it is made of where values of a column can be written together."""
-        found = self.candidates
-        return _plain_route(found[0], self.arguments) if found else None
+        if not self.candidates or self.candidates[0].defaults:
+            return None
+        first, arguments = self.candidates[0], self.arguments
+        return _plain_route(first, arguments) or _matched_route(first, arguments)
 
     def __call__(self, values: Sequence[Any]) -> str:
         """Return the path for the values of the arguments, in their order."""
@@ -97,25 +116,27 @@ class CompiledRoute:
             if (path := candidate.path(kwargs)) is not None:
                 return path
         raise NoReverseMatch(
-            f"No pattern named {self.name!r} takes {ascii(kwargs)[:300]}"
+            f"No pattern named {self.name!r} takes {str(kwargs)[:300]}"
         )
 
 
 @dataclass(frozen=True, slots=True)
 class PlainRoute:
-    """A pattern of literal text and Django's own converters."""
+    """A pattern by which the values of columns are written together."""
 
-    #: Text around the arguments, quoted and escaped; one more than there are.
+    #: Text around the columns, quoted and escaped; one more than there are.
     pieces: tuple[str, ...]
-    #: For each place in the URL the number of its argument, and how it is written.
+    #: For each place in the URL the number of its column, and how it is written.
     places: tuple[tuple[int, Quoting], ...]
+    #: Returns the columns of the arguments' values; None where they are the same.
+    columns: Callable[[list[Sequence[Any]]], list[Sequence[Any]]] | None = None
 
 
 def compile_route(name: str, arguments: tuple[str, ...]) -> CompiledRoute:
     """Return the route for the URLconf, language and script prefix in force."""
     candidates: tuple[_Candidate, ...] | None = ()
     with suppress(NoReverseMatch):  # no such namespace: no row has a URL
-        resolver, view = _resolver(name)
+        resolver, view = resolver_of(name)
         if _own_reverse(type(resolver)) is _own_reverse(URLResolver):
             candidates = tuple(_candidates(resolver, view, frozenset(arguments)))
         else:
@@ -136,7 +157,6 @@ class _Candidate:
     template: str  # %-format of the path, not quoted
     prefix: str  # the script prefix in it, as a regular expression
     pattern: str  # the path must match it, as the resolver will match it
-    params: tuple[str, ...]
     defaults: Mapping[str, Any]  # values that arguments outside the path must have
     converters: Mapping[str, Any] = field(default_factory=dict)
 
@@ -156,7 +176,22 @@ class _Candidate:
         path = self.template % texts
         if not self.regex.search(path):
             return None
-        return escape_leading_slashes(quote(path, safe=_SAFE))
+        return escape_leading_slashes(quote(path, safe=SAFE_IN_PATHS))
+
+    def lines(self, columns: Mapping[str, Sequence[Any]]) -> list[str]:
+        """Return the path of each row, not quoted; NO_LINE where one is odd."""
+        names = [name for name in _ARGUMENT.findall(self.template) if name]
+        template = _ARGUMENT.sub(lambda it: "%s" if it[1] else "%%", self.template)
+        texts = [[self._line(name, it) for it in columns[name]] for name in names]
+        paths = map(template.__mod__, zip(*texts, strict=True))
+        search = self.regex.search
+        return [path if search(path) else NO_LINE for path in paths]
+
+    def _line(self, name: str, value: Any) -> Any:
+        try:
+            return NO_LINE if value is None else self._text(name, value)
+        except Exception:  # noqa: BLE001 - it is met again where the row is looked at
+            return NO_LINE
 
     def _text(self, name: str, value: Any) -> Any:
         converter = self.converters.get(name)
@@ -176,7 +211,6 @@ def _candidates(
                 template=prefix.replace("%", "%%") + form,
                 prefix=re.escape(prefix),
                 pattern=pattern,
-                params=tuple(params),
                 defaults={k: v for k, v in defaults.items() if k not in params},
                 converters=pattern_converters,
             )
@@ -186,7 +220,7 @@ def _own_reverse(kind: type[URLResolver]) -> Any:
     return kind._reverse_with_prefix  # type: ignore[attr-defined]  # not in the stubs
 
 
-def _resolver(name: str) -> tuple[URLResolver, str]:
+def resolver_of(name: str) -> tuple[URLResolver, str]:
     """Walk the namespaces of a name as reverse() does without a current app."""
     resolver = get_resolver(get_urlconf())
     *namespaces, view = name.split(":")
@@ -197,7 +231,7 @@ def _resolver(name: str) -> tuple[URLResolver, str]:
             namespace = instances[0]  # an app name: its first instance
         if namespace not in resolver.namespace_dict:
             raise NoReverseMatch(
-                f"{namespace!r} of {name!r} is no registered namespace"
+                f"{namespace!r} of {name!r} is not a registered namespace"
             )
         extra, resolver = resolver.namespace_dict[namespace]
         pattern += extra
@@ -221,7 +255,6 @@ def _plain_route(
     kinds = [type(candidate.converters.get(name)) for name in names]
     if (
         sorted(names) != sorted(arguments)
-        or candidate.defaults
         or any(kind not in ARGUMENTS for kind in kinds)
         or any("%" in piece for piece in pieces)
         or not _is_plain(candidate, pieces, names)
@@ -231,8 +264,21 @@ def _plain_route(
         return None
     numbers = map(arguments.index, names)
     places = zip(numbers, [ARGUMENTS[kind] for kind in kinds], strict=True)
-    texts = [escape(quote(piece, safe=_SAFE)) for piece in pieces]
+    texts = [escape(quote(piece, safe=SAFE_IN_PATHS)) for piece in pieces]
     return PlainRoute(tuple(texts), tuple(places))
+
+
+def _matched_route(
+    candidate: _Candidate, arguments: tuple[str, ...]
+) -> PlainRoute | None:
+    """Return what writes whole paths, each of which its pattern matches."""
+    if not arguments or "%" in _ARGUMENT.sub("", candidate.template):
+        return None  # there are no rows, or reverse() raises
+
+    def columns(values: list[Sequence[Any]]) -> list[Sequence[Any]]:
+        return [candidate.lines(dict(zip(arguments, values, strict=True)))]
+
+    return PlainRoute(("", ""), ((0, PATHS),), columns)
 
 
 def _is_plain(

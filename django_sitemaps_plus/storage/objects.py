@@ -41,6 +41,9 @@ _SECRETS = re.compile(r"(?<=://)[^/\s@]+(?=@)|(?<=\?)[\w.~%-]+=[^\s'\"<>)]*")
 _OBJECT = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}.*\.xml.*")
 _PAGE = re.compile(r"[0-9]{1,9}")
 
+# Of names of sections: what stays out of the names of directories.
+_UNSAFE = re.compile(r"[^a-z0-9_-]")
+
 
 def get_storage() -> Storage:
     """Return the storage of objects; ConfigurationError if the settings name none."""
@@ -68,9 +71,13 @@ def _default_storage(media_root: str) -> Storage:
 
 
 def directory_name(section: str, number: int) -> str:
-    """Return the directory of the objects of a page; the index has no name."""
+    """Return the directory of the objects of a page; the index has no name.
+
+    Directories differ in more than case, whatever storages and their addresses do.
+    """
+    name = _UNSAFE.sub(lambda found: f"!{found[0].encode().hex('!')}", section)
     # No section can have this name, since none has a dot in it.
-    return f"{section or 'sitemap.xml'}/{number}"
+    return f"{name or 'sitemap.xml'}/{number}"
 
 
 def store_object(section: str, number: int, document: Document) -> str:

@@ -4,32 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import replace
-from datetime import timedelta
-from itertools import chain, islice
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
-from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist, FieldError
+from django.db import connections
+from django.db.models import Count, Min, QuerySet
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.models import Change, Publication, Section
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import Source, reader_of
 from django_sitemaps_plus.sources.keys import KeySpace
 
 from .databases import attempt, databases
 from .locating import delete_changes, mark_all, mark_keys
-from .relations import path_model
+from .related import UnknownRowsError, related_keys
 
 #: Changes that are read, located and deleted together.
 BATCH_CHANGES = 1_000
-
-#: Rows of related objects that are located one by one; more make all pages dirty. They
-#: are held in memory, and spread over a section they would reach most pages anyway.
-MAX_RELATED = 30_000
 
 # The key or the relation that a change names was another before a deploy.
 _OTHER_PLAN = (
@@ -53,47 +51,96 @@ def take_changes(section: Section, source: Source) -> Collection[Any]:
     return frozenset(keys)
 
 
-def count_changes(section: str) -> int:
-    """Return how many changes of a section wait, as far as they can be read."""
-    rows = Change.objects.filter(section=section)
-    return sum(attempt(alias, rows.using(alias).count) or 0 for alias in databases())
+def waiting_changes(section: str) -> tuple[int, datetime | None]:
+    """Return how many changes of a section wait, and the time of the oldest.
+
+    As far as they can be read.
+    """
+    number, times, kept = 0, list[datetime](), Change.objects.filter(section=section)
+    for alias in databases():
+        rows = kept.using(alias)
+        found = attempt(alias, partial(rows.aggregate, n=Count("pk"), at=Min("at")))
+        if found and found["n"]:
+            number += found["n"]
+            times.append(found["at"])
+    return number, min(times, default=None)
 
 
 def _read(section: Section, source: Source, alias: str) -> list[Change]:
     rows = Change.objects.using(alias).filter(section=section.name).order_by("id")
     found = attempt(alias, lambda: list(rows[:BATCH_CHANGES])) or []
-    if found and _database_read(source) not in (None, alias):
-        # A replica may not have yet what its primary recorded.
-        lag = timedelta(seconds=get_settings().replica_lag_seconds)
-        settled = rows.filter(at__lte=Now() - lag)
-        found = attempt(alias, lambda: list(settled[:BATCH_CHANGES])) or []
+    if not found:
+        return []
+    space = reader_of(source).key_space()
+    if space is None and _is_resting(section, source):
+        return []
+    if (source.using if space is None else space.alias) not in (None, alias):
+        found = attempt(alias, partial(_replicated, rows)) or []
     return found
 
 
-def _database_read(source: Source) -> str | None:
-    """Return the alias that pages are read from; None where it is unknown."""
-    space = reader_of(source).key_space()
-    return source.using if space is None else space.alias
+def _replicated(rows: QuerySet[Change]) -> list[Change]:
+    """Return the changes that were seen before, for as long as a replica may lag.
+
+    They may have been committed long after they were inserted.
+    """
+    unseen = rows.filter(seen_at=None).order_by()
+    if connections[rows.db].vendor == "mysql":
+        # By key: a scan would wait for what open transactions have inserted.
+        for key in unseen.values_list("pk", flat=True):
+            unseen.filter(pk=key).update(seen_at=Now())
+    else:
+        unseen.update(seen_at=Now())
+    lag = timedelta(seconds=get_settings().replica_lag_seconds)
+    return list(rows.filter(seen_at__lte=Now() - lag)[:BATCH_CHANGES])
+
+
+def _is_resting(section: Section, source: Source) -> bool:
+    """Return whether pages that each change concerns have just been rendered."""
+    rest = timedelta(seconds=(source.max_age or 3_600) / 60)
+    return section.pages.filter(checked_at__gt=Now() - rest).exists()
 
 
 def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
+    """Make the pages of changes dirty, on all sites, and delete the changes."""
     space = reader_of(source).key_space()
-    if space is None:
-        # Positions: pages are built once they are old, however many saves there are.
-        delete_changes(changes)
-        return ()
-    try:
-        named = _named(space, changes)
-    except _OTHER_PLAN:
-        named = _Named([], [], True)
-    if getattr(source, "announce_saves", False):
+    is_announced = getattr(source, "announce_saves", False)
+    named = _Named([], [], True)  # a row that comes or goes moves all rows after it
+    with suppress(*_OTHER_PLAN):
+        if space is not None:
+            named = _named(source, space, changes)
+    for other in _on_other_sites(section):
+        if space is not None and (is_announced or other.next_number == 1):
+            _note(other, space, named, changes)
+        if other.pages.exists():
+            _mark(other, space, named)
+    if space is not None and is_announced:
         _note(section, space, named, changes)
-    if named.is_all:
+    # These go with the last mark: a crash in between marks other sites twice.
+    _mark(section, space, named, changes)
+    return () if named.is_all else named.keys
+
+
+def _mark(
+    section: Section,
+    space: KeySpace | None,
+    named: _Named,
+    changes: Collection[Change] = (),
+) -> None:
+    """Make the pages dirty that changes name, and delete these changes."""
+    if space is None or named.is_all:
         mark_all(section)
         delete_changes(changes)
-        return ()
-    mark_keys(section, space, named.keys, named.ranges, changes=changes)
-    return named.keys
+    else:
+        mark_keys(section, space, named.keys, named.ranges, changes=list(changes))
+
+
+def _on_other_sites(section: Section) -> list[Section]:
+    """Return the sections of the same name, which have the same changes."""
+    if get_settings().sites is None:
+        return []
+    others = Section.objects.filter(name=section.name).exclude(pk=section.pk)
+    return list(others.order_by("pk"))
 
 
 class _Named(NamedTuple):
@@ -104,7 +151,7 @@ class _Named(NamedTuple):
     is_all: bool  # whether there are other rows, unknown or too many
 
 
-def _named(space: KeySpace, changes: Iterable[Change]) -> _Named:
+def _named(source: Source, space: KeySpace, changes: Iterable[Change]) -> _Named:
     keys, ranges, is_all = list[Any](), list[tuple[Any, Any]](), False
     related: dict[str, set[str]] = {}
     for change in changes:
@@ -117,36 +164,20 @@ def _named(space: KeySpace, changes: Iterable[Change]) -> _Named:
                 related.setdefault(change.high, set()).add(change.low)
             case _:
                 is_all = True
-    rows = (_keys_by_way(space, way, values) for way, values in related.items())
-    found = list(islice(chain.from_iterable(rows), MAX_RELATED + 1))
-    if len(found) > MAX_RELATED:
-        return _Named(keys, ranges, True)
-    return _Named(keys + found, ranges, is_all)
-
-
-def _keys_by_way(space: KeySpace, way: str, values: Collection[str]) -> Iterator[Any]:
-    """Yield the keys of the rows to which saved objects lead, up to one too many."""
-    label, to_rows, to_saved = way.split(":")
-    model = apps.get_model(label)
-    # A path may end at a parent of the row, whose key has another name.
-    end = path_model(model, to_rows) if to_rows else model
-    attribute = replace(space, model=end).attribute
-    key = f"{to_rows}__{attribute}" if to_rows else attribute
-    # All in one call, which is about the same row of a relation to many.
-    rows = model._base_manager.filter(
-        **{f"{to_saved}__in": values, f"{key}__isnull": False}
-    )
-    # Some databases send all rows at once, so the query itself must end. In no order:
-    # the rows would all have to be sorted first.
-    keys = rows.using(space.alias).values_list(key, flat=True).order_by().distinct()
-    yield from keys[: MAX_RELATED + 1].iterator(2_000)
+    try:
+        keys += related_keys(source, space, related)
+    except UnknownRowsError:
+        is_all = True
+    return _Named(keys, ranges, is_all)
 
 
 def _note(
     section: Section, space: KeySpace, named: _Named, changes: list[Change]
 ) -> None:
     """Note rows whose URLs engines are notified of, whatever became of their pages."""
-    if notifies_engines():
+    with in_force(None):
+        is_wanted = notifies_engines()  # on any site
+    if is_wanted:
         keys = chain(named.keys, _between(space, named.ranges))
         Publication.objects.note_saves(section, map(str, keys), changes[0].at)
 
@@ -164,19 +195,30 @@ def take_saves(section: Section, source: Source) -> None:
     space = reader_of(source).key_space()
     for alias in databases():
         while batch := _read(section, source, alias):
+            sections = [section, *_on_other_sites(section)]
+            if _has_plan(sections):
+                return  # a build is to see them
             with suppress(*_OTHER_PLAN):
                 if space is not None:
-                    _note(section, space, _named(space, batch), batch)
-            if not _delete_unplanned(section, batch):
-                return  # a build is to see them
+                    named = _named(source, space, batch)
+                    for one in sections:
+                        _note(one, space, named, batch)
+            if not _delete_unplanned(sections, batch):
+                return
+
+
+def _has_plan(sections: Iterable[Section]) -> bool:
+    rows = Section.objects.filter(pk__in=[section.pk for section in sections])
+    return rows.filter(next_number__gt=1).exists()
 
 
 @retried
-def _delete_unplanned(section: Section, changes: list[Change]) -> bool:
-    """Delete changes, unless the section got its first plan meanwhile."""
+def _delete_unplanned(sections: list[Section], changes: list[Change]) -> bool:
+    """Delete changes, unless one of the sections got its first plan meanwhile."""
     with atomic():
-        lock([section.pk])  # a plan that is about to be stored comes after it
-        if not Section.objects.filter(pk=section.pk, next_number=1).exists():
+        # A plan that is about to be stored comes after it.
+        lock([section.pk for section in sections])
+        if _has_plan(sections):
             return False
         delete_changes(changes)
     return True

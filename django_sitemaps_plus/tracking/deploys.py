@@ -20,18 +20,30 @@ from django.db.models import (
     TextField,
     UUIDField,
 )
+from django.utils import translation
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings, site_in
 from django_sitemaps_plus.core.renderers import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, reader_of
+from django_sitemaps_plus.site_urls import stylesheet_url
+from django_sitemaps_plus.sources import (
+    ModelSource,
+    SitemapSource,
+    Source,
+    ViewSource,
+    reader_of,
+)
+from django_sitemaps_plus.sources.columns import attempt
+from django_sitemaps_plus.sources.context import surroundings_in
+from django_sitemaps_plus.sources.declarations import files_of
 from django_sitemaps_plus.sources.keys import KeySpace
-from django_sitemaps_plus.sources.reading import listed_rows
+from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.route import Route
+from django_sitemaps_plus.sources.rows import listed_rows
 
 from .locating import mark_all
 
@@ -41,7 +53,10 @@ _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 _DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
 
 # Attributes that say how pages are cut and built, not what is in them.
-_IGNORED = {"limit", "max_age", "on_error", "watch", "track_deletes", "announce_saves"}
+_IGNORED = {
+    *("limit", "max_age", "on_error", "watch", "track_deletes", "announce_saves"),
+    *("sites", "site_path"),
+}
 
 # Types of keys that come in an order of their own. One and the same bound may be a key
 # of several.
@@ -114,21 +129,42 @@ def _key_type(source: Source, space: KeySpace | None) -> str:
 
 def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
     yield f"{RENDERER_VERSION} {site.origin} {site.script_prefix}"
+    yield f"{stylesheet_url(site)} {get_settings().historic_limits}"
     yield f"{settings.LANGUAGE_CODE} {settings.USE_I18N} {settings.LANGUAGES}"
-    given = source.given if isinstance(source, SitemapSource) else source
+    given = source.sample if isinstance(source, SitemapSource) else source
     kind = given if isinstance(given, type) else type(given)
     for ancestor in kind.__mro__:
         if not ancestor.__module__.startswith(("django.", "django_sitemaps_plus.")):
             yield from _members(vars(ancestor))
     if not isinstance(given, type):
-        yield from _members(getattr(given, "__dict__", {}))
+        held = getattr(given, "__dict__", {})
+        # It may hold the time at which its process began.
+        timeless = {k: type(v) if isinstance(v, date) else v for k, v in held.items()}
+        yield from _members(timeless)
     if space is not None:
         # Other keys come in another order.
         yield f"{space.field.db_type(connections[space.alias])}"
     if isinstance(source, ModelSource):
-        yield _query_words(listed_rows(source))
-        if source.location is None:
-            yield _words(getattr(source.model, "get_absolute_url", None))
+        yield from _model_parts(source, site)
+    if isinstance(source, ViewSource):
+        sites = {code: site_in(code, site) for code in languages_of(source)}
+        for code, own in (sites or {translation.get_language(): site}).items():
+            with surroundings_in(code, own):
+                # One that has no URL is named by its error.
+                paths = [attempt(source.location, it) for it in source.views]
+                yield f"{own} {_words(paths)}"
+
+
+def _model_parts(source: ModelSource, site: Site) -> Iterator[str]:
+    yield _query_words(listed_rows(source))
+    if source.location is None:
+        yield _words(getattr(source.model, "get_absolute_url", None))
+    for language in languages_of(source):
+        own = site_in(language, site)
+        with surroundings_in(language, own):  # in which patterns may be others
+            yield f"{own} {_words(source.location)}"
+    if (files := files_of(source, site.origin)) and files.prefix:
+        yield files.prefix[0]
 
 
 def _members(members: Any) -> Iterator[str]:

@@ -196,8 +196,7 @@ def delete_changes(changes: Iterable[Change]) -> None:
     for change in changes:
         by_database.setdefault(_database(change), []).append(change.pk)
     for alias, ids in by_database.items():
-        rows = Change.objects.using(alias).filter(pk__in=ids)
-        attempt(alias, partial(rows._raw_delete, alias))
+        attempt(alias, partial(Change.objects.using(alias).remove, ids))
 
 
 def _database(change: Change) -> str:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Any
 
-from django.conf import settings
 from django.db.models import DateTimeField, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource, Source, reader_of
-from django_sitemaps_plus.sources.declarations import find_field, is_indexed
-from django_sitemaps_plus.sources.reading import every_row
+from django_sitemaps_plus.sources.dates import as_stored
+from django_sitemaps_plus.sources.declarations import indexed_lastmod
+from django_sitemaps_plus.sources.rows import every_row
 
 from .locating import mark_all, mark_keys
 
@@ -65,7 +65,7 @@ class _Rows:
 
     def _at(self, moment: datetime) -> Any:
         """Return a moment as the column holds it."""
-        return moment.astimezone(UTC).date() if self._is_date else _as_stored(moment)
+        return moment.astimezone(UTC).date() if self._is_date else as_stored(moment)
 
     @property
     def _is_date(self) -> bool:
@@ -103,7 +103,7 @@ def look_back(
     elif section.pages.filter(built__gt=0).exists():
         # Dates where there were none: rows have come in since the pages were built.
         mark_all(section)
-    watermark = _as_stored(look.newest)
+    watermark = as_stored(look.newest)
     if (watermark, look.count) != (section.watermark, section.window_count):
         section.watermark, section.window_count = watermark, look.count
         fields = {"watermark": watermark, "window_count": look.count}
@@ -111,11 +111,10 @@ def look_back(
 
 
 def _rows(source: Source) -> _Rows | None:
-    lastmod = getattr(source, "lastmod", None)
-    if not isinstance(source, ModelSource) or not isinstance(lastmod, str):
+    if not isinstance(source, ModelSource):
         return None
-    field = None if "__" in lastmod else find_field(source.model, lastmod)
-    return _Rows(source, field) if field is not None and is_indexed(field) else None
+    field = indexed_lastmod(source)
+    return None if field is None else _Rows(source, field)
 
 
 def _look(section: Section, rows: _Rows) -> _Look | None:
@@ -154,11 +153,3 @@ def _as_moment(value: Any) -> datetime:
     if timezone.is_aware(value):
         return value
     return timezone.make_aware(value, timezone.get_default_timezone())
-
-
-def _as_stored(moment: datetime) -> datetime:
-    """Return a moment as the models of this project hold it."""
-    if settings.USE_TZ:
-        return moment
-    # While pages are rendered the current time zone is another.
-    return timezone.make_naive(moment, timezone.get_default_timezone())

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import wraps
 from itertools import chain, pairwise
 from typing import Any
 
-from django.db import Error, connections, transaction
+from django.db import connections, router, transaction
 from django.db.models import Model, QuerySet
 
-from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import Change, Page
-from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.sources import Source, reader_of
 from django_sitemaps_plus.sources.querysets import (
     by_key,
     first_keys,
@@ -25,7 +23,8 @@ from django_sitemaps_plus.sources.querysets import (
 )
 
 from .databases import savepoint
-from .relations import concrete
+from .readers import is_read
+from .relations import rows_of
 from .watching import Row, Watched
 
 logger = logging.getLogger(__name__)
@@ -39,35 +38,53 @@ RANGE_KEYS = 500
 #: Changes of one statement; databases limit its values, the strictest to 999.
 ROWS_PER_INSERT = 200
 
-#: Sections that have a plan, as far as this process knows; a plan never goes.
-_planned: set[str] = set()
+
+def _harmless(receive: Callable[..., None]) -> Callable[..., None]:
+    """Let errors of a receiver end here: the save goes on."""
+
+    @wraps(receive)
+    def call(watched: Sequence[Watched], instance: Model, **kwargs: Any) -> None:
+        try:
+            receive(watched, instance, **kwargs)
+        except Exception:
+            logger.exception(
+                "A change of %s was not recorded; an audit will find it",
+                type(instance)._meta.label,
+                extra={"action": "change_lost"},
+            )
+
+    return call
 
 
+@_harmless
 def record(
     watchers: Sequence[Watched],
     instance: Model,
-    using: str,
+    using: str | None = None,
     update_fields: Iterable[str] | None = None,
     **kwargs: Any,
 ) -> None:
     """Receive ``post_save`` and ``post_delete``: record a change; never raise.
 
-    Fixtures (`raw`) are recorded as well: their rows are listed like any other.
+    Fixtures (`raw`) are recorded as well: their rows are listed like any other. Code
+    that sends these signals by hand may leave out all but the instance.
     """
-    with _harmless(instance):
-        if update_fields is not None:  # which may be names of columns, too
-            found = [instance._meta.get_field(name).name for name in update_fields]
-            names = frozenset(found)
-            watchers = [it for it in watchers if it.depends_on(names)]
-        insert(using, _rows(watchers, instance))
+    using = using or _database(instance)
+    watchers = [it for it in watchers if is_read(it.section, using)]
+    if watchers and update_fields is not None:  # which may be names of columns, too
+        found = [instance._meta.get_field(name).name for name in update_fields]
+        names = frozenset(found)
+        watchers = [it for it in watchers if it.depends_on(names)]
+    insert(using, _rows(watchers, instance))
 
 
+@_harmless
 def record_relations(
     relations: Sequence[Watched],
     instance: Model,
-    using: str,
     action: str,
     model: type[Model],
+    using: str | None = None,
     pk_set: set[Any] | None = None,
     **kwargs: Any,
 ) -> None:
@@ -78,30 +95,24 @@ def record_relations(
     """
     if not action.startswith("post_"):
         return
-    with _harmless(instance):
-        rows: list[Row] = []
-        for watched in relations:  # one of a model with itself may begin at both ends
-            if watched.is_of(type(instance)):
-                rows += _rows([watched], instance)
-            if not watched.is_of(model):
-                continue
-            if pk_set is None:
-                rows.append((watched.section, Change.Kind.AUDIT, "", ""))
-            else:
-                rows += [watched.row(pk) for pk in pk_set]
-        insert(using, list(dict.fromkeys(rows)))
+    using = using or _database(instance)
+    rows: list[Row] = []
+    for watched in relations:  # one of a model with itself may begin at both ends
+        if not is_read(watched.section, using):
+            continue
+        if watched.is_of(type(instance)):
+            rows += _rows([watched], instance)
+        if not watched.is_of(model):
+            continue
+        if pk_set is None:
+            rows.append((watched.section, Change.Kind.AUDIT, "", ""))
+        else:
+            rows += [watched.row(pk) for pk in pk_set]
+    insert(using, list(dict.fromkeys(rows)))
 
 
-@contextmanager
-def _harmless(instance: Model) -> Iterator[None]:
-    try:
-        yield
-    except Exception:
-        logger.exception(
-            "A change of %s was not recorded; an audit will find it",
-            type(instance)._meta.label,
-            extra={"action": "change_lost"},
-        )
+def _database(instance: Model) -> str:
+    return instance._state.db or router.db_for_write(type(instance), instance=instance)
 
 
 def _rows(watchers: Iterable[Watched], instance: Model) -> list[Row]:
@@ -111,45 +122,22 @@ def _rows(watchers: Iterable[Watched], instance: Model) -> list[Row]:
 
 
 def insert(using: str, rows: Sequence[Row]) -> None:
-    """Insert changes of sections that have a plan, or all if engines are notified.
+    """Insert changes of sections that are read.
 
     In a transaction all of it is one savepoint, so that an error of ours leaves the
     user's own work alone.
     """
-    if not rows or not get_settings().track:
+    if not rows:
         return
-    sections = {row[0] for row in rows}
     with savepoint(using):
-        if not sections <= _planned:
-            sections = {name for name in sections if _is_read(name, using)}
-            rows = [row for row in rows if row[0] in sections]
-        if rows:
-            _execute(connections[using], rows)
-    _wake(using, sections)
-
-
-def _is_read(section: str, using: str) -> bool:
-    if section in _planned:
-        return True
-    pages = Page.objects.filter(section__name=section)
-    with nullcontext() if pages.db == using else savepoint(pages.db):
-        if pages.exists():
-            _planned.add(section)
-            return True
-    if get_settings().base_url is not None:
-        return notifies_engines()
-    try:
-        with contained():  # contrib.sites may be asked for the origin
-            return notifies_engines()
-    except Error:
-        return True
+        _execute(connections[using], rows)
+    _wake(using, {row[0] for row in rows})
 
 
 def _execute(connection: Any, rows: Sequence[Row]) -> None:
     # By hand: an ORM insert takes longer than the save that it belongs to may cost.
-    quote = connection.ops.quote_name
-    columns = ", ".join(map(quote, ("section", "kind", "low", "high")))
-    into = f"INSERT INTO {quote(Change._meta.db_table)} ({columns}) VALUES "  # noqa: S608 - our names
+    table = Change._meta.db_table
+    into = f"INSERT INTO {table} (section, kind, low, high) VALUES "  # noqa: S608 - ours
     with connection.cursor() as cursor:
         for first in range(0, len(rows), ROWS_PER_INSERT):
             part = rows[first : first + ROWS_PER_INSERT]
@@ -163,7 +151,7 @@ def _wake(using: str, sections: Collection[str]) -> None:
     except ConfigurationError as error:  # a check says so; the changes are recorded
         logger.error("No worker is woken: %s", error, extra={"action": "wake_failed"})
         return
-    if not sections or not executor.is_listening:
+    if not executor.is_listening:
         return
 
     def wake() -> None:  # no partial: Django logs one that fails by its __qualname__
@@ -175,32 +163,27 @@ def _wake(using: str, sections: Collection[str]) -> None:
 
 def notify_changed(queryset: QuerySet[Any]) -> int:
     """Do what :func:`django_sitemaps_plus.notify_changed` says."""
-    if not get_settings().track:
-        return 0
     queryset = on_write_database(queryset, None)
     total = 0
     for name, source in registry.items():
-        space = reader_of(source).key_space()
-        listed = None if space is None else _listed(space.model, queryset)
-        if space is not None and listed is not None:
-            rows = list(_change_rows(name, space.key, listed))
+        if is_read(name, queryset.db):
+            rows = list(_changes(name, source, queryset))
             insert(queryset.db, rows)
             total += len(rows)
     return total
 
 
-def _listed(model: type[Model], queryset: QuerySet[Any]) -> QuerySet[Any] | None:
-    """Return the rows as those of a model; None if they are of another.
-
-    A row of a parent belongs to a child with a table of its own, where that has one.
-    """
-    own, given = concrete(model), concrete(queryset.model)
-    if issubclass(given, own):
-        return queryset
-    if not issubclass(own, given):
-        return None
-    rows = own._base_manager.using(queryset.db)
-    return rows.filter(**{f"{given._meta.pk.name}__in": queryset.values("pk")})
+def _changes(name: str, source: Source, queryset: QuerySet[Any]) -> Iterable[Row]:
+    reader = reader_of(source)
+    space = reader.key_space()
+    models = reader.tracked_models if space is None else [space.model]
+    found = [rows_of(model, queryset) for model in models]
+    listed = next((rows for rows in found if rows is not None), None)
+    if listed is None:
+        return ()
+    if space is None:
+        return [(name, Change.Kind.AUDIT, "", "")]
+    return _change_rows(name, space.key, listed)
 
 
 def _change_rows(section: str, key: str, queryset: QuerySet[Any]) -> Iterable[Row]:

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import ManyToManyField, Model
+from django.db.models import ManyToManyField, Model, QuerySet
 
-from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.sources import ModelSource, Source, Under
 from django_sitemaps_plus.sources.dependencies import paths
+
+#: In the place of a path to rows: code in ``watch`` finds them.
+BY_CODE = "*"
 
 
 def concrete(model: type[Model]) -> type[Model]:
@@ -27,8 +30,9 @@ def parents(model: type[Model]) -> list[type[Model]]:
 class Way(NamedTuple):
     """How saved objects lead to rows that are listed, by field paths of one model.
 
-    A change holds it as text: ``shop.Book::author__id`` of a book by its author, and
-    ``shop.Review:book:id`` of a book by its reviews.
+    A change holds it as text: ``shop.Book::author__id`` of a book by its author,
+    ``shop.Review:book:id`` of a book by its reviews, and ``shop.Category:*:id`` of the
+    rows that code in ``watch`` finds.
     """
 
     model: type[Model]
@@ -55,15 +59,41 @@ def path_model(model: type[Model], path: str) -> type[Model]:
     return model
 
 
-def watched_paths(source: ModelSource) -> Iterator[tuple[type[Model], str]]:
-    """Yield the models of ``watch`` with their paths, wherever these lead.
+def watched_ways(source: ModelSource) -> Iterator[Way]:
+    """Yield the ways from the models of ``watch`` to rows, wherever these lead.
 
-    What is not a model and a path is left to a system check, so that a project starts.
+    What cannot be one is left to a system check, so that a project starts.
     """
     watch: object = source.watch
-    for model, path in watch.items() if isinstance(watch, Mapping) else ():
-        if is_model(model) and isinstance(path, str):
-            yield model, path
+    for model, rows in watch.items() if isinstance(watch, Mapping) else ():
+        if is_model(model) and isinstance(rows, str):
+            yield Way(model, rows)
+        elif is_model(model) and is_code(rows):
+            yield Way(model, BY_CODE)
+
+
+def is_code(rows: object) -> bool:
+    """Return whether a value of ``watch`` finds rows by code, not by a path."""
+    return isinstance(rows, Under) or (callable(rows) and not isinstance(rows, type))
+
+
+def is_tree(source: Any, way: Way) -> bool:
+    """Return whether a way leads to the rows below one of a tree."""
+    return way.to_rows == BY_CODE and isinstance(source.watch[way.model], Under)
+
+
+def rows_of(model: type[Model], queryset: QuerySet[Any]) -> QuerySet[Any] | None:
+    """Return the rows of a queryset as those of a model; None if they are of another.
+
+    A row of a parent belongs to a child with a table of its own, where that has one.
+    """
+    own, given = concrete(model), concrete(queryset.model)
+    if issubclass(given, own):
+        return queryset
+    if not issubclass(own, given):
+        return None
+    rows = own._base_manager.using(queryset.db)
+    return rows.filter(**{f"{given._meta.pk.name}__in": queryset.values("pk")})
 
 
 def is_model(value: object) -> bool:
@@ -146,8 +176,8 @@ def many_to_many(source: Source) -> Iterator[Crossing]:
         relation: Any = model._meta.get_field(last)
         if relation.many_to_many:
             yield _crossing(relation, model, Way(source.model, "", before))
-    for watched, path in watched_paths(source):
-        yield from _crossings_to_rows(watched, path.split("__"))
+    for way in watched_ways(source):
+        yield from _crossings_to_rows(way.model, way.to_rows.split("__"))
 
 
 def _crossings_to_rows(model: type[Model], names: list[str]) -> Iterator[Crossing]:

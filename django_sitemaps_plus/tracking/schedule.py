@@ -1,4 +1,4 @@
-"""The schedule: pages out of date by the clock: start and end times, and age."""
+"""The schedule: pages out of date by the clock: start and end times, age, the start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils import timezone
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.sources import ModelSource, Source, reader_of
-from django_sitemaps_plus.sources.reading import every_row
+from django_sitemaps_plus.sources.rows import every_row
 
 from .locating import mark_all, mark_keys
 
@@ -20,15 +20,28 @@ from .locating import mark_all, mark_keys
 #: database or another worker may be so far behind, and have left the row as it was.
 CLOCK_OVERLAP = timedelta(minutes=1)
 
+#: How exactly the status knows when the last build was, where no time is scheduled.
+STATUS_INTERVAL = timedelta(minutes=1)
+
 #: Rows that are located one by one; more make the whole section dirty.
 MAX_ROWS = 10_000
 
 
+#: How long no change may be recorded after a first plan: processes do not know of it
+#: yet, and transactions were open before.
+FIRST_GRACE = timedelta(minutes=1)
+
+
 def mark_scheduled(section: Section, source: Source) -> None:
-    """Mark the pages of rows that have entered or left the queryset by the clock."""
-    if not isinstance(source, ModelSource) or not (source.starts or source.ends):
-        return
+    """Mark the pages of rows that have entered or left the queryset by the clock.
+
+    Note the time of this build for the status too.
+    """
     now, since = timezone.now(), section.schedule_checked_at
+    if not isinstance(source, ModelSource) or not (source.starts or source.ends):
+        if since is None or now - since > STATUS_INTERVAL:
+            Section.objects.filter(pk=section.pk).update(schedule_checked_at=now)
+        return
     space = reader_of(source).key_space()
     if since is not None and space is not None:
         crossed = _crossed(source, since - CLOCK_OVERLAP, now)
@@ -57,3 +70,15 @@ def mark_old(section: Section, source: Source) -> None:
     age = timedelta(seconds=source.max_age)
     old = section.pages.planned().filter(checked_at__lte=Now() - age)
     update_pages(old, [section.pk], wanted=F("wanted") + 1)
+
+
+def mark_first(section: Section) -> None:
+    """Mark, once the first grace is over, the pages that were built before its end."""
+    if section.planned_at is None:
+        return
+    row = Section.objects.filter(pk=section.pk, planned_at__lte=Now() - FIRST_GRACE)
+    if row.exists():
+        end = section.planned_at + FIRST_GRACE
+        early = section.pages.planned().exclude(checked_at__gte=end)
+        update_pages(early, [section.pk], wanted=F("wanted") + 1)
+        row.update(planned_at=None)  # marked first: a crash in between marks twice

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import logging
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any
+from typing import Any, TypeVar
 
 from django.apps import apps
 from django.db.models import Model
@@ -15,18 +16,25 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import ModelSource, Source, reader_of, surroundings
+from django_sitemaps_plus.sources import (
+    ModelSource,
+    SitemapSource,
+    Source,
+    reader_of,
+    surroundings,
+)
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
 from django_sitemaps_plus.sources.keys import own_field
 
 from .relations import (
     Way,
     concrete,
+    is_tree,
     many_to_many,
     parents,
     path_model,
     related_paths,
-    watched_paths,
+    watched_ways,
 )
 
 #: Returns the names of the fields on which a section depends; None for all. It is asked
@@ -37,6 +45,10 @@ Columns = Callable[[], frozenset[str] | None]
 def _all() -> None:
     return None
 
+
+T = TypeVar("T")
+
+logger = logging.getLogger(__name__)
 
 Row = tuple[str, str, str, str]  # section, kind, low, high
 
@@ -78,7 +90,7 @@ def watched_models() -> dict[type[Model], list[Watched]]:
     """
     found: dict[type[Model], list[Watched]] = {}
     for name, source in registry.items():
-        for sender, watched in _watched(name, source):
+        for sender, watched in _of_sound(name, _watched(name, source)):
             found.setdefault(sender, []).append(watched)
     return found
 
@@ -92,14 +104,28 @@ def watched_relations() -> dict[type[Model], list[Watched]]:
     """Return the tables behind many-to-many relations that concern sections."""
     found: dict[type[Model], list[Watched]] = {}
     for name, source in registry.items():
-        for crossing in many_to_many(source):
+        for crossing in _of_sound(name, many_to_many(source)):
             watched = _related(name, crossing.way, crossing.field)
             found.setdefault(crossing.through, []).append(watched)
     return found
 
 
+def _of_sound(name: str, found: Iterable[T]) -> list[T]:
+    """Return what was found of a source; nothing of a broken one, which is checked."""
+    try:
+        return list(found)
+    except Exception as error:  # noqa: BLE001 - Django starts; a check says what to do
+        details = {"action": "source_broken", "section": name}
+        logger.error(
+            "Saves of section %r are not recorded: %r", name, error, extra=details
+        )
+        return []
+
+
 def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]:
     """Yield the models under whose names rows are saved, with what depends on them."""
+    if isinstance(source, SitemapSource) and not source.models:
+        return  # it need not be made yet, while Django starts
     kind, tracks = Change.Kind, getattr(source, "track_deletes", True)
     for model, way, names in _dependencies(source):
         senders = _senders(model)
@@ -108,8 +134,9 @@ def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]
             deletion = kind.KEY if tracks else None
             watched = Watched(name, kind.KEY, model, key, "", deletion, names)
         else:
-            # Once it is deleted, the rows that it concerned cannot be found any more.
-            deletion = kind.AUDIT if tracks else None
+            # Once it is deleted, the rows that it concerned cannot be found any more;
+            # those under a row of a tree are deleted with it, each by a signal.
+            deletion = kind.AUDIT if tracks and not is_tree(source, way) else None
             watched = _related(name, way, model._meta.pk, deletion, names)
         yield from [(sender, watched) for sender in senders]
         for parent in parents(model):
@@ -156,17 +183,15 @@ def _senders(model: type[Model]) -> list[type[Model]]:
 
 
 def _dependencies(source: Source) -> Iterator[tuple[type[Model], Way, Columns]]:
-    model = reader_of(source).tracked_model
-    if model is None:
-        return
-    yield model, Way(model), cache(partial(_own_columns, source))
+    for model in reader_of(source).tracked_models:
+        yield model, Way(model), cache(partial(_own_columns, source))
     if not isinstance(source, ModelSource):
         return
-    for related, path in watched_paths(source):
-        yield related, Way(related, path), _all
+    for way in watched_ways(source):
+        yield way.model, way, _all
     for path, names in related_paths(source).items():
-        end = path_model(model, path)
-        yield end, Way(model, "", path), cache(partial(own_fields, end, names))
+        end = path_model(source.model, path)
+        yield end, Way(source.model, "", path), cache(partial(own_fields, end, names))
 
 
 def _own_columns(source: Source) -> frozenset[str] | None:

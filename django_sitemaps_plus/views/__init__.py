@@ -1,9 +1,21 @@
-"""Views: what crawlers and engines fetch."""
+"""Views: what crawlers and engines fetch, and a site map for people."""
 
 from __future__ import annotations
 
 from .converters import KeyFileConverter, RobotsConverter
 from .files import text_file
-from .sitemaps import index, page
+from .html_site_map import site_map, site_map_section
+from .sitemaps import feed, index, moved, page, text
 
-__all__ = ["KeyFileConverter", "RobotsConverter", "index", "page", "text_file"]
+__all__ = [
+    "KeyFileConverter",
+    "RobotsConverter",
+    "feed",
+    "index",
+    "moved",
+    "page",
+    "site_map",
+    "site_map_section",
+    "text",
+    "text_file",
+]

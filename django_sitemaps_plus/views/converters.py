@@ -5,7 +5,7 @@ All other paths are left to the project's own URL patterns, as if these were not
 
 from __future__ import annotations
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import all_settings
 
 from .files import key_files
 
@@ -16,7 +16,7 @@ class RobotsConverter:
     regex = r"robots\.txt"
 
     def to_python(self, value: str) -> str:
-        if get_settings().robots is None:
+        if not any([it.robots is not None for it in all_settings()]):
             raise ValueError("ROBOTS is not set")
         return value
 

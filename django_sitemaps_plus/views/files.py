@@ -5,14 +5,22 @@ from __future__ import annotations
 import hashlib
 import logging
 
+from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import (
+    Site,
+    all_settings,
+    get_settings,
+    get_site,
+    get_sites,
+)
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.secrets import without_text
 from django_sitemaps_plus.serving.robots_txt import render_site_robots
+from django_sitemaps_plus.sites import in_force
 
 from .responses import read_only
 
@@ -21,13 +29,12 @@ logger = logging.getLogger(__name__)
 
 @read_only
 def text_file(request: HttpRequest, name: str) -> HttpResponse:
-    """Answer with robots.txt, always 200, or with a file that an engine looks for."""
-    if name == "robots.txt":
-        content = render_site_robots(request)
-    elif name in (files := key_files()):
-        content = files[name].encode()
-    else:
-        raise Http404("No such file")
+    """Answer with robots.txt, always 200, or with a file that an engine looks for.
+
+    Those of the site of the request.
+    """
+    with in_force(_site(request)):
+        content = _content(request, name)
     etag = f'"{hashlib.sha256(content).hexdigest()}"'
     response = get_conditional_response(request, etag)
     if response is None:
@@ -41,17 +48,37 @@ def text_file(request: HttpRequest, name: str) -> HttpResponse:
     return response
 
 
+def _site(request: HttpRequest) -> Site | None:
+    """Return the site of a request; None where that cannot be said for any."""
+    try:
+        return get_site(request)
+    except (Http404, SuspiciousOperation):
+        raise
+    except Exception:  # noqa: BLE001 - what needs it says why
+        return None
+
+
+def _content(request: HttpRequest, name: str) -> bytes:
+    if name == "robots.txt" and get_settings().robots is not None:
+        return render_site_robots(request)
+    if content := key_files().get(name):
+        return content.encode()
+    raise Http404("No such file")
+
+
 def key_files() -> dict[str, str]:
-    """Return the files that the configured engines look for, by name.
+    """Return the files that engines look for, of the site in force or of all, by name.
 
     It never fails: any URL of a text file asks, and may be another view's.
     """
     files: dict[str, str] = {}
     try:
-        if engines := get_engines():
-            site = get_site()
-            for engine in engines.values():
-                files.update(engine.files(site))
+        # Without engines nothing is asked: the sites may be in the database.
+        has_engines = any([it.engines for it in all_settings()])
+        for site in get_sites() if has_engines else ():
+            with in_force(site):
+                for engine in get_engines().values():
+                    files.update(engine.files(site))
     except Exception as error:  # noqa: BLE001 - an engine may be the user's code
         is_ours = isinstance(error, ConfigurationError)
         why = str(error) if is_ours else without_text(error)

@@ -51,6 +51,7 @@ class Content:
     gzip_size: int
     read: Callable[[], bytes]  # the gzip bytes
     published_at: datetime | None = None
+    content_type: str = "application/xml"
 
     @classmethod
     def of_page(cls, row: Page) -> Content:
@@ -65,7 +66,9 @@ class Content:
         )
 
     @classmethod
-    def of_document(cls, document: Document) -> Content:
+    def of_document(
+        cls, document: Document, content_type: str = "application/xml"
+    ) -> Content:
         """Return what was rendered for this request, or for one like it."""
         return cls(
             document.plain_hash,
@@ -73,6 +76,7 @@ class Content:
             document.plain_size,
             len(document.gzip),
             lambda: document.gzip,
+            content_type=content_type,
         )
 
     def last_modified(self) -> int | None:
@@ -96,7 +100,9 @@ def respond(request: HttpRequest, content: Content, as_file: bool) -> HttpRespon
         response = _FinalResponse(body)
         size = content.gzip_size if is_gzip else content.plain_size
         response["Content-Length"] = str(size)
-        response["Content-Type"] = "application/gzip" if as_file else "application/xml"
+        response["Content-Type"] = (
+            "application/gzip" if as_file else content.content_type
+        )
         response["X-Robots-Tag"] = "noindex"
         if is_gzip and not as_file:
             response["Content-Encoding"] = "gzip"

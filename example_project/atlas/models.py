@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.db import models
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.text import slugify
+from django.utils.translation import get_language, override
 
 from .slugs import make_slug
 
@@ -110,6 +112,14 @@ class City(Place):
         blank=True, help_text="Names in other languages and scripts, one a line."
     )
 
+    # Named as django-modeltranslation does. A slug of None: no page in that language.
+    name_el = models.CharField("name in Greek", max_length=200, blank=True)
+    name_he = models.CharField("name in Hebrew", max_length=200, blank=True)
+    name_ko = models.CharField("name in Korean", max_length=200, blank=True)
+    slug_el = models.CharField(max_length=200, null=True, editable=False)  # noqa: DJ001
+    slug_he = models.CharField(max_length=200, null=True, editable=False)  # noqa: DJ001
+    slug_ko = models.CharField(max_length=200, null=True, editable=False)  # noqa: DJ001
+
     class Meta:
         ordering = ("-population", "geoname_id")
         verbose_name_plural = "cities"
@@ -125,10 +135,23 @@ class City(Place):
         )
 
     def get_absolute_url(self) -> str:
-        """Return the path of the city's page."""
-        return reverse(
-            "atlas:city", kwargs={"geoname_id": self.geoname_id, "slug": self.slug}
-        )
+        """Return the path of the city's page in the language in force, else English."""
+        own = getattr(self, f"slug_{get_language()}", None)
+        with override(get_language() if own else settings.LANGUAGE_CODE):
+            arguments = {"geoname_id": self.geoname_id, "slug": own or self.slug}
+            return reverse("atlas:city", kwargs=arguments)
+
+    def fill_slug(self) -> None:
+        """Make the slugs of all names."""
+        super().fill_slug()
+        for language in ("el", "he", "ko"):
+            name = getattr(self, f"name_{language}")
+            setattr(self, f"slug_{language}", make_slug(name) if name else None)
+
+    @property
+    def local_name(self) -> str:
+        """The name in the language in force, or the usual one."""
+        return getattr(self, f"name_{get_language()}", "") or self.name
 
     @property
     def other_names(self) -> list[str]:

@@ -1,6 +1,8 @@
-"""What the sitemaps of the atlas list."""
+"""What the sitemaps of the atlas list, each in its languages."""
 
 from __future__ import annotations
+
+from django.db.models import F, QuerySet
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource, register
 
@@ -12,17 +14,26 @@ class CountrySource(ModelSource):
     """Every country."""
 
     model = Country
+    languages = "all"
+    x_default = True
     location = Route("atlas:country", slug="slug")
     lastmod = "updated_at"
 
 
 @register("cities")
 class CitySource(ModelSource):
-    """Every city."""
+    """Every city, in each language that it has a name in."""
 
     model = City
-    location = Route("atlas:city", geoname_id="geoname_id", slug="slug")
+    languages = "all"
+    x_default = True
+    location = Route("atlas:city", geoname_id="geoname_id", slug="slug_{language}")
     lastmod = "updated_at"
+
+    def get_queryset(self) -> QuerySet[City]:
+        """Call the usual slug that of English."""
+        cities: QuerySet[City] = super().get_queryset()
+        return cities.annotate(slug_en=F("slug"))
 
 
 @register("pages")
@@ -30,3 +41,5 @@ class PageSource(ViewSource):
     """The pages that belong to no country and no city."""
 
     views = ["atlas:home", "atlas:about"]
+    languages = "all"
+    x_default = True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponsePermanentRedirect
@@ -83,8 +84,9 @@ class CityView(_CityDetailView):
     def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         """Answer with the page, or lead to its URL where the slug differs."""
         self.object = self.get_object()
-        if kwargs["slug"] != self.object.slug:
-            return HttpResponsePermanentRedirect(self.object.get_absolute_url())
+        url = self.object.get_absolute_url()
+        if unquote(url) != request.path:
+            return HttpResponsePermanentRedirect(url)
         return self.render_to_response(self.get_context_data(object=self.object))
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:

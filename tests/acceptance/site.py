@@ -89,13 +89,13 @@ class Site:
         }
 
     @contextmanager
-    def served(self) -> Iterator[Site]:
+    def served(self, application: str = "example_project.wsgi") -> Iterator[Site]:
         """Serve it with gunicorn for the time of a ``with`` block."""
         descriptor = self.socket.fileno()
         configuration = Path(__file__).with_name("server.py")
         options = ["--bind", f"fd://{descriptor}", "--config", str(configuration)]
         with subprocess.Popen(
-            [sys.executable, "-m", "gunicorn", *options, "example_project.wsgi"],
+            [sys.executable, "-m", "gunicorn", *options, application],
             cwd=ROOT,
             env=self.environment,
             pass_fds=[descriptor],

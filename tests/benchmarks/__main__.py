@@ -35,7 +35,9 @@ def _arguments() -> argparse.Namespace:
     )
     parser.add_argument("--rows", type=int, default=1_000_000, help="%(default)s")
     parser.add_argument("--quick", action="store_true", help="100,000 rows")
-    parser.add_argument("--database", choices=[*_DATABASES, "all"], default="all")
+    databases = [*_DATABASES, "mysql", "all"]
+    which = "mysql, which is not among all, is for the subject save"
+    parser.add_argument("--database", choices=databases, default="all", help=which)
     parser.add_argument("--subjects", nargs="+", default=[], help="default: all")
     parser.add_argument("--rounds", type=int, help="instead of each subject's own")
     parser.add_argument("--output", type=Path, help="file for the tables, as Markdown")

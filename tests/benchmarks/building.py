@@ -102,6 +102,12 @@ def bare_rendering(entries: int) -> None:
         raise RuntimeError(f"{made:,} entries were rendered, not {entries:,}")
 
 
+def bare_page(entries: int) -> None:
+    """Make the text of the first page by the same loop, and throw it away."""
+    for _ in _texts(bare_rows(0, entries)):
+        pass
+
+
 def _pages(limit: int) -> Iterator[list[tuple[Any, ...]]]:
     key = 0
     while rows := bare_rows(key, limit):

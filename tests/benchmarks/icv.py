@@ -14,6 +14,7 @@ from unittest.mock import patch
 
 from django.core.files.storage import storages
 from django.db.models import QuerySet
+from django.urls import reverse
 from icv_sitemaps.mixins import SitemapMixin
 from icv_sitemaps.models import SitemapSection
 from icv_sitemaps.services import create_section, generation, mark_section_stale
@@ -45,16 +46,33 @@ class IcvProduct(SitemapMixin, Product):
         """Leave this one out too."""
 
 
+class IcvPlace(IcvProduct):
+    """A product under the name of a place in one of five languages."""
+
+    class Meta:
+        proxy = True
+        app_label = "testapp"
+
+    @classmethod
+    def get_sitemap_queryset(cls) -> QuerySet[Any]:
+        """Return the products with what is needed."""
+        return cls._default_manager.only("name", "updated_at")
+
+    def get_absolute_url(self) -> str:
+        """Return the path of the name."""
+        return reverse("named", kwargs={"name": self.name})
+
+
 def directory() -> Path:
     """Return where its files are."""
     return Path(storages["icv"].path(""))
 
 
-def begin(limit: int) -> None:
+def begin(limit: int, model: type[IcvProduct] = IcvProduct) -> None:
     """Forget what was built, and define a section of so many entries a file."""
     SitemapSection.objects.all().delete()
     shutil.rmtree(directory(), ignore_errors=True)
-    create_section(_SECTION, model_class=IcvProduct, max_urls_per_file=limit)
+    create_section(_SECTION, model_class=model, max_urls_per_file=limit)
 
 
 def build_icv(entries: int, *, is_fast: bool = True) -> None:

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import django
 
@@ -60,7 +61,7 @@ def _action(name: str, rows: int) -> Callable[[], object]:
 
 def _undo(name: str) -> None:
     # Not part of what is measured: Django reads all rows that it deletes.
-    if name in ("build", "narrow"):
+    if name != "plan":
         from .building import unbuild
 
         unbuild()
@@ -73,9 +74,11 @@ def _do(name: str, rows: int) -> None:
     from django_sitemaps_plus.testing import temporary_source
 
     from .building import build_all
+    from .forms import WordsSource
     from .sources import DeclaredSource, NarrowSource
 
-    source = NarrowSource if name == "narrow" else DeclaredSource
+    sources: dict[str, Any] = {"narrow": NarrowSource, "places": WordsSource}
+    source = sources.get(name, DeclaredSource)
     with temporary_source("products", source(rows)):
         if name == "plan":
             first_plan("products", get_site())

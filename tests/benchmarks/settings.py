@@ -10,12 +10,19 @@ from pathlib import Path
 
 from tests.support.databases import sqlite_pragmas
 from tests.support.settings import *  # noqa: F403
-from tests.support.settings import DATABASES, INSTALLED_APPS
+from tests.support.settings import DATABASES, INSTALLED_APPS, TEMPLATES
 
 INSTALLED_APPS = [*INSTALLED_APPS, "django.contrib.sitemaps", "icv_sitemaps"]
 ROOT_URLCONF = "tests.benchmarks.urls"
 MIDDLEWARE: list[str] = []  # each subject says which it needs
 TIME_ZONE = "UTC"
+LANGUAGES = [
+    ("en-us", "English"),
+    ("de", "German"),
+    ("fr", "French"),
+    ("es", "Spanish"),
+]
+TEMPLATES[0]["DIRS"] = [Path(__file__).with_name("templates")]
 _FILES = Path(tempfile.mkdtemp(prefix="sitemaps-plus-benchmark-"))
 atexit.register(shutil.rmtree, _FILES, ignore_errors=True)
 MEDIA_ROOT = str(_FILES / "media")

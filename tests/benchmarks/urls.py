@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from django.conf.urls.i18n import i18n_patterns
 from django.contrib.sitemaps import views
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path
 
 from tests.support.testapp.models import Product
 
+from .forms import FORMS
 from .sources import GENERIC_SITEMAP, ProductSitemap
 
 
@@ -23,10 +25,16 @@ def trivial(request: HttpRequest) -> HttpResponse:
 
 _USUAL = {"sitemaps": {"products": ProductSitemap}}
 _GENERIC = {"sitemaps": {"products": GENERIC_SITEMAP}}
+_FORMS = {name: form.sitemap for name, form in FORMS.items()}
+_IMAGES = {"sitemaps": _FORMS, "template_name": "sitemap_images.xml"}
 
 urlpatterns = [
     path("products/<slug:slug>/", product, name="product-detail"),
+    path("names/<str:name>/", product, name="named"),
+    *i18n_patterns(path("items/<slug:slug>/", product, name="item")),
     path("trivial/", trivial),
+    path("contrib/forms-image.xml", views.sitemap, {**_IMAGES, "section": "image"}),
+    path("contrib/forms-<section>.xml", views.sitemap, {"sitemaps": _FORMS}),
     path("contrib/sitemap.xml", views.index, _USUAL),
     path("generic/sitemap.xml", views.index, _GENERIC),
     path(

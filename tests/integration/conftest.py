@@ -13,7 +13,7 @@ from django.test import Client
 
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import SourceRegistry
-from django_sitemaps_plus.tracking import recording
+from django_sitemaps_plus.tracking import learning, readers
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import limited, make_products
@@ -22,10 +22,11 @@ from tests.support.testapp.models import Product
 
 @pytest.fixture(autouse=True)
 def unknown_plans() -> Iterator[None]:
-    """Begin each test as a process that knows of no plan."""
-    recording._planned.clear()
+    """Begin each test as a process that knows of no plan, and has not asked for any."""
+    readers.forget()
+    learning._asked_at = -learning.PAUSE_SECONDS
     yield
-    recording._planned.clear()
+    readers.forget()
 
 
 @pytest.fixture

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from unittest.mock import Mock
+
 import django
 import pytest
 from django.core.management import call_command
-from django.db import connections
+from django.db import ProgrammingError, connections
 
-from django_sitemaps_plus.checks import check_built, check_migrated, check_routers
+from django_sitemaps_plus.checks import (
+    check_built,
+    check_current_site,
+    check_migrated,
+    check_routers,
+)
 from django_sitemaps_plus.models import Change
 from tests.support.builds import build_fully
 from tests.support.shop import limited
@@ -79,10 +86,11 @@ class TestMigrated:
 
 class TestBuilt:
     @pytest.fixture(autouse=True)
-    def engine(self, settings):
-        """Have an engine that takes URLs."""
+    def engine(self, settings, monkeypatch):
+        """Have an engine that takes URLs, outside tests."""
         one = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
+        monkeypatch.setattr("django_sitemaps_plus.checks.engines.is_test_run", bool)
 
     def test_a_section_that_is_not_built_is_named(self):
         """Engines are notified of saves alone then."""
@@ -91,6 +99,13 @@ class TestBuilt:
         assert message.id == "sitemaps_plus.W007"
         assert "'products'" in message.msg
         build_fully()
+        assert check_built(databases=["default"]) == []
+
+    def test_tests_are_spared(self, monkeypatch):
+        """Their database has nothing built, each time."""
+        path = "django_sitemaps_plus.checks.engines.is_test_run"
+        monkeypatch.setattr(path, lambda: True)
+        Product.objects.create(name="a", slug="a")
         assert check_built(databases=["default"]) == []
 
     @pytest.mark.parametrize(
@@ -109,3 +124,42 @@ class TestBuilt:
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
         settings.DEBUG = debug
         assert check_built(databases=databases) == []
+
+
+class TestCurrentSite:
+    """The row of django.contrib.sites that gives the origin."""
+
+    @pytest.fixture(autouse=True)
+    def current(self, settings, monkeypatch):
+        """Have django.contrib.sites; return what reads its current row."""
+        settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, "django.contrib.sites"]
+        settings.SITEMAPS_PLUS, settings.SITE_ID = {}, 1
+        from django.contrib.sites.models import Site
+
+        current = Mock(return_value=Site(domain="shop.com"))
+        monkeypatch.setattr(Site.objects, "get_current", current)
+        current.missing = Site.DoesNotExist
+        return current
+
+    def test_one_that_does_not_exist_is_named(self, current):
+        assert check_current_site(databases=["default"]) == []
+        current.side_effect = current.missing
+        assert check_current_site() == check_current_site(databases=["other"]) == []
+        (message,) = check_current_site(databases=["default"])
+        assert message.id == "sitemaps_plus.W023"
+        assert "Set SITE_ID to one that exists" in message.msg
+
+    def test_the_one_that_django_makes_is_not_public(self, current):
+        """Its domain is example.com."""
+        current.return_value.domain = "example.com"
+        (message,) = check_current_site(databases=["default"])
+        assert message.id == "sitemaps_plus.W035"
+        assert "'https://example.com'" in message.msg
+
+    def test_it_is_fine(self, settings, current):
+        """Before migrate, and with BASE_URL."""
+        current.side_effect = ProgrammingError("no such table")
+        assert check_current_site(databases=["default"]) == []
+        current.side_effect = current.missing
+        settings.SITEMAPS_PLUS = {"BASE_URL": "https://shop.example"}
+        assert check_current_site(databases=["default"]) == []

@@ -30,7 +30,7 @@ from .tools.shop import (
     ON_SQLITE,
     ORIGIN,
     STEP,
-    PlainSource,
+    DatedSource,
     publish,
     rename,
     table,
@@ -59,6 +59,12 @@ PATHS = {
     "/sitemap-live-2.xml.gz": 200,
     "/sitemap-live-99.xml": 404,
     "/sitemap-nobody-1.xml": 404,
+    "/sitemap-built-1.txt": 200,
+    "/sitemap-built-3.txt": 410,
+    "/sitemap-live-2.txt.gz": 200,
+    "/sitemap-live.txt": 404,
+    "/sitemap-built.rss": 200,
+    "/sitemap-live.atom.gz": 200,
     "/robots.txt": 200,
     key_files.PATH: 200,
     "/another.txt": 404,
@@ -79,13 +85,13 @@ def site(sections, settings, monkeypatch) -> None:
         ROBOTS={"RULES": {"DISALLOW": "/admin/"}},
         ENGINES=key_files.ENGINES,
     )
-    publish(30, name="built")
+    publish(30, DatedSource, name="built")
     Product.objects.filter(pk__gt=11 * STEP).delete()
     build(**ALLOW)
     merged, _ = Page.objects.of("default", "built").filter(number=3).delete()
     assert merged == 1
     rename([0], "edit")
-    sections.register("live", PlainSource)
+    sections.register("live", DatedSource)
 
 
 def ask(client: Client, path: str, number: int) -> tuple[int, float]:

@@ -26,7 +26,7 @@ from tests.support.key_files import ENGINES, PATH
 from tests.support.published import age, all_rows
 from tests.support.published import files as stored_files
 
-from .tools.shop import IS_SOAK, ORIGIN, STEP, PlainSource, rename, some_seed, stock
+from .tools.shop import IS_SOAK, ORIGIN, STEP, DatedSource, rename, some_seed, stock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -74,6 +74,9 @@ PATHS = (
     "/sitemap-built-2.xml.gz",
     "/sitemap-live-1.xml",
     "/sitemap-live-2.xml.gz",
+    "/sitemap-built-1.txt",
+    "/sitemap-live.rss",
+    "/sitemap-built.atom.gz",
     "/robots.txt",
     PATH,
 )
@@ -139,12 +142,13 @@ def site(request: Any, sections: Any, settings: Any, engines: Any) -> Iterator[N
         "ROBOTS": {},
         "ENGINES": engines,
         "NOTIFY": True,
+        "TRACK": True,
         "NOTIFY_DELAY_SECONDS": 0,
         "LIVE_CACHE_SECONDS": 60,
     }
     if not base:
         _name_site(settings)
-    stock(20, name="built")
+    stock(20, DatedSource, name="built")
     build_and_relay()
     rename([STEP], "told")
     build_and_relay()
@@ -152,7 +156,7 @@ def site(request: Any, sections: Any, settings: Any, engines: Any) -> Iterator[N
     age()
     # As while a build is at work, when the index is made on request and kept.
     Page.objects.of("default", "").update(wanted=10**6)
-    sections.register("live", PlainSource)
+    sections.register("live", DatedSource)
     yield
     if not base:
         from django.contrib.sites.models import SITE_CACHE

@@ -119,7 +119,7 @@ def test_raw_requests(site: Site, figures: Callable[..., None]) -> None:
     seed = some_seed(0)
     chance = random.Random(seed)
     good = site.get("/sitemap.xml")
-    tags = [good.headers["ETag"].strip('"')]
+    tags = [("/sitemap.xml", good.headers["ETag"].strip('"'))]
     requests = Requests(seed, ["countries", "cities", "pages"], tags)
     port = site.socket.getsockname()[1]
     answers: Counter[Any] = Counter()

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.tracking import recording
+from django_sitemaps_plus.tracking import readers
 from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
@@ -39,21 +39,36 @@ def engine(settings: Any) -> None:
     )
 
 
-@pytest.fixture(params=["built", "not built"])
-def products(request: pytest.FixtureRequest, sections: Any, fault: str) -> None:
-    """Have a section; without pages it is recorded because of the engine."""
-    recording._planned.clear()
+@pytest.fixture(params=["built", "not built", "not read", "in a test run"])
+def changes(
+    request: pytest.FixtureRequest, sections: Any, fault: str, settings: Any
+) -> int:
+    """Have a section; return how many changes are recorded of a save.
+
+    Without pages they are, because of the engine; else of a section that is not read,
+    and in the tests of a project, there are none.
+    """
+    if (request.param, fault) == ("in a test run", "no_sites"):
+        pytest.skip("the fault takes a process that runs no tests")
+    readers.forget()
     add_quietly(KEYS)
     sections.register("products", PlainSource)
-    if request.param == "built":
+    if request.param in ("built", "in a test run"):
         build()
     sections.unregister("products")
     sections.register("products", SOURCES.get(fault, PlainSource))
+    if request.param == "not read":
+        configure(settings, ENGINES={}, NOTIFY=False)
+    elif request.param == "in a test run":
+        configure(settings, TRACK=None)
+    is_read = request.param in ("built", "not built")
+    return 1 if is_read and fault not in LOSING else 0
 
 
-@pytest.mark.usefixtures("products")
 @pytest.mark.parametrize("fault", FAULTS)
-def test_a_save_goes_on(fault: str, request: pytest.FixtureRequest, figures: Any):
+def test_a_save_goes_on(
+    fault: str, changes: int, request: pytest.FixtureRequest, figures: Any
+):
     """Rows are committed, more can be asked of the transaction, and nothing is slow."""
     keys, tried, followed = iter(KEYS), [], []
 
@@ -73,7 +88,7 @@ def test_a_save_goes_on(fault: str, request: pytest.FixtureRequest, figures: Any
     assert not lost
     assert followed == [context for context, _ in tried]
     assert slowest <= MAX_SAVE
-    assert Change.objects.count() == (0 if fault in LOSING else 2 * len(kept))
+    assert Change.objects.count() == changes * 2 * len(kept)
 
 
 def slugs(context: str, key: int) -> set[str]:

@@ -71,8 +71,11 @@ def products(unbuilt) -> None:
 
 
 @pytest.mark.usefixtures("products")
-@pytest.mark.parametrize("limits", [LIMITS, {}], ids=["limits", "no limits"])
-@pytest.mark.parametrize("fault", ["black_hole", "refuse", "reset"])
+@pytest.mark.parametrize(
+    ("fault", "limits"),
+    [("black_hole", LIMITS), ("black_hole", {}), ("refuse", {}), ("reset", LIMITS)],
+    ids=["black hole, limits", "black hole", "refuse", "reset, limits"],
+)
 def test_a_lost_broker_and_cache(fault, limits, chaos, settings, figures):
     """Saves go on as before, none raises, and the process ends when it is done."""
     lose(fault, limits, chaos, settings, figures)

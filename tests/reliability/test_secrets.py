@@ -18,7 +18,7 @@ from django.views.debug import SafeExceptionReporterFilter
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Delivery, EngineHost
-from django_sitemaps_plus.notifications.configuration import _configured as made
+from django_sitemaps_plus.notifications.configuration import _engines_of as made
 from django_sitemaps_plus.notifications.configuration import get_engine, get_engines
 from django_sitemaps_plus.notifications.http import client as our_http
 from tests.support.builds import build_and_relay

@@ -20,6 +20,7 @@ import pytest
 from django.db import connections
 from django.test import Client
 
+from django_sitemaps_plus import planning
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources.reading import ModelReader, reader_of
 from tests.support.configuring import configure
@@ -176,6 +177,12 @@ def _ask(notes: Path, together: threading.Barrier, path: str) -> None:
 def renders(found: Sequence[Crowd]) -> list[list[int]]:
     """Return how many times each process of each crowd rendered, the fewest first."""
     return [sorted(one.renders.values()) for one in found]
+
+
+@pytest.fixture(autouse=True)
+def no_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a plan not render rows to judge how many fit on a page."""
+    monkeypatch.setattr(planning, "_fitting_rows", lambda *given: given[-1])
 
 
 @pytest.fixture

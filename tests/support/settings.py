@@ -49,5 +49,10 @@ LANGUAGES = [("en", "English"), ("de", "German"), ("fr", "French")]
 USE_TZ = True
 TIME_ZONE = "Europe/Berlin"  # on purpose not UTC
 MEDIA_ROOT = str(SCRATCH / "media")
+MEDIA_URL = "/media/"
 # LIVE_CACHE_SECONDS: most tests look at what an edit changes at once.
-SITEMAPS_PLUS = {"BASE_URL": "https://example.com", "LIVE_CACHE_SECONDS": 0}
+SITEMAPS_PLUS = {
+    "BASE_URL": "https://example.com",
+    "LIVE_CACHE_SECONDS": 0,
+    "TRACK": True,  # which is off in test runs
+}

@@ -21,5 +21,6 @@ urlpatterns = [
     path("shops/<uuid:pk>/", view, name="shop-detail"),
     path("labels/<str:code>/", view, name="label-detail"),
     path("books/<slug:slug>/", view, name="book-detail"),
+    path("sitemap/", include("django_sitemaps_plus.html_urls")),
     path("", include("django_sitemaps_plus.urls")),
 ]

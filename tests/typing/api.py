@@ -21,9 +21,11 @@ from django_sitemaps_plus import (
     ViewSource,
     register,
     registry,
+    under,
 )
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.testing import temporary_source
-from example_project.atlas.models import City
+from example_project.atlas.models import City, Country
 
 
 @register("typed-cities")
@@ -32,6 +34,10 @@ class CitySource(ModelSource):
 
     model = City
     location = Route("atlas:city", geoname_id="geoname_id", slug="slug")
+    watch = {
+        City: under("tree_id", "lft", "rght"),
+        Country: lambda country: City.objects.filter(country=country),
+    }
     lastmod = "updated_at"
     changefreq = "weekly"
     limit = 5_000
@@ -43,6 +49,19 @@ class CitySource(ModelSource):
     def images(self, city: City) -> list[Image]:
         """Return pictures."""
         return [Image(f"https://cdn.example/{city.pk}.jpg")]
+
+
+class CitySourceOfSites(ModelSource):
+    """Rows of one site or another."""
+
+    model = City
+    sites = ["de", "fr"]
+    site_path = "country__code"
+
+    def get_queryset(self, site: Site | None = None) -> QuerySet[Any]:
+        """Filter by the site."""
+        rows = super().get_queryset()
+        return rows if site is None else rows.filter(country__code=site.name)
 
 
 @register("typed-pages")

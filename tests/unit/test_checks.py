@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import pytest
 from celery import Celery, _state
+from django.apps import apps
 from django.http import HttpResponse
-from django.test import override_settings
 from django.urls import include, path
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.checks import check_robots, check_settings, check_urls
+from django_sitemaps_plus.checks import (
+    check_public_origin,
+    check_robots,
+    check_settings,
+)
+from django_sitemaps_plus.checks.messages import PAGE
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.testing import temporary_registry
 
 BASE = {"BASE_URL": "https://example.com"}
+STATIC_FILES = "django.contrib.staticfiles"
 SHARED = {"default": {"BACKEND": "django.core.cache.backends.db.DatabaseCache"}}
 
 
@@ -37,7 +43,12 @@ class TestSettings:
             ({**BASE, "NOTIFY_RETRY_SECONDS": 0}, ["E002"]),
             ({**BASE, "NOTIFY_RETRY_SECONDS": 0.5}, []),
             ({"BASE_URL": "shop.example"}, ["E002"]),
+            ({"BASE_URL": "https://shop.example/sitemap.xml"}, ["E002"]),
             ({}, ["E003"]),
+            ({**BASE, "LANGUAGE_ORIGINS": "https://a.example"}, ["E002"]),
+            ({**BASE, "LANGUAGE_ORIGINS": {"de": "a.example"}}, ["E002"]),
+            ({**BASE, "LANGUAGE_ORIGINS": {"it": "https://a.it"}}, ["E053"]),
+            ({**BASE, "LANGUAGE_ORIGINS": {"de": "https://a.de/x"}}, []),
             ({**BASE, "STORAGE": "nowhere"}, ["E004"]),
             ({**BASE, "STORAGE": 5}, ["E002"]),
             ({**BASE, "CACHE": "nowhere"}, ["E006"]),
@@ -56,6 +67,11 @@ class TestSettings:
             (["BASE_URL"], "SITEMAPS_PLUS is ['BASE_URL'], which is not a dict."),
             ({**BASE, "LIVE_MAX_ROW": 5}, "Did you mean 'LIVE_MAX_ROWS'?"),
             (
+                {"BASE_URL": "shop.example"},
+                "BASE_URL: 'shop.example' is not an absolute http or https URL. "
+                "Did you mean 'https://shop.example'?",
+            ),
+            (
                 {**BASE, "LEASE_SECONDS": True},
                 "SITEMAPS_PLUS['LEASE_SECONDS'] is True: it must be a whole number, "
                 "2 or more.",
@@ -72,14 +88,21 @@ class TestSettings:
         message = check_settings()[0]
         assert said in f"{message.msg} {message.hint}"
         code = message.id.partition(".")[2].lower()
-        assert message.hint.endswith(f" See docs/reference/checks.md#{code}")
+        assert message.hint.endswith(f" See {PAGE}#{code}")
+
+    def test_a_stylesheet_is_found(self, settings):
+        """A static file is; a URL is not looked for."""
+        settings.INSTALLED_APPS = [*settings.INSTALLED_APPS, STATIC_FILES]
+        settings.STATIC_URL = "/static/"
+        for name, expected in [("no.css", ["W036"]), ("/no.css", []), (None, [])]:
+            settings.SITEMAPS_PLUS = {**BASE, "STYLESHEET": name}
+            assert ids(check_settings()) == expected
+        settings.SITEMAPS_PLUS = BASE
+        assert ids(check_settings()) == []
 
     def test_files_need_a_place(self, settings):
-        """An error in production, a warning while the project is new."""
-        settings.CACHES = SHARED
+        """Builds do; what is served live needs none."""
         settings.MEDIA_ROOT = ""
-        assert ids(check_settings()) == ["E005"]
-        settings.DEBUG = True
         assert ids(check_settings()) == ["W004"]
 
     def test_without_an_origin_debug_only_warns(self, settings):
@@ -87,14 +110,39 @@ class TestSettings:
         settings.DEBUG = True
         assert ids(check_settings()) == ["W001"]
 
-    def test_a_cache_of_one_process_is_not_enough(self):
+    def test_the_current_site_needs_site_id(self, settings, monkeypatch):
+        """Under DEBUG too, where the host of a request would do without the app."""
+        settings.CACHES = SHARED
+        settings.SITEMAPS_PLUS = {}
+        monkeypatch.setattr(apps, "is_installed", lambda name: True)
+        assert ids(check_settings()) == ["E029"]
+        settings.DEBUG = True
+        assert ids(check_settings()) == ["E029"]
+        settings.SITE_ID = 1
+        assert ids(check_settings()) == []
+
+    @pytest.mark.parametrize(
+        ("base_url", "debug", "found"),
+        [
+            ("http://localhost", False, ["W035"]),
+            ("http://localhost", True, []),
+            ("https://shop.com", False, []),
+            (5, False, []),
+            (None, False, []),
+        ],
+    )
+    def test_a_deployed_site_is_public(self, settings, base_url, debug, found):
+        settings.SITEMAPS_PLUS, settings.DEBUG = {"BASE_URL": base_url}, debug
+        assert ids(check_public_origin()) == found
+
+    def test_a_cache_of_one_process_matters_to_workers(self, settings, monkeypatch):
+        monkeypatch.setattr("django_sitemaps_plus.checks.settings.is_test_run", bool)
+        assert ids(check_settings()) == []
+        path = "django_sitemaps_plus.executors.base.Executor"
+        settings.SITEMAPS_PLUS = {**BASE, "EXECUTOR": path}
         assert ids(check_settings()) == ["W002"]
-
-
-def test_urls_that_are_not_included_are_missed():
-    assert check_urls() == []
-    with override_settings(ROOT_URLCONF="django.contrib.auth.urls"):
-        assert ids(check_urls()) == ["E007"]
+        settings.CACHES = SHARED
+        assert ids(check_settings()) == []
 
 
 class Elsewhere:
@@ -133,7 +181,6 @@ class TestRobots:
             ({"RULES": {"DISALLOW": "/", "ALLOW": "/sitemap"}}, []),
             ({"RULES": {"USER_AGENT": "GPTBot", "DISALLOW": "/"}}, []),
             ({"RULES": {"DISALLOW": "/admin/"}}, []),
-            ({"EXTRA": "#" * 512_000}, ["W022"]),
         ],
     )
     def test_what_crawlers_would_misread_is_named(self, settings, robots, expected):
@@ -261,4 +308,4 @@ def test_an_executor_says_what_is_wrong_with_it(no_app, settings):
     settings.SITEMAPS_PLUS = {**BASE, "EXECUTOR": f"{__name__}.Faulty"}
     [message] = check_settings()
     assert message.msg == "It is broken."
-    assert message.hint.startswith("Mend it. See docs/")
+    assert message.hint.startswith(f"Mend it. See {PAGE}")

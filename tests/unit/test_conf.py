@@ -6,9 +6,9 @@ from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from django.core import mail
 from django.core.exceptions import ImproperlyConfigured
 from django.test import RequestFactory, modify_settings, override_settings
+from django.test.utils import _TestState
 
 from django_sitemaps_plus.conf import (
     AppSettings,
@@ -18,8 +18,10 @@ from django_sitemaps_plus.conf import (
     is_public,
     notifies_engines,
     parse_base_url,
+    silence_reason,
 )
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.sites import in_force
 
 
 @pytest.fixture
@@ -71,7 +73,7 @@ PUBLIC = {"BASE_URL": "https://shop.eu", "ENGINES": ENGINES}
 @pytest.fixture
 def in_production(monkeypatch, settings) -> None:
     """Look like a process that runs no tests."""
-    monkeypatch.delattr(mail, "outbox", raising=False)
+    monkeypatch.delattr(_TestState, "saved_data")
     settings.DEBUG = False
 
 
@@ -80,7 +82,8 @@ class TestNotifiesEngines:
         """Without being told to; another site is judged by its own address."""
         settings.SITEMAPS_PLUS = PUBLIC
         assert notifies_engines()
-        assert not notifies_engines(Site("other", "https://10.0.0.1"))
+        with in_force(Site("other", "https://10.0.0.1")):
+            assert not notifies_engines()
 
     @pytest.mark.parametrize(
         "given",
@@ -105,9 +108,28 @@ class TestNotifiesEngines:
         settings.SITEMAPS_PLUS = {"ENGINES": ENGINES, "NOTIFY": True}
         assert notifies_engines()
 
+    @pytest.mark.parametrize(
+        ("given", "debug", "reason"),
+        [
+            ({}, True, "DEBUG is on"),
+            ({"NOTIFY": False}, True, "SITEMAPS_PLUS['NOTIFY'] is False"),
+            ({"ENGINES": {}}, True, "SITEMAPS_PLUS['ENGINES'] is empty"),
+            (
+                {"BASE_URL": "http://localhost:8000"},
+                False,
+                "http://localhost:8000 is not a public address",
+            ),
+            ({}, False, ""),
+        ],
+    )
+    def test_one_reason_is_named(self, in_production, settings, given, debug, reason):
+        """The one that applies."""
+        settings.DEBUG = debug
+        settings.SITEMAPS_PLUS = {**PUBLIC, **given}
+        assert silence_reason() == reason
+
     def test_in_tests_it_takes_force(self, settings):
-        """They have an outbox for mails, of which they are known."""
-        assert hasattr(mail, "outbox")
+        """Django's runner and pytest-django set up a test environment."""
         settings.SITEMAPS_PLUS = PUBLIC
         assert not notifies_engines()
         settings.SITEMAPS_PLUS = {**PUBLIC, "NOTIFY": True}
@@ -132,6 +154,22 @@ def test_which_origins_are_public(host, expected):
     assert is_public(f"https://{host}") is expected
 
 
+class TestHowLongLivePagesAreKept:
+    def test_a_minute_in_production(self, in_production, settings):
+        """Where developers look, each change shows at once."""
+        settings.SITEMAPS_PLUS = {}
+        assert get_settings().live_cache == 60
+        settings.DEBUG = True
+        assert get_settings().live_cache == 0
+
+    def test_in_tests_it_takes_force(self, settings):
+        """A project's own tests of its sitemaps change rows and ask again."""
+        settings.SITEMAPS_PLUS = {}
+        assert get_settings().live_cache == 0
+        settings.SITEMAPS_PLUS = {"LIVE_CACHE_SECONDS": 9}
+        assert get_settings().live_cache == 9
+
+
 class TestParseBaseUrl:
     @pytest.mark.parametrize(
         ("base_url", "origin", "prefix"),
@@ -153,17 +191,23 @@ class TestParseBaseUrl:
     @pytest.mark.parametrize(
         ("base_url", "said"),
         [
-            ("", "is not the address"),
-            ("shop.example", "is not the address"),
-            ("ftp://shop.example", "is not the address"),
-            (5, "is not the address"),
-            ("https://u:p@shop.example", "is not the address"),
+            ("", "Use scheme and host, such as 'https://shop.example'"),
+            ("shop.example", r"URL\. Did you mean 'https://shop\.example'\?$"),
+            ("//shop.example/a", r"Did you mean 'https://shop\.example/a'\?$"),
+            ("ftp://shop.example", "Use scheme and host"),
+            (5, "Use scheme and host"),
+            ("https://u:p@shop.example", "credentials in it. Use scheme and host"),
+            (
+                "https://shop.example/sitemap.xml",
+                "a file. Write 'https://shop.example'",
+            ),
+            ("https://shop.example/a/b.xml", "a file. Write 'https://shop.example/a'"),
             ("https://shop.example?a=1", "Remove it"),
             ("https://shop.example/app#top", "Remove it"),
         ],
     )
     def test_what_is_no_address_is_a_configuration_error(self, base_url, said):
-        with pytest.raises(ConfigurationError, match=rf"BASE_URL .*{said}"):
+        with pytest.raises(ConfigurationError, match=rf"BASE_URL.*{said}"):
             parse_base_url(base_url)
 
     def test_force_script_name_wins_over_the_path(self, settings):
@@ -200,7 +244,7 @@ class TestContribSites:
     def test_its_current_site_names_the_origin(self, settings, sites, monkeypatch):
         """With https, since it knows no scheme."""
         current = sites(domain="blog.example")
-        monkeypatch.setattr(sites.objects, "get_current", lambda: current)
+        monkeypatch.setattr(sites.objects, "get_current", lambda *args: current)
         settings.SITEMAPS_PLUS = {}
         assert get_site().origin == "https://blog.example"
         settings.SITEMAPS_PLUS = {"SCHEME": "http"}

@@ -7,6 +7,7 @@ import dataclasses
 import importlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +18,7 @@ from django.core.management.base import BaseCommand
 import django_sitemaps_plus
 from django_sitemaps_plus import exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
+from django_sitemaps_plus.checks.messages import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
 from django_sitemaps_plus.models import (
     Change,
@@ -148,6 +150,9 @@ class TestReference:
         found = headings(text_of("sources")) + headings(text_of("entries"))
         assert set(django_sitemaps_plus.__all__) <= set(found)
 
+    def test_hints_name_a_page_that_there_is(self):
+        assert (TOP / PAGE).is_file()
+
     def test_settings_have_their_default(self):
         for item in dataclasses.fields(AppSettings):
             if item.name == "unknown":
@@ -248,8 +253,12 @@ def test_block_of_python_fits_the_package(block: str):
         elif isinstance(node, ast.ImportFrom) and (
             (node.module or "").partition(".")[0] == "django_sitemaps_plus"
         ):
+            if str(node.module).endswith(".contrib.wagtail"):
+                pytest.importorskip("wagtail", reason="wagtail is not installed")
             module = importlib.import_module(str(node.module))
             for alias in node.names:
+                with suppress(ImportError):  # it may be a module
+                    importlib.import_module(f"{node.module}.{alias.name}")
                 assert hasattr(module, alias.name), alias.name
 
 

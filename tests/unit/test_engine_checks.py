@@ -72,6 +72,52 @@ def test_the_message_says_which_and_why(settings):
     assert "'key'" in message.msg
 
 
+FORM = "{'indexnow': {'BACKEND': 'django_sitemaps_plus.notifications.IndexNow', "
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            "IndexNow",
+            f"is not a dict. Write it as {FORM}'OPTIONS': {{'key': ...}}}}}}.",
+        ),
+        (
+            {"one": engine("IndexNow", api_key=KEY)},
+            "'api_key'. Did you mean 'key'? IndexNow takes key, endpoint.",
+        ),
+        ({"one": engine("IndexNow")}, "'key' of IndexNow must be 8 to 128 of"),
+        ({"one": {**RECORDING, "OPTIONS": ["a"]}}, "OPTIONS is not a dict."),
+        ({"one": {"BACKEND": f"{OURS}.Gopher"}}, '"Gopher" attribute/class.'),
+        (
+            {"one": {"BACKEND": f"{OURS}.Indexnow"}},
+            f"Did you mean '{OURS}.IndexNow'?",
+        ),
+        (
+            {"one": {"BACKEND": "django_sitemaps_plus.engines.IndexNow"}},
+            f"Did you mean '{OURS}.IndexNow'?",
+        ),
+        (
+            {"one": {"BACKEND": f"{OURS}.IndexNow", "key": KEY}},
+            "has an unknown key 'key': options belong into OPTIONS.",
+        ),
+        (
+            {"one": engine("IndexNow", key=KEY, endpoint="http://api.indexnow.org/")},
+            "or http to localhost, 127.0.0.1 or ::1. Set it in "
+            "SITEMAPS_PLUS['ENGINES'].",
+        ),
+    ],
+)
+def test_a_fault_says_what_to_write_once(settings, caplog, given, words):
+    """In the error alone: a check is not also a line of the log."""
+    settings.SITEMAPS_PLUS = {**BASE, "ENGINES": given}
+    (message,) = check_engines()
+    assert f"{words} " in f"{message.msg} "
+    assert KEY not in message.msg
+    assert str(message).count("docs/reference/checks.md") == 1
+    assert caplog.records == []
+
+
 class TestUnannouncedSaves:
     """W006: an engine takes URLs, and a lastmod does not show each edit."""
 

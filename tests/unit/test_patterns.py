@@ -31,7 +31,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
     """Yield the compiled patterns of all modules, and those of URL converters."""
     package = django_sitemaps_plus
     for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if ".migrations" in module.name:
+        if ".migrations" in module.name or ".contrib.wagtail" in module.name:
             continue
         for name, value in vars(importlib.import_module(module.name)).items():
             # isinstance() would wake the proxies of Celery before there is an app.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from django.contrib.sitemaps import Sitemap
 from django.core.exceptions import ImproperlyConfigured
 
 from django_sitemaps_plus import Source, ViewSource, register, registry
+from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.exceptions import (
     AlreadyRegistered,
     ConfigurationError,
@@ -62,14 +64,23 @@ class TestRegister:
         assert isinstance(source, SitemapSource)
         assert source.given is sitemap
 
-    @pytest.mark.parametrize("name", ["a", "blog-posts", "0_9", "-", "x" * 64])
-    def test_a_name_of_url_characters_is_taken(self, sources, name):
+    @pytest.mark.parametrize("call", [lambda: Blog(), partial(Blog)])
+    def test_what_makes_contribs_sitemaps_is_taken(self, sources, call):
+        """As contrib's dict takes it; it is called when the section is read."""
+        assert sources.register("blog", call) is call
+        assert sources.get("blog").kind is Blog
+
+    @pytest.mark.parametrize(
+        "name",
+        ["a", "blog-posts", "0_9", "-", "x" * 64, "Blog", "blog.posts", "größe", "a b"],
+    )
+    def test_a_name_that_contrib_takes_is_taken(self, sources, name):
         sources.register(name, Pages)
         assert name in sources
 
     @pytest.mark.parametrize(
         "name",
-        ["", "x" * 65, "Blog", "a b", "a/b", "a.b", "b\u00fccher", "a\n", "\u0661", 5],
+        ["", "x" * 65, "ö" * 33, " a", "a/b", "a\\b", "a\n", "\x00", "\ud800", Blog()],
     )
     def test_another_name_is_refused(self, sources, name):
         with pytest.raises(ImproperlyConfigured, match="cannot name a section"):
@@ -77,6 +88,26 @@ class TestRegister:
         with pytest.raises(ConfigurationError, match="cannot name a section"):
             sources.register(name)(Pages)
         assert len(sources) == 0
+
+    def test_a_decorator_is_refused_with_the_wrong_name(self, sources):
+        """When it is made, since a wrong first argument is often the source."""
+        with pytest.raises(ConfigurationError, match="cannot name a section"):
+            sources.register(Blog())
+        with pytest.raises(TypeError, match=r"register\(name, sitemap\) for each"):
+            sources.register({"blog": Blog})
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [("blog", "Blog"), ("größe", "GRÖSSE"), ("cafe", "café"), ("ﬁn", "fin")],
+    )
+    def test_names_that_a_database_may_take_for_one_are_refused(
+        self, sources, first, second
+    ):
+        """Or the second would overwrite the pages of the first."""
+        sources.register(first, Pages)
+        with pytest.raises(AlreadyRegistered, match=f"{second!r}.* as {first!r}"):
+            sources.register(second, Pages)
+        assert list(sources) == [first]
 
     @pytest.mark.parametrize("given", [object(), dict, "pages", None])
     def test_what_is_no_source_is_refused(self, sources, given):
@@ -131,6 +162,12 @@ class TestSections:
         with pytest.raises(LookupError):
             sources.get("blogs")
 
+    def test_a_decorator_without_a_name_is_refused(self, sources):
+        """The error has the line to write."""
+        with pytest.raises(TypeError, match=r'@register\("products"\) above Pages'):
+            sources.register(Pages)
+        assert len(sources) == 0
+
 
 class TestAutodiscover:
     @pytest.fixture
@@ -174,3 +211,23 @@ class TestAutodiscover:
         with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
             autodiscover()
         assert list(sections) == ["before"]
+
+    def test_the_first_module_may_fail(self, sections, install):
+        """Its own error is shown, whatever it registered before."""
+        install(
+            "discovered_first",
+            "from django_sitemaps_plus import register, ViewSource\n"
+            "register('half', ViewSource)\n"
+            "import nothing_of_this_name\n",
+        )
+        with pytest.raises(ModuleNotFoundError, match="nothing_of_this_name"):
+            autodiscover()
+        assert len(sections) == 0
+
+    def test_a_project_without_sections_is_named(self, sections, install, tmp_path):
+        """With the module that has nearly the right name."""
+        install("discovered_typo", None)
+        (tmp_path / "discovered_typo" / "sitemap.py").write_text("")
+        (message,) = check_sources()
+        assert message.id == "sitemaps_plus.W025"
+        assert "discovered_typo.sitemap" in message.msg

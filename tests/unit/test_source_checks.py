@@ -4,10 +4,20 @@ from __future__ import annotations
 
 import pytest
 from django.core.checks import CheckMessage
-from django.db import models
-from django.db.models import Case, Count, Exists, OuterRef, Subquery, Value, When
+from django.db import OperationalError, ProgrammingError, models
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    Subquery,
+    Value,
+    When,
+)
 
-from django_sitemaps_plus import ModelSource, Route, ViewSource
+from django_sitemaps_plus import ModelSource, Route, ViewSource, under
 from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.testing import temporary_registry
 from tests.support.testapp.models import (
@@ -15,12 +25,17 @@ from tests.support.testapp.models import (
     Book,
     Cafe,
     Film,
+    Genre,
     Opera,
+    Painting,
+    PathNode,
     PlaceProxy,
     Product,
+    Reprint,
     Show,
     Tag,
     Theatre,
+    Topic,
     Venue,
 )
 
@@ -105,11 +120,112 @@ def test_a_source_that_cannot_work_is_named(attributes, expected):
     assert ids_of(**{"model": Product, **attributes}) == expected
 
 
+def test_the_url_of_a_file_is_no_field():
+    """As templates would have it."""
+    [message] = messages_of(model=Painting, images="photo__url")
+    assert message.id == "sitemaps_plus.E022"
+    assert "images names 'photo__url', which is not a field" in message.msg
+    assert "Write images = 'photo'." in message.hint
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("kind", [OperationalError, ProgrammingError])
+def test_a_database_that_is_empty_yet_stops_nothing(kind):
+    """``migrate`` makes the tables, and runs the checks before."""
+
+    def get_queryset(self):
+        raise kind("no such table: wagtailcore_pageviewrestriction")
+
+    assert ids_of(model=Product, get_queryset=get_queryset) == []
+
+
 def test_a_view_must_have_a_url():
     source = type("Views", (ViewSource,), {"views": ["home", "nowhere"]})
     with temporary_registry() as sections:
         sections.register("views", source)
         assert ids(check_sources()) == ["E021"]
+
+
+class TestMany:
+    """W012: a path that makes one row several entries with the same URL."""
+
+    @pytest.mark.parametrize(
+        ("model", "attributes", "fields"),
+        [
+            (Painting, {"images": "reprint__painting__photo"}, ["images"]),
+            (Film, {"priority": "cast__pk"}, ["priority"]),
+            (Film, {"location": Route("book-detail", slug="cast__name")}, []),
+            (Reprint, {"images": "painting__photo"}, []),
+            (Film, {"priority": Count("cast")}, []),
+            (Film, {"priority": "x", **listing(Film.objects.annotate(x=F("pk")))}, []),
+        ],
+    )
+    def test_a_relation_to_many_rows(self, model, attributes, fields):
+        found = [it for it in messages_of(model, **attributes) if it.id.endswith("12")]
+        assert [it.msg.split()[2] for it in found] == fields
+
+
+@pytest.mark.parametrize(
+    ("rows", "tables"),
+    [
+        (BOOKS.filter(tags__name="x"), ["testapp_book_tags"]),
+        (BOOKS.filter(tags__in=[5, 6]), ["testapp_book_tags"]),
+        (BOOKS.filter(Q(tags=5) | Q(slug="x")), ["testapp_book_tags"]),
+        (Author.objects.filter(book__tags=5), ["testapp_book"]),
+        (Author.objects.filter(book__slug__gt="x"), ["testapp_book"]),
+        (BOOKS.filter(tags__name="x").distinct(), []),
+        (BOOKS.filter(tags=5), []),
+        (BOOKS.filter(tags__pk=5, author__name="x"), []),
+        (BOOKS.filter(tags=None), []),
+        (BOOKS.exclude(tags__name="x"), []),
+        (BOOKS.filter(Exists(TAGGED)), []),
+        (BOOKS.annotate(count=Count("tags")), []),
+        (BOOKS.select_related("author").filter(author__name="x"), []),
+        (Author.objects.filter(book__pk=5), []),
+    ],
+)
+def test_joins_that_repeat_rows(rows, tables):
+    """W032: but for those of which at most one row fits."""
+    found = messages_of(rows.model, **listing(rows))
+    found = [it.msg.split()[4] for it in found if it.id.endswith("W032")]
+    assert found == [f"{table}," for table in tables]
+
+
+@pytest.mark.parametrize(
+    ("attributes", "code", "said"),
+    [
+        ({"lastmod": "updated"}, "E022", "Did you mean 'updated_at'?"),
+        ({"changefreq": "dayly"}, "E022", "Did you mean 'daily'?"),
+        ({"starts": "publish_on"}, "E022", "starts names 'publish_on'"),
+        ({"key": "slgu"}, "E014", "Did you mean 'slug'?"),
+        (
+            {"location": Route("product-detial", slug="slug")},
+            "E021",
+            "no pattern is named 'product-detial'. Did you mean 'product-detail'?",
+        ),
+        (
+            {"location": Route("index", number="pk")},
+            "E021",
+            "Did you mean 'admin:index' or 'sitemaps_plus:index'?",
+        ),
+        (
+            {"location": Route("product-detail", pk="pk")},
+            "E021",
+            "'product-detail' takes slug, not pk.",
+        ),
+        ({"location": Route("home", pk="pk")}, "E021", "takes no arguments, not pk."),
+        ({"lastmod": lambda: None}, "E034", "Write def lastmod(self, row)."),
+        (
+            {"languages": ["de"], "get_languages": lambda self: ["de"]},
+            "E034",
+            "Write def get_languages(self, row).",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_what_is_near(attributes, code, said):
+    [message] = messages_of(Product, **attributes)
+    assert message.id == f"sitemaps_plus.{code}"
+    assert said in f"{message.msg} {message.hint}"
 
 
 class TestUnwatched:
@@ -119,7 +235,7 @@ class TestUnwatched:
         ("filters", "attributes", "expected"),
         [
             ({"author__name": "x"}, {}, ["W009"]),
-            ({"tags__name": "x"}, {}, ["W009"]),
+            ({"tags__name": "x"}, {}, ["W009", "W032"]),
             ({"tags": 5}, {}, ["W009"]),
             ({"tags": 5}, {"watch": {Tag: "book"}}, []),
             ({"author": 5}, {}, []),
@@ -156,7 +272,7 @@ class TestUnwatched:
 
     def test_a_model_between_is_watched_where_a_declared_path_crosses_it(self):
         rows = listing(Film.objects.filter(cast__name="x"))
-        assert ids_of(Film, **rows) == ["W009"]
+        assert ids_of(Film, **rows) == ["W009", "W032"]
         assert ids_of(Film, **rows, priority=Count("cast__name") * 0.1) == []
 
     def test_rows_that_it_lists_are_watched(self):
@@ -185,6 +301,9 @@ class TestWatched:
             (Opera, {Show: "theatre"}),
             (Venue, {Show: "theatre__venue", Tag: "venue"}),
             (PlaceProxy, {Cafe: "place_ptr"}),
+            (Book, {Author: lambda author: author.book_set.all()}),
+            (Topic, {Topic: under("path")}),
+            (Genre, {Genre: under("tree_id", "lft", "rght")}),
         ],
     )
     def test_one_that_leads_to_rows_with_their_key_is_right(self, model, watch):
@@ -200,6 +319,10 @@ class TestWatched:
             ({Tag: "book__slug"}, "testapp.Book.slug is not a relation"),
             ({Tag: "book__author"}, "leads to testapp.Author"),
             ({Tag: 5}, "5"),
+            ({Tag: Book}, "Book"),
+            ({Author: under("path")}, "Author has no field named 'path'"),
+            ({Topic: under("path")}, "Book has no field named 'path'"),
+            ({Book: under("id", "lft", "id")}, "Book has no field named 'lft'"),
             ({"testapp.Tag": "book"}, "'testapp.Tag'"),
             ({Nothing: "book"}, "Nothing"),
             ([Tag], "watch is ["),
@@ -222,3 +345,54 @@ class TestWatched:
     def test_one_to_rows_with_another_key_is_named(self, model, watch):
         """The pages of other rows would be built for it."""
         assert ids_of(model, watch=watch) == ["E027"]
+
+
+class TestTrees:
+    """W013: rows depend on rows of their own model, and ``watch`` is silent."""
+
+    @pytest.fixture(params=["treebeard.mp_tree", "mptt.models"])
+    def library(self, request, monkeypatch):
+        """Have topics inherit from a model of one of these libraries."""
+        monkeypatch.setattr(PathNode, "__module__", request.param)
+        return request.param
+
+    def test_a_model_of_a_tree_library(self, library):
+        (message,) = messages_of(Topic)
+        assert message.id == "sitemaps_plus.W013"
+        assert f"{library}.PathNode" in message.msg
+        assert "watch = {Topic: under('path')}" in message.hint
+        assert ids_of(Topic, watch={Topic: under("path")}) == []
+        assert ids_of(Topic, watch={Topic: lambda topic: topic.get_descendants()}) == []
+
+    @pytest.mark.parametrize(
+        ("attributes", "expected"),
+        [
+            ({}, []),
+            ({"location": lambda self, genre: f"/{genre.parent.slug}/"}, ["W013"]),
+            ({"priority": lambda self, genre: genre.lft}, []),
+            ({"location": None}, []),
+            (listing(Genre.objects.filter(parent__slug="x")), ["W013"]),
+            ({"location": Route("book-detail", slug="parent__slug")}, []),
+        ],
+        ids=["none", "method", "other", "url", "filter", "path"],
+    )
+    def test_a_relation_to_the_same_model(self, attributes, expected):
+        """A declared path over it is watched by itself."""
+        assert ids_of(Genre, **attributes) == expected
+        watch = {"watch": {Genre: under("tree_id", "lft", "rght")}}
+        assert ids_of(Genre, **attributes, **watch) == []
+
+    def test_an_absolute_url_that_reads_a_parent(self, monkeypatch):
+        def get_absolute_url(self):
+            return f"{self.parent.get_absolute_url()}{self.slug}/"
+
+        monkeypatch.setattr(Genre, "get_absolute_url", get_absolute_url)
+        (message,) = messages_of(Genre, location=None)
+        assert "a method reads parent" in message.msg
+        assert "under('tree_id', 'lft', 'rght')" in message.hint
+
+
+@pytest.mark.parametrize("fields", [(), ("lft", "rght"), ("a", "b", "c", "d")])
+def test_under_takes_one_field_or_three(fields):
+    with pytest.raises(TypeError, match=r'under\("path"\)'):
+        under(*fields)

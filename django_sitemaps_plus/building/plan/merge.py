@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import pointer, publish, send_page_built
 from django_sitemaps_plus.building.store import BuiltPage, build_page
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import may_merge
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models import Page, Section, State, own_alias
@@ -42,18 +42,21 @@ def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
 
 def _small_neighbours(section: Section, built: frozenset[int]) -> list[tuple[int, int]]:
     """Return the keys of neighbours that fit on one page; one of two has been built."""
-    source = registry.get(section.name)
-    if reader_of(source).has_own_paging:
+    reader = reader_of(registry.get(section.name))
+    if reader.has_own_paging:
         return []  # a bound is the number of a page, so no range has two
-    small = section.pages.active().filter(built__gt=0, entries__lt=source.limit // 2)
+    limit = reader.rows_per_page  # not of entries, since rows may lack languages
+    small = section.pages.active().filter(built__gt=0, entries__lt=limit // 2)
     rows = small.values_list("low", "high", "pk", "entries", "plain_size")
     by_low = {row[0]: row for row in rows.order_by("pk")}
-    found = []
+    found, is_historic = [], get_settings().historic_limits
     for _, high, pk, entries, size in by_low.values():
         if high is None or high not in by_low:
             continue
         _, _, other, more, more_size = by_low[high]
-        is_small = may_merge(entries + more, size + more_size, source.limit)
+        is_small = may_merge(
+            entries + more, size + more_size, limit, is_historic=is_historic
+        )
         if is_small and not built.isdisjoint((pk, other)):
             found.append((pk, other))
     return found

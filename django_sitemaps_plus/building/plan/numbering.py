@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from django.db.models import F
 
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import KeyRange, as_number
-from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 from django_sitemaps_plus.models import INDEX, Page, Section
 
 #: Pages that are inserted by one statement.
@@ -19,7 +20,7 @@ def add_pages(
 ) -> list[Page]:
     """Make new pages for key ranges, inside a transaction of the caller's."""
     number = _take_numbers(section, len(ranges))
-    position = _take_positions(section.site, len(ranges))
+    position = _take_positions(section, len(ranges))
     pages = [
         Page(
             section=section,
@@ -43,10 +44,12 @@ def _take_numbers(section: Section, total: int) -> int:
     return rows.values_list("next_number", flat=True)[0] - total
 
 
-def _take_positions(site: str, total: int) -> int:
+def _take_positions(section: Section, total: int) -> int:
     """Return the first of as many new positions; the index's section counts them."""
     index, _ = Section.objects.get_or_create(
-        site=site, name=INDEX, defaults={"next_number": 0}
+        site=section.site,
+        name=INDEX,
+        defaults={"next_number": 0, "origin": section.origin},
     )
     position = _take_numbers(index, total)
     _add_indexes(index, position + total)
@@ -55,7 +58,7 @@ def _take_positions(site: str, total: int) -> int:
 
 def _add_indexes(index: Section, positions: int) -> None:
     # The first is page 0 (/sitemap.xml), the others 2 and on (/sitemaps-2.xml).
-    total = -(-positions // MAX_ENTRIES)
+    total = -(-positions // get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS))
     wanted = {0, *range(2, total + 1)}
     known = set(index.pages.values_list("number", flat=True))
     Page.objects.bulk_create(

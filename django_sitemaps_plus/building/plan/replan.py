@@ -8,23 +8,26 @@ from __future__ import annotations
 import logging
 
 from django.db.models import CharField, F, TextField, UUIDField
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import publish, send_page_built
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
-from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.exceptions import BuildError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.tracking import readers
 from django_sitemaps_plus.tracking.deploys import (
     fingerprint,
     has_other_keys,
     note_deploy,
 )
+from django_sitemaps_plus.tracking.learning import note_models
 
 from .numbering import add_pages, raise_plan_version
 
@@ -38,8 +41,16 @@ def plan_section(name: str, site: Site) -> Section:
         _make_plan(name, site)
         found = Section.objects.with_plan(site=site.name, name=name)
     section: Section = found[0]
+    if section.name != name:
+        raise BuildError(
+            f"section {name!r} cannot be kept in a database that takes its name for "
+            f"{section.name!r}, which is known there. Choose another name"
+        )
+    readers.add(name)
     if section.missing_since is not None:
-        Section.objects.filter(pk=section.pk).update(missing_since=None)
+        # What was saved while it was missing is not recorded.
+        back = {"missing_since": None, "planned_at": Now()}
+        Section.objects.filter(pk=section.pk).update(**back)
         Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
     return section
 
@@ -55,20 +66,27 @@ def _has_plan(section: Section) -> bool:
 def _make_plan(name: str, site: Site) -> None:
     ranges = first_plan(name, site).ranges
     with atomic():
-        section, _ = Section.objects.get_or_create(site=site.name, name=name)
+        section, _ = Section.objects.get_or_create(
+            site=site.name, name=name, defaults={"origin": site.origin}
+        )
         # Locks the row, so that two builders make one plan. One that has left the
         # registry and was pruned may come back; its numbers are not used again.
         raise_plan_version(section)
         if not section.pages.active().exists():
             add_pages(section, ranges, announce=False)
+            Section.objects.filter(pk=section.pk).update(planned_at=Now())
 
 
 def renew_plan(section: Section, site: Site) -> bool:
     """Note a deploy, and replace a plan that fits no more; return if it is replaced."""
-    current = fingerprint(registry.get(section.name), site)
+    source = registry.get(section.name)
+    current = fingerprint(source, site)
     was_deployed = current != section.fingerprint
+    note_models(section, source, is_new=was_deployed)
     has_others = has_other_keys(section.fingerprint, current)
     if was_deployed and not has_others:
+        if get_settings().historic_limits:
+            _renew_indexes(section, site)
         note_deploy(section, current)
     section.fingerprint = current
     if not has_others and not is_broken(section, was_deployed=was_deployed):
@@ -78,6 +96,14 @@ def renew_plan(section: Section, site: Site) -> bool:
         noted = current if has_others else ""
         begin_replan(section, site, is_broken=True, fingerprint=noted)
     return True
+
+
+@retried
+def _renew_indexes(section: Section, site: Site) -> None:
+    """Make the indexes that smaller ones ask for, and have all of them built."""
+    with atomic():
+        add_pages(section, [])
+        Page.objects.mark_indexes(site=site.name)
 
 
 def is_broken(section: Section, *, was_deployed: bool) -> bool:
@@ -136,12 +162,14 @@ def begin_replan(
     ranges = first_plan(section.name, site).ranges
     with atomic():
         raise_plan_version(section)
+        active = section.pages.active()
+        if not active.exists():
+            return 0  # it is served live by now
         if fingerprint:
             if Section.objects.filter(pk=section.pk, fingerprint=fingerprint).exists():
                 return 0  # another builder was faster, and builds its plan
             note_deploy(section, fingerprint)
         section.pages.filter(state=State.NEXT).delete()
-        active = section.pages.active()
         bounds = active.values_list("pk", "low", "high")
         same = {KeyRange(low, high): pk for pk, low, high in bounds}
         if is_broken:

@@ -15,6 +15,7 @@ NAMESPACES = {
     "video": "http://www.google.com/schemas/sitemap-video/1.1",
     "news": "http://www.google.com/schemas/sitemap-news/0.9",
     "xhtml": "http://www.w3.org/1999/xhtml",
+    "mobile": "http://www.google.com/schemas/sitemap-mobile/1.0",  # historic
 }
 
 

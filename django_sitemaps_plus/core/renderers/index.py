@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from django_sitemaps_plus.core.locations import encode_url
-from django_sitemaps_plus.core.xml import escape
+from django_sitemaps_plus.core.xml import escape, prolog
 
-_HEAD = (
-    b'<?xml version="1.0" encoding="UTF-8"?>\n'
-    b'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
-)
+_ROOT = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
 _TAIL = b"</sitemapindex>\n"
 
 
@@ -34,6 +31,6 @@ def page_lines(
     ]
 
 
-def render_index(lines: Iterable[str]) -> list[bytes]:
+def render_index(lines: Iterable[str], stylesheet: str = "") -> list[bytes]:
     """Return the bytes of an index, in pieces, from its lines."""
-    return [_HEAD, "".join(lines).encode(), _TAIL]
+    return [(prolog(stylesheet) + _ROOT).encode(), "".join(lines).encode(), _TAIL]

@@ -6,18 +6,23 @@ import argparse
 import json as json_module
 import time
 from dataclasses import asdict
+from shlex import quote
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
+from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.live import serve_live
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.building.report import dry_run as render_only
-from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.management.consoles import shown_once
+from django_sitemaps_plus.management.failures import in_a_sentence
 from django_sitemaps_plus.management.progress import show_progress
+from django_sitemaps_plus.management.sites import SiteCommand
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.notifications.url_changes import relay
+from django_sitemaps_plus.registry import registry
 
 
 def workers(text: str) -> int:
@@ -31,12 +36,18 @@ _FLAGS = {
     "--full": "render every page, not only those known to have changed",
     "--replan": "cut the sections into pages anew, as a changed limit asks for",
     "--allow-shrink": "publish even if most entries of a section have gone",
+    "--strict": "exit with 1 if a page of the sections has left out rows or values",
+    "--live": "remove the pages of the named sections, which are then served live",
+    "--move-origin": "take over sitemaps of another origin: the site has moved",
     "--dry-run": "render and count, store nothing",
     "--json": "print the report as JSON, nothing else",
 }
 
+#: What is an option of the build, too.
+_OPTIONS = ("full", "replan", "allow_shrink", "move_origin", "workers")
 
-class Command(BaseCommand):
+
+class Command(SiteCommand):
     """Builds, shows how far it is, and ends with a table."""
 
     help = "Bring the pages of the sections up to date and publish what has changed."
@@ -46,87 +57,122 @@ class Command(BaseCommand):
         parser.add_argument(
             "sections", nargs="*", metavar="SECTION", help="default: all that exist"
         )
+        either = parser.add_mutually_exclusive_group()
         for name, words in _FLAGS.items():
-            parser.add_argument(name, action="store_true", help=words)
+            group = either if name in ("--live", "--dry-run") else parser
+            group.add_argument(name, action="store_true", help=words)
         words = "processes that render (default: %(default)s)"
         parser.add_argument("--workers", type=workers, default=1, help=words)
 
-    def handle(
+    def handle_site(
         self,
         *,
         sections: list[str],
-        dry_run: bool,
+        live: bool,
+        strict: bool,
         json: bool,
         verbosity: int,
-        **others: Any,
+        **options: Any,
     ) -> None:
         """Build what was asked for, or raise a CommandError."""
-        options = {n: others[n] for n in ("full", "replan", "allow_shrink", "workers")}
         quiet = json or verbosity == 0
-        try:
-            with show_progress(self.stdout, quiet=quiet) as progress:
-                report = (
-                    render_only(sections)
-                    if dry_run
-                    else build(sections, progress=progress, **options)
-                )
-        except (SitemapsPlusError, ImproperlyConfigured) as error:
-            why = f"{error}".rstrip(".")
-            raise CommandError(
-                f"Nothing more was published: {why}. What was published before stays."
-            ) from error
-        began = time.monotonic()
-        relay_errors = [] if dry_run else relay()
-        report.seconds += time.monotonic() - began
+        if live:
+            self._serve_live(sections, quiet=quiet)
+            return
+        is_reported = not quiet and not options["traceback"]
+        with shown_once(is_reported=is_reported):
+            report, relay_errors = self._build(sections, quiet=quiet, **options)
         if json:
             found = {**asdict(report), "relay_errors": relay_errors}
             self.stdout.write(json_module.dumps(found, indent=2))
         elif not quiet:
-            self.stdout.write(table(_HEAD, [_row(s) for s in report.sections]))
-            self._warn(report, verbosity)
-            self.stdout.write(f"{_outcome(report)}. {report.seconds:.2f} s.")
-        if problems := report.problems + relay_errors:
+            self._show(report, verbosity)
+        problems = report.problems + relay_errors
+        if strict:
+            problems += [_left_out(it) for it in report.sections if _has_left_out(it)]
+        if is_reported and any([section.errors for section in report.sections]):
+            problems.append("To see where, run it again with --traceback.")
+        if not len(registry):
+            problems.append("No section is registered: see sitemaps_plus.W025.")
+        if problems:
             raise CommandError("\n".join(problems))
 
-    def _warn(self, report: BuildReport, verbosity: int) -> None:
+    def _build(
+        self, sections: list[str], *, dry_run: bool, quiet: bool, **options: Any
+    ) -> tuple[BuildReport, list[str]]:
+        """Return the report, and what kept publications from engines."""
+        with in_a_sentence(_FAILED), show_progress(self.stdout, quiet=quiet) as shown:
+            if dry_run:
+                return render_only(sections), []
+            given = {name: options[name] for name in _OPTIONS}
+            report = build(sections, progress=shown, **given)
+        began = time.monotonic()
+        relay_errors = relay()
+        report.seconds += time.monotonic() - began
+        return report, relay_errors
+
+    def _serve_live(self, sections: list[str], *, quiet: bool) -> None:
+        if not sections:
+            known = ", ".join(registry)
+            raise CommandError(f"Name the sections to serve live: {known}.")
+        with in_a_sentence(_FAILED):
+            serve_live(sections)
+        if not quiet:
+            for name in sections:
+                self.stdout.write(f"{name} is served live, until it is built again.")
+        if problems := relay():
+            raise CommandError("\n".join(problems))
+
+    def _show(self, report: BuildReport, verbosity: int) -> None:
+        rows = [_row(section) for section in report.sections]
+        self.stdout.write(table([*_COLUMNS, "seconds"], rows))
         for name in report.missing:
-            self.stderr.write(self.style.WARNING(f"{name} {_MISSING}"))
+            self.stderr.write(self.style.WARNING(_MISSING.format(name, quote(name))))
         for section in report.sections:
-            if not section.skipped and not section.dropped:
-                continue
-            words = (
-                f"{section.section}: {section.entries:,} of "
-                f"{section.skipped + section.entries:,} entries listed, "
-                f"{section.dropped:,} of their values left out"
-            )
-            self.stderr.write(self.style.WARNING(words))
+            if _has_left_out(section):
+                self.stderr.write(self.style.WARNING(_left_out(section)))
             for problem in section.problems[: 10 if verbosity < 2 else None]:
                 self.stderr.write(f"  {problem}")
+        self.stdout.write(f"{_outcome(report)}. {report.seconds:.2f} s.")
 
 
-_HEAD = (
-    *("section", "pages", "entries", "bytes", "gzipped"),
-    *("rendered", "stored", "seconds"),
-)
+def _has_left_out(section: SectionReport) -> bool:
+    return bool(section.skipped or section.dropped)
+
+
+def _left_out(section: SectionReport) -> str:
+    words = pluralize(section.dropped, "value or repetition,values or repetitions")
+    return (
+        f"{section.section}: {section.entries:,} of "
+        f"{section.skipped + section.entries:,} entries listed, "
+        f"{section.dropped:,} {words} left out"
+    )
+
+
+#: The columns of the table, and what a report has in them.
+_COLUMNS = {
+    "section": "section",
+    "pages": "pages",
+    "entries": "entries",
+    "bytes": "plain_size",
+    "gzipped": "gzip_size",
+    "rendered": "rendered",
+    "stored": "stored",
+}
+
+_FAILED = "Nothing more was published: {}. What was published before stays."
 
 #: What becomes of a section without a source.
 _MISSING = (
-    "is no longer registered: its pages leave the index after 24 hours, and are served "
-    "until prune_sitemaps removes them. Register it again if it is to stay"
+    "Section {0!r} is no longer registered: its pages leave the index after 24 hours, "
+    "and are served until prune_sitemaps removes them. Register it again if it is to "
+    "stay. If you renamed or removed it, run prune_sitemaps --section {1} --now"
 )
 
 
 def _row(section: SectionReport) -> list[str | int]:
-    return [
-        section.section,
-        section.pages,
-        section.entries,
-        section.plain_size,
-        section.gzip_size,
-        section.rendered,
-        section.stored,
-        f"{section.seconds:.2f}",
-    ]
+    row = [getattr(section, name) for name in _COLUMNS.values()]
+    return [*row, f"{section.seconds:.2f}"]
 
 
 def _outcome(report: BuildReport) -> str:

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import json
 import secrets
+from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
+from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
+from django_sitemaps_plus.conf import (
+    Site,
+    get_settings,
+    get_site,
+    silence_reason,
+    site_at,
+)
 from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.maintenance.status import EngineStatus, engine_status
+from django_sitemaps_plus.management.failures import in_a_sentence
+from django_sitemaps_plus.management.sites import SiteCommand, sites_at
 from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.notifications import Engine, Takes, dispatch
 from django_sitemaps_plus.notifications.backfill import listed_urls
 from django_sitemaps_plus.notifications.configuration import broken_engines
@@ -29,11 +38,27 @@ from django_sitemaps_plus.registry import registry
 
 def moment(text: str) -> datetime:
     """Return the moment of ``2026-11-20``, or of ``2026-11-20T09:30+00:00``."""
-    found = datetime.fromisoformat(text)
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        words = f"{text!r} is not a date: write 2026-11-20 or 2026-11-20T09:30"
+        raise ArgumentTypeError(words) from error
     return timezone.make_aware(found) if timezone.is_naive(found) else found
 
 
-class Command(BaseCommand):
+_REPEATED = {
+    "--section": "submit all its URLs",
+    "--engine": "submit to this engine only (default: all)",
+}
+_FLAGS = {
+    "--retry": "resume parked engines, and submit rejected URLs again",
+    "--dry-run": "count without sending",
+    "--json": "print JSON only",
+    "--new-key": "print a new key for IndexNow",
+}
+
+
+class Command(SiteCommand):
     """Submits what waits, and ends with a line for each engine."""
 
     help = (
@@ -45,56 +70,43 @@ class Command(BaseCommand):
         """Define the options."""
         add = parser.add_argument
         add("urls", nargs="*", metavar="URL", help="URLs to submit")
-        add("--section", action="append", default=[], help="submit all its URLs")
-        add(
-            "--since",
-            type=moment,
-            help="only URLs with a lastmod from 2026-11-20, or 2026-11-20T09:30, on",
-        )
-        add(
-            "--all",
-            action="store_true",
-            dest="everything",
-            help="submit every URL, as after a move to another address",
-        )
-        add(
-            "--engine",
-            action="append",
-            default=[],
-            help="submit to this engine only (default: all)",
-        )
-        add(
-            "--retry",
-            action="store_true",
-            help="resume parked engines, and submit rejected URLs again",
-        )
-        add("--dry-run", action="store_true", help="count without sending")
-        add("--json", action="store_true", help="print JSON only")
-        add("--new-key", action="store_true", help="print a new key for IndexNow")
+        words = "only URLs with a lastmod from 2026-11-20, or 2026-11-20T09:30, on"
+        add("--since", type=moment, help=words)
+        words = "submit every URL, as after a move to another address"
+        add("--all", action="store_true", dest="everything", help=words)
+        for name, words in _REPEATED.items():
+            add(name, action="append", default=[], help=words)
+        for name, words in _FLAGS.items():
+            add(name, action="store_true", help=words)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         """Run; for a new key without the checks, since one of them asks for a key."""
         options["skip_checks"] = options["skip_checks"] or options["new_key"]
         return super().execute(*args, **options)
 
-    def handle(self, *, new_key: bool, verbosity: int, **asked: Any) -> None:
+    def sites_for(self, sites: list[Site], **options: Any) -> list[Site]:
+        """Return the sites of the URLs or sections; any one for a new key."""
+        found = sites_at(options["urls"], super().sites_for(sites, **options))
+        return found[:1] if options["new_key"] else found
+
+    def handle_site(self, *, new_key: bool, verbosity: int, **asked: Any) -> None:
         """Submit what was asked for, and fail if any of it was not submitted."""
         if new_key:
             self.stdout.write(secrets.token_hex(16))
             return
         begin = timezone.now()
-        try:
+        with in_a_sentence():
             report, chosen = _notify(begin, **asked)
-        except (SitemapsPlusError, ImproperlyConfigured) as error:
-            raise CommandError(str(error)) from error
-        engines = engine_status(get_site())
+            engines = engine_status(get_site())
         if asked["json"]:
             self.stdout.write(_as_json(report, engines, chosen))
         elif verbosity:
             rows = [_row(engine) for engine in engines]
             self.stdout.write(table(_HEAD, rows))
             dry_run = f"Nothing was sent (--dry-run). {chosen:,} URLs chosen."
-            self.stdout.write(dry_run if asked["dry_run"] else _closing(report))
+            self.stdout.write(
+                dry_run if asked["dry_run"] else _closing(report, engines)
+            )
         if not asked["dry_run"]:
             begin_of_choice = begin if chosen else None
             found = _problems(report, engines, asked["engine"], begin_of_choice)
@@ -106,7 +118,7 @@ def _notify(
     begin: datetime, *, engine: list[str], retry: bool, dry_run: bool, **choice: Any
 ) -> tuple[DeliveryReport, int]:
     """Submit what was asked for; return what was done and how many URLs were chosen."""
-    site = get_site()
+    site = owning_site()
     engines = _engines(site, engine)
     if any([choice[name] for name in ("urls", "section", "since", "everything")]):
         _check_that_urls_are_taken(engines, is_named=bool(engine))
@@ -129,11 +141,11 @@ def _engines(site: Site, names: list[str]) -> list[Engine]:
     if not engines:
         none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."
         raise CommandError(next((engine.fault for engine in broken_engines()), none))
-    if not notifies_engines(site):
+    if reason := silence_reason():
         raise CommandError(
-            "Engines are not notified: NOTIFY is False, or it is None and this is a "
-            f"test, DEBUG is on, or {site.origin} is not a public address. "
-            "SITEMAPS_PLUS['NOTIFY'] = True forces it."
+            f"Engines are not notified: {reason}. SITEMAPS_PLUS['NOTIFY'] = True "
+            "forces it. What changed until now is not submitted later: edit and build "
+            "again, or name URLs."
         )
     return engines
 
@@ -169,7 +181,7 @@ def _urls(
 def _as_listed(url: str, site: Site) -> str:
     """Return a URL of the site as ``loc`` would have it."""
     try:
-        return absolute_url(url, site.origin)
+        return absolute_url(url, (site_at(url, site) or site).origin)
     except ValueError as error:
         raise CommandError(f"{url!r} cannot be submitted: {error}") from error
 
@@ -207,21 +219,36 @@ def _left(names: list[str], begin: datetime) -> list[str]:
     ]
 
 
+_SECOND = "%Y-%m-%d %H:%M:%S"
+
 _HEAD = ("engine", "waiting", "rejected", "last notified")
 
 
 def _row(engine: EngineStatus) -> tuple[str, ...]:
-    at = f"{engine.sent_at:%Y-%m-%d %H:%M:%S}" if engine.sent_at else "never"
+    at = f"{engine.sent_at:{_SECOND}}" if engine.sent_at else "never"
     return engine.engine, f"{engine.waiting:,}", f"{engine.dead:,}", at
 
 
-def _closing(report: DeliveryReport) -> str:
+def _closing(report: DeliveryReport, engines: list[EngineStatus]) -> str:
     closing = f"{report.sent:,} accepted in {report.requests:,} requests."
     at = report.next_at
     if at is not None and at > timezone.now():
         at = at if timezone.is_naive(at) else timezone.localtime(at)
-        closing += f" The next may be submitted at {at:%Y-%m-%d %H:%M:%S}."
+        closing += f"{_why_they_wait(engines)} The next is due at {at:{_SECOND}}."
     return closing
+
+
+def _why_they_wait(engines: list[EngineStatus]) -> str:
+    """Return how many targets wait, and for what."""
+    count, why = sum(engine.waiting for engine in engines), ""
+    failing = [engine.engine for engine in engines if engine.failing]
+    if count == sum(engine.resting for engine in engines):
+        seconds = get_settings().notify_interval_seconds
+        why = f", since a URL is submitted again after {seconds:,} s at the earliest "
+        why += "(NOTIFY_INTERVAL_SECONDS)"
+    elif failing:
+        why = f"; the last request to {' and '.join(failing)} failed"
+    return f" {count:,} wait{pluralize(count, 's,')}{why}."
 
 
 def _as_json(report: DeliveryReport, engines: list[EngineStatus], chosen: int) -> str:

@@ -6,36 +6,45 @@ import json as json_module
 from dataclasses import asdict
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
-from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db import Error
+from django.core.management.base import CommandError, CommandParser
 
-from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.maintenance.prune import prune
+from django_sitemaps_plus.management.failures import in_a_sentence
+from django_sitemaps_plus.management.sites import SiteCommand
 from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.models.sections import owning_site
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Prunes, and shows what was removed."""
 
     help = "Remove files and rows that were replaced more than PRUNE_SECONDS ago."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
-        parser.add_argument(
-            "--dry-run", action="store_true", help="count without removing"
-        )
-        parser.add_argument("--json", action="store_true", help="print JSON")
+        add = parser.add_argument
+        add("--dry-run", action="store_true", help="count without removing")
+        add("--json", action="store_true", help="print JSON")
+        words = "with --now, a section that you renamed or removed"
+        add("--section", action="append", default=[], help=words)
+        words = "remove the pages of this section without a wait of 24 hours"
+        add("--now", action="store_true", help=words)
 
-    def handle(
-        self, *, dry_run: bool, json: bool, verbosity: int, **options: Any
+    def handle_site(
+        self,
+        *,
+        dry_run: bool,
+        json: bool,
+        section: list[str],
+        now: bool,
+        verbosity: int,
+        **options: Any,
     ) -> None:
         """Prune the site; raise a CommandError if storage or database fail."""
-        try:
-            report = prune(get_site(), is_dry_run=dry_run)
-        except (SitemapsPlusError, ImproperlyConfigured, Error) as error:
-            raise CommandError(f"Not everything was removed: {error}") from error
+        if now != bool(section):
+            raise CommandError("Give --section and --now together, or neither of them.")
+        with in_a_sentence("Not everything was removed: {}."):
+            report = prune(owning_site(), is_dry_run=dry_run, removed=section)
         if json:
             self.stdout.write(json_module.dumps(asdict(report)))
         elif verbosity:

@@ -3,57 +3,119 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.core.serializers.json import DjangoJSONEncoder
+from django.db import Error
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import index_problems
-from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.maintenance.status import (
     EngineStatus,
     SectionStatus,
     engine_status,
     section_status,
 )
+from django_sitemaps_plus.management.sites import SiteCommand
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.models import INDEX, Page
+from django_sitemaps_plus.models.sections import owning_site
+from django_sitemaps_plus.outages import in_one_line
+
+# The columns of each table, and what they show.
+_COLUMNS = {
+    "section": "section",
+    "pages": "pages",
+    "entries": "entries",
+    "dirty": "dirty",
+    "held": "held_pages",
+    "parked": "parked",
+    "skipped": "skipped",
+    "changes": "changes",
+    "oldest": "oldest",
+    "built": "last_build_at",
+    "published": "published_at",
+}
+_ENGINE_COLUMNS = {
+    "engine": "engine",
+    "waiting": "waiting",
+    "rejected": "dead",
+    "parked": "parked",
+    "failing": "failing",
+    "oldest": "oldest",
+}
 
 
-class Command(BaseCommand):
+class Command(SiteCommand):
     """Shows a line for each section and engine, and fails where one needs a person."""
 
-    help = "Show how sections and engines are; exit with 1 if one needs attention."
+    help = (
+        "Show how sections and engines are; exit with 1 if one needs attention, with 2 "
+        "if the database cannot say."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
+        parser.add_argument("--json", action="store_true", help="print JSON only")
         parser.add_argument(
-            "--json", action="store_true", help="print the sections as JSON"
+            "--max-age",
+            type=int,
+            metavar="SECONDS",
+            help="exit with 1 if a change waits, or no build was made, for so long",
         )
 
-    def handle(self, *, json: bool, **options: Any) -> None:
+    def handle_site(self, *, json: bool, max_age: int | None, **options: Any) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
-        site = get_site()
-        sections, engines = section_status(site), engine_status(site)
-        self.stdout.write(_as_json(sections) if json else _as_text(sections, engines))
-        problems = [problem for section in sections for problem in section.problems]
-        problems += index_problems(Page.objects.of(site.name, INDEX))
+        try:
+            site = owning_site()
+            sections, engines = section_status(site), engine_status(site)
+            problems = index_problems(Page.objects.of(site.name, INDEX))
+        except ConfigurationError as error:
+            raise CommandError(str(error)) from error
+        except Error as error:
+            why = f"The state is unknown: {in_one_line(error)}."
+            raise CommandError(why, returncode=2) from error
+        self.stdout.write((_as_json if json else _as_text)(sections, engines))
+        problems += [problem for section in sections for problem in section.problems]
         problems += [problem for engine in engines for problem in engine.problems]
+        if max_age is not None:
+            problems += _late(sections, engines, max_age)
         if problems:
             raise CommandError("\n".join(problems))
 
 
-def _as_json(sections: list[SectionStatus]) -> str:
-    return json.dumps([asdict(section) for section in sections], cls=DjangoJSONEncoder)
+def _late(
+    sections: list[SectionStatus], engines: list[EngineStatus], seconds: int
+) -> Iterator[str]:
+    """Yield what has waited for longer, as where workers have died."""
+    times = [(s.section, "the oldest change that waits", s.oldest) for s in sections]
+    times += [(s.section, "the last build", s.last_build_at) for s in sections]
+    times += [(e.engine, "the oldest change that waits", e.oldest) for e in engines]
+    for name, what, moment in times:
+        if moment and _seconds(moment) > seconds:
+            yield (
+                f"{name}: {what} is {_age(moment)} old, more than {seconds:,} s. See "
+                "that workers or a cron job run."
+            )
+
+
+def _as_json(sections: list[SectionStatus], engines: list[EngineStatus]) -> str:
+    found = {
+        "sections": [asdict(section) for section in sections],
+        "engines": [asdict(engine) for engine in engines],
+    }
+    return json.dumps(found, cls=DjangoJSONEncoder)
 
 
 def _as_text(sections: list[SectionStatus], engines: list[EngineStatus]) -> str:
-    found = [table(_HEAD, [_row(section) for section in sections])]
+    found = [_table(_COLUMNS, sections)]
     if engines:
-        found.append(table(_ENGINE_HEAD, [_engine_row(engine) for engine in engines]))
+        found.append(_table(_ENGINE_COLUMNS, engines))
     for engine in engines:
         for feed, feedback in engine.feedback.items():
             words = json.dumps(feedback, ensure_ascii=False)
@@ -61,41 +123,25 @@ def _as_text(sections: list[SectionStatus], engines: list[EngineStatus]) -> str:
     return "\n".join(found)
 
 
-_HEAD = (
-    *("section", "pages", "entries", "dirty", "held", "parked", "skipped"),
-    *("changes", "age"),
-)
+def _table(
+    columns: Mapping[str, str], rows: Sequence[SectionStatus | EngineStatus]
+) -> str:
+    cells = [[_cell(row, name) for name in columns.values()] for row in rows]
+    return table(list(columns), cells)
 
 
-def _row(section: SectionStatus) -> list[str | int]:
-    return [
-        section.section,
-        section.pages,
-        section.entries,
-        section.dirty,
-        section.held_pages,
-        section.parked,
-        section.skipped,
-        section.changes,
-        _age(section.published_at, "never"),
-    ]
+def _cell(row: SectionStatus | EngineStatus, name: str) -> str | int:
+    value = getattr(row, name)
+    if getattr(row, "live", False) and name != "section":
+        return "live" if name == "pages" else "-"
+    if isinstance(value, dict):
+        return len(value)
+    return value if isinstance(value, str | int) else _age(value)
 
 
-_ENGINE_HEAD = ("engine", "waiting", "rejected", "parked", "failing", "oldest")
+def _age(moment: datetime | None) -> str:
+    return "-" if moment is None else f"{_seconds(moment):,.0f} s"
 
 
-def _engine_row(engine: EngineStatus) -> list[str | int]:
-    return [
-        engine.engine,
-        engine.waiting,
-        engine.dead,
-        len(engine.parked),
-        len(engine.failing),
-        _age(engine.oldest, "-"),
-    ]
-
-
-def _age(moment: datetime | None, otherwise: str) -> str:
-    if moment is None:
-        return otherwise
-    return f"{(timezone.now() - moment).total_seconds():,.0f} s"
+def _seconds(moment: datetime) -> float:
+    return (timezone.now() - moment).total_seconds()

@@ -47,7 +47,7 @@ class Baidu(Engine):
         if site is not None and not (isinstance(site, str) and site.strip()):
             raise bad_option(self, "site", "a host, as 'www.shop.example'")
         self._site = site
-        self._endpoint = endpoint_option(self, "endpoint", endpoint)
+        self.endpoint = endpoint_option(self, "endpoint", endpoint)
 
     def send(self, batch: Batch) -> None:
         """Push up to 2,000 URLs, which count towards the quota of the day.
@@ -56,7 +56,7 @@ class Baidu(Engine):
         """
         answer = request(
             "POST",
-            self._endpoint,
+            self.endpoint,
             text="\n".join(batch.targets),
             query={"site": self._site or batch.host, "token": self._token},
         )

@@ -47,14 +47,14 @@ class BingWebmaster(Engine):
         if site_url is not None and encoded_url(site_url) is None:
             raise bad_option(self, "site_url", "an absolute URL")
         self._site_url = site_url
-        self._endpoint = endpoint_option(self, "endpoint", endpoint)
+        self.endpoint = endpoint_option(self, "endpoint", endpoint)
 
     def send(self, batch: Batch) -> None:
         """Submit one index."""
         [target] = batch.targets
         answer = request(
             "POST",
-            self._endpoint,
+            self.endpoint,
             json={"siteUrl": self._site_url or batch.site.origin, "feedUrl": target},
             query={"apikey": self._api_key},
         )

@@ -56,7 +56,7 @@ class SearchConsole(Engine):
         if site_url is not None and not _PROPERTY.fullmatch(str(site_url)):
             what = "'sc-domain:shop.example', or a URL with the slash at its end"
             raise bad_option(self, "site_url", f"a property: {what}")
-        self._endpoint = endpoint_option(self, "endpoint", endpoint).rstrip("/")
+        self.endpoint = endpoint_option(self, "endpoint", endpoint).rstrip("/")
         self._credentials, reason = _read_key(service_account_key)
         if self._credentials is None:
             what = "the path of a service account's JSON key file, or a Secret of its"
@@ -97,7 +97,7 @@ class SearchConsole(Engine):
     def _url(self, site: Site, target: str) -> str:
         # Each is one segment of the path, slashes and all.
         site_url = quote(self._site_url or f"{site.origin}/", safe="")
-        return f"{self._endpoint}/sites/{site_url}/sitemaps/{quote(target, safe='')}"
+        return f"{self.endpoint}/sites/{site_url}/sitemaps/{quote(target, safe='')}"
 
 
 def _read_key(key: object) -> tuple[Any, str]:

@@ -6,7 +6,7 @@ import re
 from typing import ClassVar
 from urllib.parse import quote
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, site_at
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.base import Batch, Engine
 from django_sitemaps_plus.notifications.configuration import bad_option, endpoint_option
@@ -45,17 +45,17 @@ class IndexNow(Engine):
                 "notify_search_engines --new-key prints",
             )
         self._key = Secret(text)
-        self._endpoint = endpoint_option(self, "endpoint", endpoint)
+        self.endpoint = endpoint_option(self, "endpoint", endpoint)
 
     def send(self, batch: Batch) -> None:
         """Submit up to 10,000 URLs of one host, removed ones too."""
         answer = request(
             "POST",
-            self._endpoint,
+            self.endpoint,
             json={
                 "host": batch.host,
                 "key": self._key,
-                "keyLocation": self._key_location(batch.site),
+                "keyLocation": self._key_location(batch),
                 "urlList": list(batch.targets),
             },
         )
@@ -66,7 +66,8 @@ class IndexNow(Engine):
         key = self._key.reveal()
         return {f"{key}.txt": key}
 
-    def _key_location(self, site: Site) -> Secret:
+    def _key_location(self, batch: Batch) -> Secret:
+        site = site_at(batch.targets[0], batch.site) or batch.site
         # A project below a path serves the key file there too, for URLs below it.
         path = f"{quote(site.script_prefix)}{self._key.reveal()}.txt"
         return Secret(f"{site.origin}{path}")

@@ -22,9 +22,9 @@ class Ping(Engine):
     follows_content: ClassVar[bool] = True
 
     def __init__(self, *, endpoint: str | None = None) -> None:
-        self._endpoint = endpoint_option(self, "endpoint", endpoint)
+        self.endpoint = endpoint_option(self, "endpoint", endpoint)
 
     def send(self, batch: Batch) -> None:
         """Submit one index."""
         [target] = batch.targets
-        accepted(request("GET", self._endpoint, query={"sitemap": target}))
+        accepted(request("GET", self.endpoint, query={"sitemap": target}))

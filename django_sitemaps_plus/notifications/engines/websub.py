@@ -11,8 +11,11 @@ from django_sitemaps_plus.notifications.configuration import (
     bad_option,
     encoded_url,
     endpoint_option,
+    get_engines,
 )
 from django_sitemaps_plus.notifications.http import accepted, request
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.site_urls import feed_urls
 
 
 class WebSub(Engine):
@@ -20,7 +23,8 @@ class WebSub(Engine):
 
     Args:
         hub: its URL.
-        topics: the URLs of the feeds, exactly as their own ``self`` links have them.
+        topics: the URLs of the feeds, exactly as their own ``self`` links have them;
+            by default the feeds of all sections.
     """
 
     takes: ClassVar[Takes] = Takes.FEEDS
@@ -30,9 +34,9 @@ class WebSub(Engine):
     def __init__(
         self, *, hub: str | None = None, topics: Sequence[str] | None = None
     ) -> None:
-        self._hub = endpoint_option(self, "hub", hub, may_have_query=True)
+        self.endpoint = endpoint_option(self, "hub", hub, may_have_query=True)
         given = list(topics) if isinstance(topics, list | tuple) else []
-        if not given or not all(_is_topic(topic) for topic in given):
+        if topics is not None and not (given and all(map(_is_topic, given))):
             raise bad_option(
                 self,
                 "topics",
@@ -45,11 +49,21 @@ class WebSub(Engine):
         """Submit up to 100 topics, which the hub then fetches."""
         topics = [("hub.url", target) for target in batch.targets]
         form = [("hub.mode", "publish"), *topics]
-        accepted(request("POST", self._hub, form=form))
+        accepted(request("POST", self.endpoint, form=form))
 
     def feeds(self, site: Site, indexes: Collection[str]) -> Collection[str]:
         """Return the topics: a hub does not take sitemaps."""
-        return self._topics
+        return self._topics or feed_urls(site, registry)
+
+    def follows(self, url: str) -> bool:
+        """Return whether a feed of a section is among the topics."""
+        return not self._topics or url in self._topics
+
+
+def hubs_of(url: str) -> list[str]:
+    """Return the URLs of the hubs that are notified of a feed of a section."""
+    engines = [it for it in get_engines().values() if isinstance(it, WebSub)]
+    return [engine.endpoint for engine in engines if engine.follows(url)]
 
 
 def _is_topic(topic: object) -> bool:

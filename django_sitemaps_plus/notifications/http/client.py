@@ -29,6 +29,9 @@ MAX_SECONDS = 9.5
 # Addresses of a host that are tried.
 _MAX_ADDRESSES = 3
 
+# No HTTP follows it, so it is final.
+_SWITCHING_PROTOCOLS = 101
+
 _NETWORK_ERRORS = (OSError, http.client.HTTPException)
 
 
@@ -156,7 +159,7 @@ class _Exchange(Thread):
         super().__init__(name="sitemaps-plus-http", daemon=True)
         self.outcome: Answer | Exception | None = None  # an error is to be raised
         self._message = message
-        self._host = "The engine"
+        self._server = "The engine"
         self._deadline = time.monotonic() + MAX_SECONDS
         self._socket: socket.socket | None = None
 
@@ -170,7 +173,7 @@ class _Exchange(Thread):
     def too_late(self) -> RetryLater:
         """Return the error for a request that took too long."""
         words = f"gave no complete answer in {MAX_SECONDS:g} seconds."
-        return RetryLater(f"{self._host} {words}")
+        return RetryLater(f"{self._server} {words}")
 
     def give_up(self) -> None:
         """Break the connection, if it is still open, so that the thread ends soon."""
@@ -182,14 +185,14 @@ class _Exchange(Thread):
 
     def _ask(self) -> Answer:
         endpoint = parse_endpoint(self._message.url)
-        self._host = endpoint.host
+        self._server = f"{endpoint.scheme}://{endpoint.authority}"
         with closing(self._connect(endpoint)) as connection:
             message = self._message
             target, body, headers = message.reveal(endpoint)
             # A server may answer and close before it has read the whole request.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(message.method, target, body=body, headers=headers)
-            with connection.getresponse() as response:
+            with final_response(connection) as response:
                 answered = read_body(response)
         location = response.headers.get("Location", "").encode("utf-8", "replace")
         return Answer(
@@ -232,7 +235,7 @@ class _Exchange(Thread):
         if isinstance(error, _NETWORK_ERRORS):
             text = str(error).encode("utf-8", "replace")
             reason = readable(self._message.hide(text)) or kind
-            return RetryLater(f"{self._host} could not be reached: {reason}")
+            return RetryLater(f"{self._server} could not be reached: {reason}")
         words = "A request to an engine could not be made: %s"
         logger.error(words, without_text(error), extra={"action": "request_failed"})
         return EngineRefused(f"The request could not be made: {kind}. See the log.")
@@ -257,6 +260,15 @@ def open_connection(
     # A project can have all connections print what they send.
     connection.set_debuglevel(0)
     return connection
+
+
+def final_response(connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
+    """Return the response after interim ones, of which http.client skips 100 only."""
+    response = connection.getresponse()
+    while 100 <= response.status < 200 and response.status != _SWITCHING_PROTOCOLS:
+        response.headers = None  # type: ignore[assignment] # begin() reads none else
+        response.begin()
+    return response
 
 
 def read_body(response: http.client.HTTPResponse) -> bytes:

@@ -130,6 +130,36 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 (
+                    "name_el",
+                    models.CharField(
+                        blank=True, max_length=200, verbose_name="name in Greek"
+                    ),
+                ),
+                (
+                    "name_he",
+                    models.CharField(
+                        blank=True, max_length=200, verbose_name="name in Hebrew"
+                    ),
+                ),
+                (
+                    "name_ko",
+                    models.CharField(
+                        blank=True, max_length=200, verbose_name="name in Korean"
+                    ),
+                ),
+                (
+                    "slug_el",
+                    models.CharField(editable=False, max_length=200, null=True),
+                ),
+                (
+                    "slug_he",
+                    models.CharField(editable=False, max_length=200, null=True),
+                ),
+                (
+                    "slug_ko",
+                    models.CharField(editable=False, max_length=200, null=True),
+                ),
+                (
                     "country",
                     models.ForeignKey(
                         db_index=False,

@@ -27,6 +27,7 @@ _NAMES = [
     "celery-resume",
     "wake-up",
     "notice",
+    "forms",
 ]
 
 

@@ -8,12 +8,14 @@ from functools import partial
 
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks.building import bare_loop, build_all, unbuild
+from tests.benchmarks.forms import WordsSource
 from tests.benchmarks.harness import Contender, Subject, Target, timed
-from tests.benchmarks.icv import begin, build_icv
+from tests.benchmarks.icv import IcvPlace, begin, build_icv
 from tests.benchmarks.sources import DeclaredSource, FullDeclaredSource
 
 _BESIDE_LOOP = {10_000: 1.6, 50_000: 1.5}
 _BESIDE_ICV = 16
+_PLACES_BESIDE_ICV = 12
 
 
 def setting(rows: int) -> Iterator[Subject]:
@@ -27,6 +29,7 @@ def icv_setting(rows: int) -> Iterator[Subject]:
     """Compare them with icv, of which one build takes half a minute."""
     yield _beside_icv(rows, 10_000, rounds=3)
     yield _beside_icv(rows, 50_000, rounds=1)
+    yield _places_beside_icv(rows)
     unbuild()
 
 
@@ -67,8 +70,31 @@ def _beside_icv(rows: int, limit: int, rounds: int) -> Subject:
     )
 
 
-def _build(rows: int, limit: int) -> Contender:
-    source = DeclaredSource if limit == DeclaredSource.limit else FullDeclaredSource
+def _places_beside_icv(rows: int) -> Subject:
+    class PlaceSource(WordsSource):
+        limit = DeclaredSource.limit
+
+    def prepare() -> None:
+        begin(PlaceSource.limit, IcvPlace)
+        os.sync()
+
+    return Subject(
+        title=f"The same of {rows:,} names of places in five languages",
+        rounds=1,
+        warm_ups=0,
+        contenders=[
+            timed("icv with isal", partial(build_icv, rows), before=prepare),
+            _build(rows, PlaceSource.limit, PlaceSource),
+        ],
+        targets=[Target("build", beside="icv with isal", times=1 / _PLACES_BESIDE_ICV)],
+    )
+
+
+def _build(
+    rows: int, limit: int, source: type[DeclaredSource] | None = None
+) -> Contender:
+    if source is None:
+        source = DeclaredSource if limit == DeclaredSource.limit else FullDeclaredSource
 
     def build() -> None:
         with temporary_source("products", source):

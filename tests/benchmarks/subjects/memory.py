@@ -33,9 +33,14 @@ def setting(rows: int) -> Iterator[Subject]:
             _contender("contrib, a page of 50,000", "/contrib/sitemap-products.xml"),
             _contender(f"contrib, index of {rows:,}", "/contrib/sitemap.xml"),
             *_sizes("build", rows),
+            *_sizes("places", rows),
             *_sizes("plan", rows),
         ],
-        targets=[*_flat("build", rows), *_flat("plan", rows)],
+        targets=[
+            *_flat("build", rows),
+            *_flat("places", rows),
+            *_flat("plan", rows),
+        ],
     )
     if "SOAK" in os.environ:
         add_authors(10 * rows)

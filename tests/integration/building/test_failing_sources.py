@@ -45,6 +45,23 @@ def test_a_source_that_cannot_be_planned_keeps_back_no_other(sections, crawl):
     assert "https://example.com/products/renamed/" in found[PATHS[0]]
 
 
+@pytest.mark.database
+@pytest.mark.parametrize("text", ["\0", "\ud800"], ids=ascii)
+def test_an_error_may_have_any_text(sections, text):
+    """Not every database stores it as it is; the others are built all the same."""
+
+    def priority(self: Any, row: Product) -> float:
+        raise ValueError(f"row {text} is bad")
+
+    make_products(5)
+    sections.register("odd", limited(10, on_error="raise", priority=priority))
+    sections.register("others", limited(10))
+    for _ in range(2):
+        odd, others = build().sections
+        assert (len(odd.errors), others.entries) == (1, 5)
+        assert "ValueError: row " in page_row("odd", 1).error
+
+
 class TestPages:
     @pytest.fixture(autouse=True)
     def published(self, sections: Any) -> None:

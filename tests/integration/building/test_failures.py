@@ -146,7 +146,7 @@ class TestStorage:
         words = "3 dirty pages could not be built yet: .*No space left on device"
         with pytest.raises(CommandError, match=words):
             call_command("sitemap_status", json=True, stdout=out)
-        (section,) = json.loads(out.getvalue())
+        (section,) = json.loads(out.getvalue())["sections"]
         assert (section["failed"], section["parked"]) == (3, 0)
         build_fully()
         call_command("sitemap_status", stdout=io.StringIO())

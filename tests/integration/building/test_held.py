@@ -28,6 +28,15 @@ def lost(publish: Any) -> list[Product]:
     return made[20:]
 
 
+def test_the_command_can_be_pasted(publish):
+    """Also that of a section whose name has a space."""
+    make_products(120)
+    publish(limited(200), "a b")
+    Product.objects.all()._raw_delete("default")
+    (section,) = build(full=True).sections
+    assert "run build_sitemaps 'a b' --allow-shrink" in section.hold_reason
+
+
 def test_a_held_section_gets_well_by_itself_when_its_rows_are_back(lost):
     """Its pages are looked at again after some minutes, and not with every beat."""
     Product.objects.bulk_create(lost)
@@ -59,3 +68,15 @@ def test_bad_rows_all_over_a_section_hold_it(publish, limit):
     (section,) = build(full=True).sections
     assert "40 of 200 rows cannot be listed" in section.hold_reason
     assert section.entries == 200
+
+
+@pytest.mark.parametrize(
+    "declared", [{"ends": "updated_at"}, {"news": lambda *_: None}]
+)
+def test_a_section_whose_rows_leave_by_the_clock_may_run_empty(publish, declared):
+    """No news for two days is no fault; other sections keep their last entries."""
+    make_products(3)
+    publish(limited(20, **declared))
+    Product.objects.all().delete()
+    (section,) = build().sections
+    assert (section.hold_reason, section.entries) == ("", 0)

@@ -12,10 +12,14 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building import flip
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.origin import take_origin
 from django_sitemaps_plus.building.plan import numbering
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import listing
 from tests.support.builds import build_fully
 from tests.support.documents import read_index
+from tests.support.published import page_row
 from tests.support.shop import START, limited, make_products
 from tests.support.testapp.models import Product
 
@@ -185,3 +189,22 @@ class TestIndex:
         make_products(10, first=25)
         build_fully(["products"])
         assert sum(map(len, crawl().values())) == 35
+
+
+def test_a_builder_at_work_leaves_the_index_of_a_site_that_moves(sections):
+    """It began with the old origin, which the index would have once more."""
+    moved, moves = Site(DEFAULT_SITE, "https://moved.example"), False
+
+    def lastmod(self: Any, product: Any) -> Any:
+        if moves:
+            take_origin(moved, has_moved=True)
+        return product.updated_at
+
+    make_products(1)
+    sections.register("products", limited(10, lastmod=lastmod))
+    build()
+    before, moves = page_row("", 0).object, True
+    Product.objects.get().save()
+    with pytest.raises(ConfigurationError, match=r"belong to https://moved\.example"):
+        build()
+    assert page_row("", 0).object == before

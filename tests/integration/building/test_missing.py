@@ -58,14 +58,15 @@ def test_the_log_names_it_once_and_the_command_each_time(gone, caplog):
     """An error, since a person is to know whether it was meant; no command fails."""
     for _ in range(2):
         assert run()[1] == (
-            "gone is no longer registered: its pages leave the index after 24 hours, "
-            "and are served until prune_sitemaps removes them. Register it again if it "
-            "is to stay\n"
+            "Section 'gone' is no longer registered: its pages leave the index after "
+            "24 hours, and are served until prune_sitemaps removes them. Register it "
+            "again if it is to stay. If you renamed or removed it, run prune_sitemaps "
+            "--section gone --now\n"
         )
-    [record] = [r for r in caplog.records if r.msg.startswith("Sections")]
+    [record] = [r for r in caplog.records if r.msg.startswith("No longer")]
     assert (record.levelno, record.action) == (logging.ERROR, "section_missing")
     assert record.getMessage() == (
-        "Sections gone are no longer registered; they leave the index in 24 hours"
+        "No longer registered, so they leave the index in 24 hours: section 'gone'"
     )
     out, err = run(json=True)
     assert (err, json.loads(out)["missing"]) == ("", ["gone"])

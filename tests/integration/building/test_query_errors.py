@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Length
 
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.sources.reading import ModelReader, reader_of
 from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
@@ -164,9 +166,22 @@ class TestRow:
         """Or its page would never be built; what SQLite says of it is no outage."""
         sections.unregister("products")
         sections.register("products", limited(10, location=location))
-        section = build_fully(["products"]).sections[0]
+        section = build_fully(["products"], allow_shrink=True).sections[0]
         assert [error[-13:] for error in section.errors] == errors
         assert section.skipped == skipped
+
+
+@pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it ends a backend")
+@pytest.mark.django_db(transaction=True)
+def test_a_connection_that_broke_between_builds_costs_one(sections):
+    """In a process that keeps its connection, as a daemon may."""
+    make_products(2)
+    sections.register("products", limited(10))
+    with suppress(OperationalError), connection.cursor() as cursor:
+        cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
+    with pytest.raises(BuildError):
+        build_fully()
+    assert build_fully().problems == []
 
 
 @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="it ends a backend")

@@ -100,6 +100,9 @@ class TestWorkers:
     def test_they_share_the_pages(self, sections, crawl):
         """Who was asked renders some, another process the rest, nobody any twice."""
         made = make_products(20)
+        sections.register("products", limited(1))
+        build_fully()  # planning a section asks its first rows in one process alone
+        sections.unregister("products")
         other = Other()
 
         def location(self: Any, row: Product) -> str:

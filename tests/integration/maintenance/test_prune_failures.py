@@ -13,11 +13,13 @@ from unittest.mock import Mock
 import pytest
 from django.core.files.storage import InMemoryStorage
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, ProgrammingError, connection
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.maintenance import prune
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.publishing.tree import PublicTree
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.storage.filesystem import TEMPORARY
@@ -177,6 +179,37 @@ def test_an_unfinished_file_that_stays_or_has_just_gone(products, monkeypatch, e
     assert not Page.objects.filter(number=3).exists()
 
 
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "DELETE.*_change",
+        "DELETE.*_page",
+        "UPDATE.*_page. SET .token",
+        "UPDATE.*_section",
+    ],
+)
+def test_a_transaction_that_loses_is_tried_again(products, sections, statement):
+    """Builders and relays write the same rows; the command hears of no deadlock."""
+    sections.unregister("products")
+    since = timezone.now() - DAYS
+    Section.objects.update(missing_since=since)
+    Page.objects.filter(number=2).update(token="t", claimed_at=Now() - DAYS)
+    Change.objects.create(section="products", kind="key", low="1", at=Now() - DAYS)
+    lost: list[str] = []
+
+    def lose(execute: Any, sql: str, *rest: Any) -> Any:
+        if re.match(statement, sql) and not lost:
+            lost.append(sql)
+            raise OperationalError(1213, "Deadlock found when trying to get lock")
+        return execute(sql, *rest)
+
+    with connection.execute_wrapper(lose):
+        assert run().pages == 3
+    assert len(lost) == 1
+    assert not Change.objects.exists()
+    assert not Page.objects.filter(section__name="products").exists()
+
+
 @pytest.mark.parametrize("storage", [Renaming], indirect=True)
 def test_a_storage_that_gives_names_of_its_own(storage, crawl):
     assert "_" in page_row("a", 1).object
@@ -185,3 +218,16 @@ def test_a_storage_that_gives_names_of_its_own(storage, crawl):
     assert old() == set()
     assert sum(map(len, crawl().values())) == 75
     assert files() == {}
+
+
+def test_before_the_first_migration_the_remedy_is_named(monkeypatch):
+    """The tables are those of migrate."""
+
+    def no_table(*arguments, **options):
+        raise ProgrammingError("no such table: sitemaps_plus_section")
+
+    monkeypatch.setattr(
+        "django_sitemaps_plus.management.commands.prune_sitemaps.prune", no_table
+    )
+    with pytest.raises(CommandError, match=r"Run manage\.py migrate"):
+        call_command("prune_sitemaps")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import F
 from django.db.models.functions import Now
@@ -86,6 +86,35 @@ class TestMissingSections:
         assert objects() == set()
         assert not list((media_root / "sitemaps" / "public").glob("*products*"))
         assert run() == PruneReport()
+
+    def test_it_goes_now_if_a_person_says_so(self, client, crawl):
+        """It is removed or renamed; the index lists it no longer."""
+        out = call("--section", "products", "--now", "--dry-run")
+        assert re.search(r"sections +1\n", out)
+        assert client.get("/sitemap-products-1.xml").status_code == 200
+        call("--section", "products", "--now")
+        assert client.get("/sitemap-products-1.xml").status_code == 410
+        assert [path for path in crawl() if "products" in path] == []
+        assert build().missing == []
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            (
+                ["--section", "others", "--now"],
+                "'others' is registered, or has no pages",
+            ),
+            (["--section", "odd", "--now"], "'odd' .* registered are: 'products'"),
+            (["--section", "products"], "--section and --now together"),
+            (["--now"], "--section and --now together"),
+        ],
+    )
+    def test_nothing_else_goes_now(self, arguments, said):
+        """The message says which sections can."""
+        before = all_rows()
+        with pytest.raises(CommandError, match=said):
+            call(*arguments)
+        assert all_rows() == before
 
     def test_it_comes_back_with_new_numbers(self, sections, client, crawl):
         """No number stands for two pages."""

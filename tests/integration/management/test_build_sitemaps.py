@@ -78,7 +78,7 @@ class TestOutput:
         call_command("build_sitemaps", stdout=(terminal := Terminal()))
         assert "3 of 3 pages rendered" not in terminal.getvalue()
         assert "Index of 4 pages published" in terminal.getvalue()
-        assert re.search(r"products \S+ 3/3 pages", capsys.readouterr().out)
+        assert re.search(r"products \S+ 100%", capsys.readouterr().out)
         monkeypatch.setattr(progress, "rich_progress", None)
         call_command("build_sitemaps", "--full", stdout=terminal)
         assert "products: 3 of 3 pages rendered" in terminal.getvalue()
@@ -101,8 +101,19 @@ class TestOutput:
     def test_bad_rows_are_named(self):
         Product.objects.filter(slug="product-00003").update(slug="no slug")
         _, err = run()
-        assert "products: 1,249 of 1,250 entries listed, 0 of their values" in err
+        assert "products: 1,249 of 1,250 entries listed, 0 values or rep" in err
         assert "no slug" in err
+
+    def test_strict_fails_while_something_is_left_out(self):
+        """Also where this run rendered nothing; all else is published."""
+        Product.objects.filter(slug="product-00003").update(slug="no slug")
+        assert "Index of 4 pages published" in run()[0]
+        for arguments in (["--strict"], ["--strict", "--dry-run"]):
+            with pytest.raises(CommandError, match="products: 1,249 of 1,250 entries"):
+                run(*arguments)
+        run("pages", "--strict")
+        Product.objects.filter(slug="no slug").update(slug="product-00003")
+        run("--full", "--strict")
 
 
 class TestDryRun:
@@ -173,6 +184,8 @@ class TestArguments:
             run()
 
     def test_no_section_at_all(self, registered):
+        """A forgotten decorator is not a build that worked."""
         for name in list(registered):
             registered.unregister(name)
-        assert "Index of 0 pages published" in run()[0]
+        with pytest.raises(CommandError, match="No section is registered"):
+            run()

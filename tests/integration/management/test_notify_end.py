@@ -107,9 +107,18 @@ class TestEnd:
         down = RetryLater("it is down.", after=3_600)
         with RecordingEngine.failing(down), pytest.raises(CommandError):
             run(URL)
-        assert "0 accepted in 0 requests. The next may be submitted at 2" in run()
+        words = "0 accepted in 0 requests. 1 waits; the last request to one failed."
+        assert f"{words} The next is due at 2" in run()
         with pytest.raises(CommandError, match=r"it is down\. It is tried again auto"):
             run(URL)
+
+    def test_it_says_why_a_second_edit_waits(self):
+        """A URL has an interval; the run that keeps it is no failure."""
+        run(URL)
+        assert (
+            "0 accepted in 0 requests. 1 waits, since a URL is submitted again after "
+            "600 s at the earliest (NOTIFY_INTERVAL_SECONDS). The next is due at 2"
+        ) in run(URL)
 
     def test_a_parked_engine_ends_it_with_an_error(self):
         """Which says what to do; only where it was to be told."""

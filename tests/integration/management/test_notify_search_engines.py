@@ -16,6 +16,7 @@ from django_sitemaps_plus.management.commands.notify_search_engines import (
 )
 from django_sitemaps_plus.models import Change, Delivery, EngineHost, Publication
 from tests.support.builds import build_and_relay
+from tests.support.configuring import configure
 from tests.support.shop import START, limited, product_urls
 from tests.support.testapp.models import Product
 
@@ -137,9 +138,11 @@ def test_times_that_since_takes(text, expected):
     assert moment(text) == expected
 
 
-@pytest.mark.parametrize("text", ["soon", "2026-13-01"])
+@pytest.mark.parametrize("text", ["yesterday", "2026-13-01"])
 def test_what_is_no_time_is_refused(text):
-    with pytest.raises(CommandError, match=text):
+    """With what to write instead."""
+    words = f"'{text}' is not a date: write 2026-11-20 or 2026-11-20T09:30"
+    with pytest.raises(CommandError, match=words):
         run(f"--since={text}")
 
 
@@ -163,6 +166,10 @@ class TestDryRun:
         with pytest.raises(CommandError, match="cannot be submitted"):
             run("--dry-run", "https://other.example/")
 
+    def test_it_takes_what_is_at_the_origin_of_a_language(self, settings):
+        configure(settings, LANGUAGE_ORIGINS={"de": "https://other.example"})
+        assert "1 URLs chosen" in run("--dry-run", "https://other.example/")
+
 
 class TestConfiguration:
     def test_no_engines(self, settings):
@@ -174,8 +181,13 @@ class TestConfiguration:
         """With the reason, and how to force it."""
         for notify in (False, None):  # here is a test, so they are not told
             settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "NOTIFY": notify}
-            with pytest.raises(CommandError, match=r"NOTIFY.*True.* forces it"):
+            with pytest.raises(
+                CommandError, match=r"NOTIFY.*True.* forces it"
+            ) as error:
                 run(URL)
+            assert "until now is not submitted later: edit and build" in str(
+                error.value
+            )
         assert not Delivery.objects.exists()
 
     def test_an_engine_that_cannot_be_made(self, settings):

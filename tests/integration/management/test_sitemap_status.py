@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
@@ -23,6 +25,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.deliveries import hash_target
 from tests.support.builds import build_fully
+from tests.support.faults import fail_queries
 from tests.support.shop import limited, make_products
 
 from .notifying import FeedEngine
@@ -59,13 +62,19 @@ class TestSections:
         pages.filter(number__gte=5).update(hold=Hold.HELD)
         pages.filter(number=5).update(skipped=2, dropped=7)
         pages.filter(number=6).update(skipped=1)
+        pages.filter(number=2).update(changed_at=now - timedelta(seconds=100))
+        Section.objects.filter(name="products").update(
+            schedule_checked_at=now - timedelta(seconds=50)
+        )
         for key in "12345":
-            Change.objects.create(section="products", kind="key", low=key)
+            at = now - timedelta(seconds=int(key))
+            Change.objects.create(section="products", kind="key", low=key, at=at)
         return pages
 
-    def test_one_that_was_never_built_has_no_age(self, sections):
+    def test_one_that_was_never_built_is_live(self, sections):
         sections.register("products", limited(10))
-        assert shown().split()[-2:] == ["0", "never"]
+        assert shown().split()[-11:-8] == ["products", "live", "-"]
+        assert json.loads(shown(json=True))["sections"][0]["live"] is True
 
     def test_the_row_says_each_number(self, unwell, capsys):
         with pytest.raises(
@@ -73,9 +82,10 @@ class TestSections:
         ):
             call_command("sitemap_status")
         head, _, row = capsys.readouterr().out.splitlines()
-        columns = "section pages entries dirty held parked skipped changes age"
-        assert " ".join(head.split()) == columns
-        assert " ".join(row.split()) == "products 6 58 4 2 1 3 5 3,600 s"
+        columns = "section pages entries dirty held parked skipped changes"
+        assert " ".join(head.split()) == f"{columns} oldest built published"
+        numbers = "products 6 58 4 2 1 3 5 100 s 50 s 3,600 s"
+        assert " ".join(row.split()) == numbers
 
     def test_json_says_each_number(self, unwell, capsys):
         """A page that failed once needs a person too, though it is tried again."""
@@ -84,13 +94,17 @@ class TestSections:
             CommandError, match=r"1 dirty pages could not be built yet: it broke$"
         ):
             call_command("sitemap_status", "--json")
-        (found,) = json.loads(capsys.readouterr().out)
-        published_at = datetime.fromisoformat(found.pop("published_at"))
-        assert timezone.now() - published_at == timedelta(hours=1)
-        assert found.pop("checked_at") is not None
+        printed = json.loads(capsys.readouterr().out)
+        (found,) = printed["sections"]
+        assert printed["engines"] == []
+        for name, age in (("published", 3_600), ("oldest", 100), ("last_build", 50)):
+            key = name if name == "oldest" else f"{name}_at"
+            moment = datetime.fromisoformat(found.pop(key))
+            assert timezone.now() - moment == timedelta(seconds=age)
         assert found == {
             "section": "products",
             "registered": True,
+            "live": False,
             "pages": 6,
             "entries": 58,
             "dirty": 4,
@@ -104,6 +118,32 @@ class TestSections:
             "error": "",
             "failure": "it broke",
         }
+
+    def test_what_waits_for_too_long_may_need_a_person(self, pages):
+        """As where workers have died: the oldest change, and the last build."""
+        hour_ago = timezone.now() - timedelta(hours=1)
+        Change.objects.create(section="products", kind="key", low="1", at=hour_ago)
+        shown()
+        shown(max_age=7_200)
+        with pytest.raises(CommandError, match=r"products: the oldest change .* 600 s"):
+            shown(max_age=600)
+        Change.objects.all().delete()
+        shown(max_age=600)
+        Section.objects.filter(name="products").update(schedule_checked_at=hour_ago)
+        with pytest.raises(CommandError, match="products: the last build is 3,"):
+            shown(max_age=600)
+        build()
+        shown(max_age=600)
+
+    def test_a_database_that_cannot_be_read_is_another_status(self):
+        """Whether it is away or not migrated: 2, in one sentence with the reason."""
+        for error in (OperationalError, ProgrammingError):
+            with (
+                fail_queries(lambda sql: "sitemaps_plus" in sql, error=error),
+                pytest.raises(CommandError, match="The state is unknown") as raised,
+            ):
+                shown()
+            assert raised.value.returncode == 2
 
     def test_one_that_is_held_or_has_no_source_needs_a_person(self, pages, sections):
         Section.objects.filter(name="products").update(hold_reason="too few")
@@ -167,6 +207,8 @@ class TestEngines:
         deliver("b", changed_at=now)
         deliver("c", sent=1, changed_at=now - timedelta(days=1))
         deliver("d", site="other")
+        with pytest.raises(CommandError, match=r"one: the oldest change .* 600 s"):
+            shown(max_age=600)
         ((name, waiting, *_, age, unit),) = self.lines()
         assert (name, waiting, unit) == ("one", "2", "s")
         assert 3_600 <= int(age.replace(",", "")) < 7_200
@@ -191,10 +233,11 @@ class TestEngines:
         assert [line[:2] for line in self.lines()] == [["old", "1"], ["one", "0"]]
 
     def test_what_one_says_of_a_feed_is_shown(self):
-        """Beside our own numbers; not of a feed that has gone; not in JSON."""
+        """Beside our own numbers; not of a feed that has gone."""
         deliver("sitemap.xml", is_feed=True, sent=1, feedback={"errors": 3})
         deliver("gone.xml", is_feed=True, wanted=0, feedback={"errors": 5})
         [_, said] = self.lines()
         line = 'one says of https://example.com/sitemap.xml: {"errors": 3}'
         assert said == line.split()
-        assert json.loads(shown(json=True)) == []
+        (one,) = json.loads(shown(json=True))["engines"]
+        assert one["feedback"] == {"https://example.com/sitemap.xml": {"errors": 3}}

@@ -20,7 +20,13 @@ from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products
 
-from .engines import FEED, BrokenHubEngine, ConsoleEngine, HubEngine, OtherConsole
+from .engines import (
+    FEED,
+    BrokenHubEngine,
+    ConsoleEngine,
+    HubEngine,
+    OtherConsole,
+)
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -76,6 +82,34 @@ class TestFeedsThatAreFollowed:
         build_and_relay()
         notify_engines()
         assert HubEngine.told() == [FEED, FEED]
+
+    def test_a_hub_finds_the_change_in_the_feeds_of_its_section(
+        self, tell, publish, engine, client
+    ):
+        """It is told of no other section; one without dates has no feed."""
+        hub = f"{engine.url}/hub"
+        backend = "django_sitemaps_plus.notifications.WebSub"
+        tell(hub={"BACKEND": backend, "OPTIONS": {"hub": hub}})
+        made = make_products(1)
+        for name in ("products", "others"):
+            publish(limited(1), name)
+        publish(limited(1, lastmod=None), "undated")
+        notify_engines()
+        products, others = [
+            [f"https://example.com/sitemap-{name}.{form}" for form in ("rss", "atom")]
+            for name in ("products", "others")
+        ]
+        assert engine.accepted() == dict.fromkeys([*products, *others], 1)
+        made[0].slug = "new"
+        made[0].save()
+        build_and_relay(["products"])
+        notify_engines()
+        told = dict.fromkeys(products, 2) | dict.fromkeys(others, 1)
+        assert engine.accepted() == told
+        for url in products:
+            answer = client.get(url.removeprefix("https://example.com"))
+            assert b"/products/new/" in answer.content
+            assert f'<{hub}>; rel="hub", <{url}>; rel="self"' == answer["Link"]
 
     def test_an_outage_while_feeds_are_named_loses_none(
         self, tell, publish, monkeypatch

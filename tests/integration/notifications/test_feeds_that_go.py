@@ -88,5 +88,5 @@ def test_an_engine_that_cannot_be_made_brings_nothing_back(tell, settings, clock
     )
     engines = settings.SITEMAPS_PLUS["ENGINES"]
     tell(hub={**engines["hub"], "OPTIONS": {"no": "such"}})
-    want_feeds(get_site(), has_changed=True)
+    want_feeds(get_site(), changed="products")
     assert [row.target for row in Delivery.objects.waiting()] == [FEED]

@@ -12,8 +12,12 @@ from django.core.handlers.wsgi import WSGIHandler
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused
+from django_sitemaps_plus.notifications import IndexNow
 from django_sitemaps_plus.notifications.dispatch import notify_engines
+from django_sitemaps_plus.notifications.engines import indexnow
+from django_sitemaps_plus.notifications.http import Answer
 from tests.support.batches import make_batch
+from tests.support.configuring import configure
 from tests.support.servers.engine_rules import MARKER
 from tests.support.servers.programs import HOST
 
@@ -57,6 +61,22 @@ class TestSend:
 
 
 class TestKeyFile:
+    def test_it_is_looked_for_where_the_language_is(self, settings, monkeypatch):
+        """An engine accepts a key for the host that has its file."""
+        sent = []
+        answer = Answer(status=200)
+        monkeypatch.setattr(
+            indexnow, "request", lambda *args, json: sent.append(json) or answer
+        )
+        configure(settings, LANGUAGE_ORIGINS={"de": "https://shop.example.de/app"})
+        engine = IndexNow(key=KEY)
+        for url in ("https://shop.example.de/app/a/", "https://shop.example/a/"):
+            engine.send(make_batch(url))
+        assert [it["keyLocation"].reveal() for it in sent] == [
+            f"https://shop.example.de/app/{KEY}.txt",
+            f"https://shop.example/{KEY}.txt",
+        ]
+
     @pytest.mark.django_db
     def test_it_is_fetched_back_from_the_site_itself(self, engine, tell, own_site):
         engine.state.site_url = own_site

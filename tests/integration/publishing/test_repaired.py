@@ -115,20 +115,29 @@ def test_other_files_stay(products, public):
         assert (public / name).read_bytes() == b"mine"
 
 
-def test_a_name_that_cannot_be_changed_is_told_of(products, public, monkeypatch):
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (OSError("no inodes"), "no inodes"),
+        (UnicodeEncodeError("ascii", "\xfc", 0, 1, "no"), "in ascii.*PYTHONUTF8=1"),
+    ],
+)
+def test_a_name_that_cannot_be_changed_is_told_of(
+    products, public, monkeypatch, error, said
+):
     """Its page is published, and only status can say that web servers show less."""
 
     def refuse(*args: Any) -> None:
-        raise OSError("no inodes")
+        raise error
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "link", refuse)
         patch.setattr(tree, "write_file", refuse)
         rename("a")
         for _ in range(2):
-            with pytest.raises(StoreError, match="no inodes"):
+            with pytest.raises(StoreError, match=said):
                 build_fully()
-            with pytest.raises(CommandError, match="no inodes"):
+            with pytest.raises(CommandError, match=said):
                 call_command("sitemap_status", stdout=StringIO())
     build()
     call_command("sitemap_status", stdout=StringIO())

@@ -12,8 +12,10 @@ from django.utils import timezone
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import flip as flipping
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.live import serve_live
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.publishing import sync
+from django_sitemaps_plus.publishing.tree import PublicTree
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
 from tests.support.published import page_row, path_of
@@ -53,6 +55,35 @@ def test_an_object_that_was_just_stored_is_not_read(sections, public, monkeypatc
     rename("a")
     build()
     assert not [name for name in names if name.startswith("products/")]
+    assert wrong_names(public) == []
+
+
+def test_a_name_goes_with_its_page(products, public, monkeypatch):
+    """A builder may be about to show a page that another process removes."""
+    real, page = PublicTree.show, page_row("products", 1)
+
+    def show(*args: Any) -> None:
+        real(*args)
+        page.delete()
+
+    monkeypatch.setattr(PublicTree, "show", show)
+    sync.show([page.pk])
+    assert not (public / PAGE).exists()
+
+
+def test_a_name_stays_with_the_page_that_has_it_now(products, public, monkeypatch):
+    """A slow builder shows a page that has been removed and made again."""
+    real, old = PublicTree.show, page_row("products", 1)
+
+    def show(*args: Any) -> None:
+        monkeypatch.setattr(PublicTree, "show", real)
+        serve_live(["products"])
+        build()
+        real(*args)
+
+    monkeypatch.setattr(PublicTree, "show", show)
+    sync.show([old.pk])
+    assert page_row("products", 1).pk != old.pk
     assert wrong_names(public) == []
 
 

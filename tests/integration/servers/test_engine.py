@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 import threading
 from urllib.parse import urlsplit
@@ -12,7 +13,9 @@ import pytest
 from django_sitemaps_plus.notifications.http import request
 from tests.support.servers.engine import (
     LocalEngine,
+    _print_row,
     count_accepted,
+    start_engine,
     start_engine_program,
 )
 from tests.support.servers.engine_faults import Faults, status
@@ -107,3 +110,20 @@ def test_the_journal_of_a_program_outlives_it():
         with engine.log.open("a") as log:
             log.write('{"torn')
         assert count_accepted(engine.journal()) == {URL: 1, f"{URL}/2": 1}
+
+
+def test_a_person_reads_two_columns(capsys):
+    """The time, and what was submitted; the time of several is there once."""
+    with start_engine(listener=_print_row) as engine:
+        request("POST", f"{engine.url}/indexnow", json={**SAID, "urlList": [URL, "x"]})
+        said = {**SAID, "urlList": [URL, f"{URL}/2"]}
+        request("POST", f"{engine.url}/indexnow", json=said)
+    lines = [
+        re.sub(r"^\d\d:\d\d:\d\d", "12:00:00", line)
+        for line in capsys.readouterr().out.splitlines()
+    ]
+    assert lines == [
+        "12:00:00  POST /indexnow answered 422",
+        f"12:00:00  {URL}",
+        f"          {URL}/2",
+    ]

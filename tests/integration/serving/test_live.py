@@ -34,7 +34,7 @@ def renders(sections: Any, settings: Any) -> list[str]:
             words.append("rendered")
         return f"/{product.slug}/"
 
-    make_products(18)
+    make_products(9)
     sections.register("products", limited(9, location=location))
     return words
 

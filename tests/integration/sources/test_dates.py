@@ -10,7 +10,7 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.dates import w3c
 from django_sitemaps_plus.core.key_ranges import EVERYTHING
-from django_sitemaps_plus.sources.reading import page_query
+from django_sitemaps_plus.sources.rows import page_query
 from tests.support.documents import read_urlset
 from tests.support.rendered import plain, render
 from tests.support.shop import ProductSource, make_products

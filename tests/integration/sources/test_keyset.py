@@ -7,7 +7,7 @@ import uuid
 
 import pytest
 from django.db import connection
-from django.db.models import CASCADE, F, Model, OneToOneField
+from django.db.models import CASCADE, F, Model, OneToOneField, QuerySet
 from django.test.utils import CaptureQueriesContext, isolate_apps
 from django.urls import reverse
 
@@ -15,7 +15,7 @@ from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError, StalePlanError
 from django_sitemaps_plus.sources.querysets import by_key
-from tests.support.documents import all_locs, locs
+from tests.support.documents import all_locs, locs, read_urlset
 from tests.support.rendered import (
     pages_of,
     plain,
@@ -214,16 +214,33 @@ class TestQueries:
             product_urls([6]),
         ]
 
+    def test_a_queryset_that_selects_in_its_own_order_is_read_in_ours(self):
+        """Those of django-modeltranslation undo it where they are iterated over."""
+
+        class Shuffling(QuerySet):
+            def values_list(self, *fields, **options):
+                return super().values_list(*reversed(fields), **options)
+
+        [product] = make_products(1)
+        [entry] = read_urlset(
+            plain(render(limited(10, get_queryset=lambda it: Shuffling(Product))))
+        )
+        assert entry.loc.endswith(product.get_absolute_url())
+        assert entry.lastmod == product.updated_at.isoformat()
+
     def test_hops_are_bounded(self):
-        """A first plan takes one query a page, none of which skips more than a page."""
+        """A first plan takes one query a page, none of which skips more than a page.
+
+        Three more render the first rows, to judge the bytes of a page.
+        """
         make_products(50)
         with CaptureQueriesContext(connection) as captured:
             assert len(plan_of(limited(10))) == 5
         queries = without_savepoints(captured)
-        assert len(queries) == 6
+        assert len(queries) == 6 + 3
         skipped = [
             int(number)
             for sql in queries
             for number in re.findall(r"OFFSET (\d+)", sql)
         ]
-        assert skipped == [10] * 5
+        assert skipped == [10] * (5 + 1)

@@ -37,7 +37,7 @@ def test_a_page_that_kills_its_worker_is_parked(any_celery, published, capsys):
     assert parked.attempts == MAX_ATTEMPTS
     with pytest.raises(CommandError, match="1 pages are parked"):
         call_command("sitemap_status", json=True)
-    (section,) = json.loads(capsys.readouterr().out)
+    (section,) = json.loads(capsys.readouterr().out)["sections"]
     assert (section["parked"], section["entries"]) == (1, 11)
 
 

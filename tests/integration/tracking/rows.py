@@ -9,10 +9,13 @@ from typing import Any
 
 from django.core.management import call_command
 from django.db.models import F
+from django.db.models.deletion import Collector
 
-from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus import ModelSource, Route, receivers
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import SitemapSource
+from django_sitemaps_plus.tracking import learning
 from django_sitemaps_plus.tracking.collecting import take_changes
 from tests.support.testapp.models import Author, Book, Event, Place, Product
 
@@ -82,3 +85,30 @@ def load(directory: Path, *rows: dict[str, Any]) -> None:
     path = directory / "rows.json"
     path.write_text(json.dumps(rows))
     call_command("loaddata", str(path), verbosity=0)
+
+
+def make_older(section: Section, seconds: float) -> None:
+    """Let the last comparison of all pages lie further back."""
+    section.pages.update(checked_at=F("checked_at") - timedelta(seconds=seconds))
+
+
+def forget_models() -> None:
+    """Know as much of contrib classes as a process that has just started."""
+    for _, source in registry.items():
+        if isinstance(source, SitemapSource):
+            source.models = None
+    learning._asked_at = -learning.PAUSE_SECONDS
+    receivers.connect()
+
+
+def senders(signal: Any) -> set[int]:
+    """Return the identities of the models that our receivers are connected for."""
+    return {
+        receiver[0][1]
+        for receiver in signal.receivers
+        if str(receiver[0][0]).startswith("sitemaps_plus")
+    }
+
+
+def can_fast_delete(model: Any) -> bool:
+    return Collector(using="default").can_fast_delete(model.objects.all())

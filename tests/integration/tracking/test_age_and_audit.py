@@ -5,29 +5,25 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.contrib.sitemaps import GenericSitemap, Sitemap
-from django.core.paginator import Paginator
+from django.contrib.sitemaps import Sitemap
 from django.db import connection
-from django.db.models import F
-from django.db.models.deletion import Collector
 from django.db.models.functions import Now
+from django.utils import timezone
 
-from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus import News, ViewSource
 from django_sitemaps_plus.building import audit
 from django_sitemaps_plus.building import build as refreshing
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Page, Publication, Section
+from django_sitemaps_plus.signals import urls_changed
+from tests.support.builds import pass_first_grace
+from tests.support.documents import locs
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
 
-from .rows import page_of, recorded
+from .rows import make_older, page_of, recorded
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
-
-
-def make_older(section, seconds):
-    """Let the last comparison of all pages lie further back."""
-    section.pages.update(checked_at=F("checked_at") - timedelta(seconds=seconds))
 
 
 def rendered(**options):
@@ -40,62 +36,63 @@ class Views(ViewSource):
     views = ["home", "about", "contact"]
 
 
-class Listed(Sitemap):
-    """A contrib class whose items are a list."""
+class Names(Sitemap):
+    """A contrib class that lists no rows."""
 
     def items(self):
-        return list(Product.objects.order_by("pk"))
+        return ["a", "b"]
+
+    def location(self, item):
+        return f"/{item}/"
 
 
-class OwnPages(GenericSitemap):
-    """A contrib class that says itself what is on a page."""
+class Articles(ProductSource):
+    """What was published in the last two days, as the guide has it."""
 
-    @property
-    def paginator(self):
-        return Paginator(self.items(), 2)
+    max_age = 600
 
+    def get_queryset(self):
+        oldest = timezone.now() - timedelta(days=2)
+        return super().get_queryset().filter(updated_at__gte=oldest)
 
-class OwnItems(GenericSitemap):
-    """A contrib class whose queryset is not what it lists."""
-
-    def items(self):
-        return list(super().items())
-
-
-PRODUCTS = {"queryset": Product.objects.order_by("pk")}
-FIRST_PRODUCTS = {"queryset": Product.objects.order_by("pk")[:50]}
+    def news(self, product):
+        return News(
+            name="The Paper",
+            language="en",
+            publication_date=product.updated_at,
+            title=product.name,
+        )
 
 
 class TestMaxAge:
-    @pytest.mark.parametrize(
-        "source",
-        [GenericSitemap(FIRST_PRODUCTS), OwnPages(PRODUCTS), OwnItems(PRODUCTS)],
-        ids=["sliced", "paginator", "items"],
-    )
-    def test_saves_build_no_pages_of_positions_before_they_are_old(
-        self, publish, source
-    ):
-        """Nobody can tell which page a row is on, and to build all costs too much."""
-        products = make_products(3)
-        section = publish(source)
-        products[0].slug = "moved"
-        products[0].save()
-        products[1].delete()
-        assert rendered() == 0
-        assert recorded() == []
-        make_older(section, 3_600)
-        assert rendered() == section.pages.planned().count()
-        assert page_of(section, 1).entries == 2
+    def test_an_article_leaves_the_news_by_itself(self, clock, publish, client):
+        """Nobody saves it, and the page is published without it."""
+        old, new = make_products(2)
+        for product, hours in ((old, 47), (new, 1)):
+            moment = clock.time - timedelta(hours=hours)
+            Product.objects.filter(pk=product.pk).update(updated_at=moment)
+        section = publish(Articles)
+        path = f"/sitemap-{section.name}-1.xml"
+        assert len(locs(client.get(path).content)) == 2
+        clock.time += timedelta(hours=2)
+        make_older(section, 601)
+        assert rendered() == 1
+        [loc] = locs(client.get(path).content)
+        assert new.slug in loc
 
-    def test_a_slice_keeps_the_fast_delete_of_its_model(self, publish):
-        """Nobody would read what deletions record."""
-        publish(GenericSitemap(FIRST_PRODUCTS))
-        collector = Collector(using="default")
-        assert collector.can_fast_delete(Product.objects.all())
+    def test_a_page_of_news_has_a_thousand_articles_at_most(self, publish):
+        """Other pages may grow by a tenth."""
+        make_products(1_000)
+        every = {"get_queryset": ProductSource.get_queryset}
+        section = publish(type("Every", (Articles,), every))
+        make_products(1, first=1_000)
+        rendered(full=True)
+        assert sorted(section.pages.active().values_list("entries", flat=True)) == [
+            1,
+            1_000,
+        ]
 
-    @pytest.mark.parametrize(
-        "source", [Views, Listed, GenericSitemap({"queryset": Product.objects.all()})]
-    )
+    @pytest.mark.parametrize("source", [Views, Names])
     def test_pages_of_which_no_change_is_recorded_are_rendered_once_old(
         self, publish, source
     ):
@@ -112,16 +109,6 @@ class TestMaxAge:
         same = (before.object, before.published_at)
         assert (after.object, after.published_at) == same
 
-    def test_what_a_contrib_class_lists_is_found_by_age_alone(self, publish):
-        make_products(2)
-        section = publish(Listed)
-        make_products(1, first=2)
-        build()
-        assert page_of(section, 1).entries == 2
-        make_older(section, 3_600)
-        build()
-        assert page_of(section, 1).entries == 3
-
     @pytest.mark.parametrize(
         ("source", "seconds", "count"),
         [
@@ -135,6 +122,74 @@ class TestMaxAge:
         section = publish(source)
         make_older(section, seconds)
         assert rendered() == count
+
+
+class TestFirstGrace:
+    """Processes without the plan, and open transactions, record nothing at first."""
+
+    @pytest.fixture
+    def section(self, publish):
+        make_products(12)
+        return publish(limited(3))
+
+    def test_pages_are_rendered_once_more_after_it(self, section, client):
+        Product.objects.filter(slug="product-00004").update(slug="unrecorded")
+        assert [rendered(), rendered()] == [0, 0]
+        pass_first_grace()
+        report = build().sections[0]
+        assert (report.rendered, report.stored) == (4, 1)
+        assert b"unrecorded" in client.get("/sitemap-products-2.xml").content
+        pass_first_grace()
+        assert rendered() == 0
+
+    def test_pages_that_were_built_after_it_are_left_alone(self, section):
+        """A first build of hours is not done twice."""
+        pass_first_grace()
+        section.pages.filter(number__gt=1).update(checked_at=Now())
+        assert rendered() == 1
+
+    def test_pages_that_are_the_same_are_not_announced(self, section):
+        """They keep their objects, and nothing is published."""
+        pages = section.pages.order_by("number").values_list("object", "published_at")
+        before = list(pages)
+        urls_changed.connect(ignore)
+        pass_first_grace()
+        try:
+            assert rendered() == 4
+        finally:
+            urls_changed.disconnect(ignore)
+        assert list(pages.all()) == before
+        assert not Publication.objects.exists()
+
+    def test_a_section_that_was_pruned_has_one_too(self, section):
+        """While it was, no change of it was recorded either."""
+        pass_first_grace()
+        build()
+        section.pages.all().delete()
+        Section.objects.filter(pk=section.pk).update(missing_since=Now())
+        build()
+        pass_first_grace()
+        assert [rendered(), rendered()] == [4, 0]
+
+    def test_a_section_that_comes_back_has_one_too(self, section, sections, client):
+        """A release without it was in force for an hour."""
+        pass_first_grace()
+        build()
+        source = sections.get("products")
+        sections.unregister("products")
+        build()
+        product = Product.objects.get(slug="product-00004")
+        product.slug = "unrecorded"
+        product.save()
+        sections.register("products", source)
+        build()
+        pass_first_grace()
+        build()
+        assert b"unrecorded" in client.get("/sitemap-products-2.xml").content
+
+
+def ignore(**kwargs):
+    """Make flips leave publications."""
 
 
 class TestAudit:

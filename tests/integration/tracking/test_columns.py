@@ -11,7 +11,15 @@ from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.tracking import recording
 from tests.support.shop import limited, make_products
-from tests.support.testapp.models import Author, Book, Country, Post, Product
+from tests.support.testapp.models import (
+    Author,
+    Book,
+    Country,
+    Painting,
+    Post,
+    Product,
+    Reprint,
+)
 
 from .rows import BookSource, keys, make_product, page_of, recorded
 
@@ -92,7 +100,7 @@ UNTOLD = {
 @pytest.fixture
 def planned(sections, monkeypatch):
     """Register a source as if it had a plan, whether it can be built or not."""
-    monkeypatch.setattr(recording, "_is_read", lambda section, using: True)
+    monkeypatch.setattr(recording, "is_read", lambda section, using: True)
     return lambda attributes: sections.register("products", limited(10, **attributes))
 
 
@@ -161,6 +169,24 @@ def test_a_generated_column_behind_a_relation(sections, planned):
     assert recorded() == []
     post.save(update_fields=["published_at"])
     assert [row[:2] for row in recorded()] == [("related", str(post.pk))]
+
+
+def test_a_file_that_is_the_image_counts(sections, planned):
+    """A save of it alone is recorded, for its row and for those that refer to it."""
+    for name, model, path in (
+        ("paintings", Painting, "photo"),
+        ("reprints", Reprint, "painting__photo"),
+    ):
+        declared = {"model": model, "images": path}
+        sections.register(name, type("S", (BookSource,), declared))
+    painting = Painting.objects.bulk_create([Painting(slug="one")])[0]
+    painting.save(update_fields=["slug"])
+    assert recorded() == keys(painting)
+    painting.save(update_fields=["photo"])
+    assert [row[:2] for row in recorded()[1:]] == [
+        ("key", str(painting.pk)),
+        ("related", str(painting.pk)),
+    ]
 
 
 def test_where_the_queryset_joins_every_column_counts(planned):

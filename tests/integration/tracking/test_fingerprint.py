@@ -10,9 +10,12 @@ from datetime import UTC, date, datetime
 import pytest
 from django.contrib.sitemaps import GenericSitemap
 from django.db.models import F
+from django.urls import clear_url_caches, include, path
 from django.utils import timezone
+from django.utils.functional import lazy
+from django.utils.translation import get_language
 
-from django_sitemaps_plus import Route
+from django_sitemaps_plus import Route, ViewSource
 from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
@@ -23,10 +26,13 @@ from django_sitemaps_plus.testing import temporary_source
 from django_sitemaps_plus.tracking import deploys as noting
 from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
 from django_sitemaps_plus.tracking.locating import mark_all
+from tests.support import urls
 from tests.support.builds import build_and_relay
+from tests.support.configuring import configure
 from tests.support.shop import limited, make_products
-from tests.support.testapp.models import Product
+from tests.support.testapp.models import Painting, Product
 from tests.support.told import hearing
+from tests.support.urls import view
 
 from .rows import dirty
 
@@ -86,6 +92,61 @@ def test_it_tells_origins_and_languages_apart(settings):
     assert len(found) == 6
 
 
+def test_it_tells_the_origins_of_languages_apart(settings):
+    """Of sources that list these, and of no others."""
+    rows = {"location": Route("product-detail", slug="slug"), "languages": ["de"]}
+    views = type("Pages", (ViewSource,), {"views": ["home"], "languages": ["de"]})
+    found, others = set(), set()
+    for host in ("a.example", "b.example", "a.example/c"):
+        configure(settings, LANGUAGE_ORIGINS={"de": f"https://{host}"})
+        found |= {words(rows), fingerprint(views(), SITE)}
+        others |= {words({}), words(rows | {"languages": ["fr"]})}
+    assert (len(found), len(others)) == (6, 2)
+
+
+def test_it_tells_the_patterns_of_each_language_apart(monkeypatch):
+    """That of the default language may stay as it was."""
+    patterns, found = urls.urlpatterns, set()
+    for word in ("produkte/", "waren/"):
+        words_of = {"de": word}
+        text = lazy(lambda it=words_of: it.get(get_language(), "products/"), str)
+        names = [path("<slug:slug>/", view, name="translated")]
+        added = path(text(), include(names))
+        monkeypatch.setattr(urls, "urlpatterns", [*patterns, added])
+        clear_url_caches()
+        route = Route("translated", slug="slug")
+        found.add(words({"location": route, "languages": ["en", "de"]}))
+    clear_url_caches()
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize("languages", [[], ["de"]])
+def test_it_tells_the_urls_of_views_apart(monkeypatch, languages):
+    """A view that has none is for the checks."""
+
+    class Pages(ViewSource):
+        views = ("about", "nowhere")
+
+    Pages.languages = languages
+    patterns, found = urls.urlpatterns, set()
+    for prefix in ("about/", "about-us/", "about-us/"):
+        added = path(prefix, view, name="about")
+        monkeypatch.setattr(urls, "urlpatterns", [*patterns, added])
+        clear_url_caches()
+        found.add(fingerprint(Pages(), SITE))
+    clear_url_caches()
+    assert len(found) == 2
+
+
+def test_it_tells_the_addresses_of_images_apart(settings):
+    """A host for media changes the URLs of all files, and no row."""
+    files = {"model": Painting, "images": "photo"}
+    before, others = words(files), words({})
+    settings.MEDIA_URL = "https://cdn.example/"
+    assert words(files) != before
+    assert words({}) == others
+
+
 @pytest.mark.parametrize(
     "attributes",
     [{"limit": 99}, {"max_age": 5}, {"on_error": "raise"}, {"track_deletes": False}],
@@ -121,6 +182,17 @@ def test_rows_do_not_count(django_assert_num_queries):
     for number in range(2):
         make_products(1, first=number)
         with temporary_source("products", sitemap), django_assert_num_queries(0):
+            found.add(fingerprint(registry.get("products"), SITE))
+    assert len(found) == 1
+
+
+def test_a_time_that_an_instance_holds_does_not_count():
+    """Each process would have its own, and mark all pages."""
+    found = set()
+    for day in (1, 2):
+        sitemap = GenericSitemap({"queryset": Product.objects.all()})
+        sitemap.began = datetime(2026, 1, day, tzinfo=UTC)
+        with temporary_source("products", sitemap):
             found.add(fingerprint(registry.get("products"), SITE))
     assert len(found) == 1
 
@@ -195,6 +267,20 @@ class TestDeploys:
         found = [(it["announce"], len(it["updated"])) for it in heard]
         assert found == [(False, 3)] * 2
         assert b"daily" in client.get("/sitemap-products-2.xml").content
+        assert build_and_relay().sections[0].rendered == 0
+
+    def test_another_stylesheet_is_published_unannounced(
+        self, section, client, settings
+    ):
+        """In the pages and the index, with the same entries."""
+        configure(settings, STYLESHEET="/own.css")
+        with hearing(urls_changed) as heard:
+            assert build_and_relay().sections[0].stored == 2
+        assert heard == []
+        for name in ("sitemap.xml", "sitemap-products-2.xml"):
+            assert (
+                b'type="text/css" href="/own.css"?>' in client.get(f"/{name}").content
+            )
         assert build_and_relay().sections[0].rendered == 0
 
     def test_pages_that_were_parked_are_tried_again(self, section):

@@ -10,7 +10,7 @@ from django.db.models import Count
 
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.tracking import recording, watching
+from django_sitemaps_plus.tracking import readers, watching
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Author, Label, Product, Tag
 
@@ -28,14 +28,15 @@ def no_changes(monkeypatch, publish):
 def no_pages(monkeypatch, publish):
     """A database on which nothing of ours was ever migrated."""
     publish(ProductSource)
-    recording._planned.clear()
-    monkeypatch.setattr(Page._meta, "db_table", "no_such_table")
+    readers.forget()
+    for model in (Page, Change):
+        monkeypatch.setattr(model._meta, "db_table", "no_such_table")
 
 
 def bad_key(monkeypatch, publish):
     """The user has named a key that is not there."""
     registry.register("products", limited(10, key="nowhere"))
-    recording._planned.add("products")
+    readers.add("products")
 
 
 def bad_settings(monkeypatch, publish):
@@ -45,14 +46,15 @@ def bad_settings(monkeypatch, publish):
     def fail():
         raise TypeError("broken")
 
-    monkeypatch.setattr(recording, "get_settings", fail)
+    monkeypatch.setattr(readers, "is_tracking", fail)
 
 
 def no_sections(monkeypatch, publish):
     """Neither the source's own query nor ours can be run."""
     publish(ProductSource)
-    recording._planned.clear()
-    monkeypatch.setattr(Section._meta, "db_table", "no_such_table")
+    readers.forget()
+    for model in (Section, Change):
+        monkeypatch.setattr(model._meta, "db_table", "no_such_table")
 
     def fail(source):
         with connection.cursor() as cursor:

@@ -84,9 +84,9 @@ class TestNotifyChanged:
         for first in (0, 20):
             make_products(20, first)
             with CaptureQueriesContext(connection) as queries:
-                notify_changed(Product.objects.all())
-            counts.append(len(queries))
-        assert counts[0] == counts[1]
+                assert notify_changed(Product.objects.all()) == 0
+            counts.append(len([q for q in queries if "sitemaps_plus_" in q["sql"]]))
+        assert counts == [1, 0]
         assert recorded() == []
 
     @pytest.mark.parametrize("model", [Cafe, PlaceProxy])

@@ -8,7 +8,7 @@ from django.db.models import Count, Q
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.tracking import collecting
+from django_sitemaps_plus.tracking import related
 from tests.support.testapp.models import Author, Country, Tag, Town
 
 from .rows import BookSource, keys, make_books, noticed, recorded
@@ -105,7 +105,7 @@ class TestAuthors:
     def test_more_rows_than_are_located_mark_the_section(
         self, publish, library, monkeypatch, source, most, pages
     ):
-        monkeypatch.setattr(collecting, "MAX_RELATED", most)
+        monkeypatch.setattr(related, "MAX_RELATED", most)
         section = publish(source)
         library[0].save()
         assert noticed(section) == pages
@@ -115,7 +115,7 @@ class TestAuthors:
         self, publish, library, monkeypatch
     ):
         """What counts is the sum of a batch, and no query reads more rows."""
-        monkeypatch.setattr(collecting, "MAX_RELATED", 15)
+        monkeypatch.setattr(related, "MAX_RELATED", 15)
         section = publish(type("Both", (Dated, Watching), {}))
         library[0].save()
         library[2].save()
@@ -189,7 +189,7 @@ class TestManyToMany:
             tag.book_set.set(books)
         noticed(section)
         section.pages.update(wanted=100, built=100)
-        monkeypatch.setattr(collecting, "MAX_RELATED", 10)
+        monkeypatch.setattr(related, "MAX_RELATED", 10)
         for tag in tags:
             tag.save()
         assert noticed(section) == [1, 2]

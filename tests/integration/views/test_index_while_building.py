@@ -88,6 +88,41 @@ class TestFallback:
         assert client.get("/sitemap.xml").status_code == 503
 
 
+class TestNeverBuilt:
+    """Pages of a section that is planned, and whose first build fails."""
+
+    @pytest.fixture(autouse=True)
+    def planned(self, sections: Any) -> None:
+        def fail(self: Any, row: Any) -> float:
+            raise ValueError("bad row")
+
+        sections.register("new", limited(50, on_error="raise", priority=fail))
+        assert build().sections[1].errors
+        mark_indexes()
+
+    def test_they_are_listed_where_they_can_be_rendered(self, client, sections):
+        """A deploy may have mended the source."""
+        sections.unregister("new")
+        sections.register("new", limited(50))
+        assert listed(client) == [*THREE, "sitemap-new-1.xml"]
+        assert client.get("/sitemap-new-1.xml").status_code == 200
+
+    def test_they_are_not_listed_once_the_deploy_is_rolled_back(self, client, sections):
+        """They could only answer 503."""
+        sections.unregister("new")
+        assert listed(client) == THREE
+
+    def test_a_built_index_lists_published_pages_alone(self, client):
+        """Whatever the processes know that serve it."""
+        build()
+        assert index_row().built == index_row().wanted
+        assert listed(client) == THREE
+
+
+def index_row() -> Page:
+    return Page.objects.get(section__name=INDEX)
+
+
 class TestPlans:
     def test_a_section_whose_pages_are_on_another_index_is_not_planned_live(
         self, client, sections, monkeypatch

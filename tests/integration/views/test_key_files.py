@@ -57,6 +57,16 @@ def test_no_other_name_is_served(client, path):
     assert KEY.encode() not in response.content
 
 
+def test_without_engines_a_project_without_an_origin_is_not_scolded(
+    client, settings, caplog
+):
+    """Any URL of a text file is asked about, and where the site is costs a query."""
+    settings.ROOT_URLCONF = Own
+    settings.SITEMAPS_PLUS = {}
+    assert client.get("/humans.txt").content == b"mine"
+    assert not caplog.records
+
+
 def test_other_names_are_the_project_s(client, settings):
     settings.ROOT_URLCONF = Own
     assert client.get("/humans.txt").content == b"mine"

@@ -10,17 +10,19 @@ from typing import Any
 import pytest
 from django.contrib.sitemaps import Sitemap
 from django.core.cache.backends import locmem
-from django.db.models import F
+from django.db.models import F, Value
+from django.db.models.functions import Concat
 
-from django_sitemaps_plus import ViewSource, site_urls
+from django_sitemaps_plus import ModelSource, Route, ViewSource, planning, site_urls
 from django_sitemaps_plus.core.gzip import write_document
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, limited, make_products, product_urls
-from tests.support.testapp.models import Product
+from tests.support.testapp.models import Author, Book, Product, Tag
 
 pytestmark = pytest.mark.django_db
 
 BASE = {"BASE_URL": "https://example.com"}
+UNCACHED = {"LIVE_CACHE_SECONDS": 0}
 PAGE = "/sitemap-products-1.xml"
 
 
@@ -121,12 +123,24 @@ def test_page_1000_costs_what_page_1_costs(
         assert len(read_index(client.get("/sitemap.xml").content)) == 1_000
 
 
+def test_bad_rows_do_not_cost_a_query_each(
+    sections, client, django_assert_max_num_queries
+):
+    """Each is named in the log."""
+    products = make_products(10)
+    bad = Product.objects.exclude(pk=products[0].pk)
+    bad.update(slug=Concat(Value("no slug "), "slug"))
+    sections.register("products", limited(10))
+    client.get("/sitemap.xml")
+    with django_assert_max_num_queries(4):
+        assert len(locs(client.get(PAGE).content)) == 1
+
+
 class TestCache:
     @pytest.mark.parametrize(
         "paths", [[PAGE], [PAGE, "/sitemap.xml"], ["/sitemap.xml", PAGE]]
     )
     def test_an_only_page_is_rendered_once(self, sections, client, settings, paths):
-        """To see that it lists something, and to answer."""
         settings.SITEMAPS_PLUS = {**BASE, "LIVE_CACHE_SECONDS": 60}
         rendered = []
         make_products(1)
@@ -181,6 +195,28 @@ class TestRowsThatCome:
         assert sorted(set().union(*found.values())) == product_urls(range(30))
         assert max(map(len, found.values())) <= 12
 
+    def test_the_first_index_judges_bytes_by_a_sample(
+        self, sections, crawl, monkeypatch
+    ):
+        """A crawler that has read the index finds all rows on the pages it names."""
+        make_products(30)
+        sections.register("products", limited(20))
+        monkeypatch.setattr(write_document, "__defaults__", (1_500,))
+        monkeypatch.setattr(planning, "MAX_BYTES", 1_500)
+        assert sorted(set().union(*crawl().values())) == product_urls(range(30))
+
+    def test_fewer_rows_are_remembered_beyond_plan_seconds(
+        self, sections, crawl, monkeypatch
+    ):
+        """Or each new plan would list too few pages until one of them is asked for."""
+        make_products(30)
+        sections.register("products", limited(20))
+        monkeypatch.setattr(write_document, "__defaults__", (1_500,))
+        crawl()
+        later = SimpleNamespace(time=lambda: time.time() + 24 * 3_600)
+        monkeypatch.setattr(locmem, "time", later)
+        assert sorted(set().union(*crawl().values())) == product_urls(range(30))
+
     def test_one_entry_that_is_too_large_is_unavailable(
         self, sections, client, monkeypatch, messages
     ):
@@ -194,12 +230,40 @@ class TestRowsThatCome:
         assert messages("live_failed")
 
 
+class TestFaultsOfOneSource:
+    def test_a_row_that_joins_repeat_beyond_the_limit(self, sections, client):
+        """The sample of its bytes is no reason to answer nothing."""
+        author = Author.objects.create(name="a")
+        for slug in ("one", "two"):
+            book = Book.objects.create(author=author, slug=slug)
+            book.tags.set([Tag.objects.create(name=name) for name in "abc"])
+
+        class BookSource(ModelSource):
+            model = Book
+            limit = 2
+            location = Route("book-detail", slug="slug")
+
+            def get_queryset(self):
+                return super().get_queryset().filter(tags__name__gte="a")
+
+        sections.register("books", BookSource)
+        assert client.get("/sitemap.xml").status_code == 200
+        assert client.get("/sitemap-books-1.xml").status_code == 503
+
+    def test_a_callable_that_raises(self, sections, client, messages):
+        """It is code of the user, whatever it is asked for."""
+        sections.register("broken", lambda: 1 / 0)
+        for path in ("/sitemap.xml", "/sitemap-broken-1.xml"):
+            assert client.get(path).status_code == 503
+        assert "ZeroDivisionError" in messages("live_failed")[0]
+
+
 class TestLiveMaxRows:
     def test_a_larger_section_is_absent_until_it_is_built(
         self, sections, crawl, client, settings, messages
     ):
         """The index leaves it out, its pages are 404, and the log says what to run."""
-        settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROWS": 9}
+        settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROWS": 9, **UNCACHED}
         make_products(11)
         sections.register("products", limited(5))
         sections.register("pages", Pages)
@@ -209,7 +273,7 @@ class TestLiveMaxRows:
         assert "build_sitemaps products" in message
         assert "LIVE_MAX_ROWS" in message
         Product.objects.filter(slug="product-00010").delete()
-        settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROWS": 10}
+        settings.SITEMAPS_PLUS = {**BASE, "LIVE_MAX_ROWS": 10, **UNCACHED}
         assert len(crawl()) == 3
 
     def test_sitemaps_of_contrib_are_counted_too(self, sections, client, settings):

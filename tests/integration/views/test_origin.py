@@ -5,15 +5,23 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
-from django_sitemaps_plus.exceptions import ConfigurationError
-from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, make_products
 
 pytestmark = pytest.mark.django_db
 
 PAGE = "/sitemap-products-1.xml"
+
+COMMANDS = [
+    ["build_sitemaps"],
+    ["build_sitemaps", "--dry-run"],
+    ["check_sitemaps", "--sources"],
+    ["notify_search_engines"],
+    ["prune_sitemaps"],
+    ["sitemap_status"],
+]
 
 
 @pytest.fixture(autouse=True)
@@ -67,10 +75,27 @@ class TestWithoutBaseUrl:
             response = client.get(PAGE, headers={"Host": host})
             assert locs(response.content) == [f"http://{host}/products/product-00000/"]
 
-    def test_with_neither_there_is_no_sitemap(self, client, settings):
+    @pytest.mark.parametrize("path", ["/sitemap.xml", PAGE, f"{PAGE}.gz"])
+    def test_with_neither_there_is_no_sitemap(self, client, settings, messages, path):
         """Without DEBUG the request never gives the origin."""
         settings.SITEMAPS_PLUS = {}
-        with pytest.raises(ConfigurationError, match="BASE_URL"):
-            client.get(PAGE)
-        with pytest.raises(ConfigurationError, match="BASE_URL"):
-            build_fully()
+        assert_unavailable(client.get(path))
+        assert "Set SITEMAPS_PLUS['BASE_URL']" in messages("no_origin")[0]
+
+    def test_nor_without_a_current_site(self, client, settings, django_site, messages):
+        """SITE_ID is missing."""
+        settings.SITEMAPS_PLUS = {}
+        del settings.SITE_ID
+        assert_unavailable(client.get(PAGE))
+        assert "Set SITE_ID" in messages("no_origin")[0]
+
+    @pytest.mark.parametrize("command", COMMANDS)
+    def test_commands_say_what_to_do(self, settings, command):
+        settings.SITEMAPS_PLUS = {}
+        with pytest.raises(CommandError, match=r"SITEMAPS_PLUS\['BASE_URL'\]"):
+            call_command(*command, skip_checks=True)
+
+
+def assert_unavailable(response: Any) -> None:
+    assert response.status_code == 503
+    assert response["Retry-After"] == "120"

@@ -33,6 +33,21 @@ def published(sections: Any) -> None:
     age()
 
 
+def test_the_index_has_a_second_name(client):
+    """Many crawlers ask for it."""
+    index, same = [client.get(f"/{name}.xml") for name in ("sitemap", "sitemap_index")]
+    assert (same.content, same.headers) == (index.content, index.headers)
+    known = {"If-None-Match": index["ETag"]}
+    assert client.get("/sitemap_index.xml", headers=known).status_code == 304
+
+
+def test_changes_that_cannot_be_counted_hide_no_page(client, settings):
+    """They are said while developing only."""
+    settings.DEBUG = True
+    with fail_queries(lambda sql: "sitemaps_plus_change" in sql):
+        assert client.get(PAGE).status_code == 200
+
+
 @pytest.mark.parametrize("path", PATHS)
 def test_the_page_row_knows_validators_and_sizes(
     client, monkeypatch, path, django_assert_num_queries
@@ -60,7 +75,7 @@ class TestRowsOfTheTable:
         assert client.get("/sitemap-products-3.xml").status_code == 404
         Product.objects.all().delete()
         assert seen(client, *PATHS) == before
-        build_fully()
+        build_fully(allow_shrink=True)
         assert client.get(PAGE).status_code == 404
 
     @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import string
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from tests.support.key_files import PATH
 
@@ -86,6 +86,7 @@ QUERIES = (
     "",
     "",
     "?p=1",
+    "?p=2",
     "?p=999",
     "?p=" + "9" * 5_000,
     "?%00",
@@ -97,11 +98,17 @@ QUERIES = (
 class Requests:
     """Random requests, each odd in a few ways."""
 
-    def __init__(self, seed: int, sections: Sequence[str], tags: Iterable[str]) -> None:
+    def __init__(
+        self, seed: int, sections: Sequence[str], tags: Iterable[tuple[str, str]]
+    ) -> None:
         self.chance = random.Random(seed)
         damaged = [form.format(sections[0]) for form in ODD_NAMES]
         self.sections = [*sections * 8, *ODD_SECTIONS, *damaged]
-        self.known = [f'W/"x", "{tag}"' for tag in tags if tag]
+        self.known = [(path, f'W/"x", "{tag}"') for path, tag in tags]
+
+    def many(self, count: int) -> Iterator[tuple[str, str, dict[str, str]]]:
+        """Yield that many requests."""
+        return (self.make() for _ in range(count))
 
     def make(self) -> tuple[str, str, dict[str, str]]:
         """Return method, URL and headers."""
@@ -111,13 +118,14 @@ class Requests:
             path = self._damaged(path)
         names = chance.sample(list(HEADERS), chance.choice([0, 0, 1, 1, 2, 3, 5]))
         headers = {name: chance.choice(HEADERS[name]) for name in names}
-        if self.known and chance.random() < 0.2:
-            headers["If-None-Match"] = chance.choice(self.known)
+        if self.known and chance.random() < 0.1:
+            path, headers["If-None-Match"] = chance.choice(self.known)
         return chance.choice(METHODS), path + chance.choice(QUERIES), headers
 
     def _page(self) -> str:
         choice = self.chance.choice
-        return f"/sitemap-{choice(self.sections)}-{choice(NUMBERS)}{choice(ENDINGS)}"
+        number = choice(["", *[f"-{number}" for number in NUMBERS]])
+        return f"/sitemap-{choice(self.sections)}{number}{choice(ENDINGS)}"
 
     def _damaged(self, path: str) -> str:
         at = self.chance.randrange(2, len(path) + 1)
@@ -125,7 +133,7 @@ class Requests:
 
 
 #: What the promise allows for any path, query and header.
-PROMISED = {200, 304, 400, 404, 406, 410}
+PROMISED = {200, 301, 304, 400, 404, 406, 410}
 
 #: RFC 9110 asks for 412 where If-Match or If-Unmodified-Since does not hold, and for
 #: 405 where the method is another than GET or HEAD.

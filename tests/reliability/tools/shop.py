@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import time
+from datetime import date
 from typing import Any
 
 import pytest
@@ -47,6 +48,12 @@ class PlainSource(ModelSource):
     model = Product
     location = Route("product-detail", slug="slug")
     limit = LIMIT
+
+
+class DatedSource(PlainSource):
+    """With a date that no column has, since feeds need one."""
+
+    lastmod = date(2026, 1, 1)
 
 
 class SlowSource(PlainSource):

@@ -1,6 +1,7 @@
 """Engines played over HTTP on loopback: they check, keep a journal, and misbehave.
 
-By hand: ``python -m tests.support.servers.engine --port 8100`` prints what it hears.
+By hand: ``python -m tests.support.servers.engine --port 8100`` prints when it got what,
+and with ``--json`` all that it knows of each request.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ def start_engine_program(*arguments: str) -> Iterator[EngineProgram]:
     """Run one as a program, with words of its command line besides the port."""
     with place("engine") as (port, directory):
         command = [sys.executable, "-m", "tests.support.servers.engine"]
-        command += ["--port", str(port), *arguments]
+        command += ["--port", str(port), "--json", *arguments]
         path = {"PYTHONPATH": ":".join(filter(None, sys.path))}
         engine = EngineProgram(
             command, directory=directory, environment=path, port=port
@@ -226,18 +227,34 @@ def main(arguments: list[str] | None = None) -> None:
         "--fault", type=_chances, action="append", default=[], help="such as 503=0.25"
     )
     parser.add_argument("--seed", type=int, default=0, help="of the faults")
+    words = "print all that is known of each request"
+    parser.add_argument("--json", action="store_true", help=words)
     given = parser.parse_args(arguments)
-    engine = LocalEngine(given.port, site_url=given.site, listener=_print)
+    listener = _print_json if given.json else _print_row
+    engine = LocalEngine(given.port, site_url=given.site, listener=listener)
     engine.faults.misbehave(dict(given.fault), given.seed)
-    sys.stdout.write("\n")  # ends a line that an earlier life has torn
-    sys.stdout.flush()
+    if given.json:
+        _write("\n")  # ends a line that an earlier life has torn
     sys.stderr.write(f"An engine listens at {engine.url}\n")
     with suppress(KeyboardInterrupt):
         engine.serve()
 
 
-def _print(heard: Heard) -> None:
-    sys.stdout.write(json.dumps(asdict(heard)) + "\n")
+def _print_json(heard: Heard) -> None:
+    _write(json.dumps(asdict(heard)) + "\n")
+
+
+def _print_row(heard: Heard) -> None:
+    """Print the time, and each target in a line of its own."""
+    at = time.strftime("%H:%M:%S", time.localtime(heard.at))
+    answer = f"answered {heard.status}" if heard.status else "got no answer"
+    for row in heard.targets or [f"{heard.method} {heard.path} {answer}"]:
+        _write(f"{at:8}  {row}\n")
+        at = ""
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
     sys.stdout.flush()
 
 

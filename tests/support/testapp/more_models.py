@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db import models
+from django.db.models import functions
 
 
 class Place(models.Model):
@@ -160,3 +161,83 @@ class Annex(Venue):
     venue = models.OneToOneField(
         Venue, models.CASCADE, parent_link=True, primary_key=True, related_name="+"
     )
+
+
+class Painting(models.Model):
+    """A row with a file."""
+
+    slug = models.SlugField(max_length=80)
+    photo = models.FileField(max_length=250, null=True)  # an ImageField needs Pillow
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class Reprint(models.Model):
+    """The far end of a relation to one."""
+
+    painting = models.ForeignKey(Painting, models.CASCADE)
+    slug = models.SlugField(max_length=80)
+
+    def __str__(self) -> str:
+        return self.slug
+
+
+class PathNode(models.Model):
+    """The base of a tree by materialised paths, four characters a level."""
+
+    path = models.CharField(max_length=80, unique=True)
+
+    class Meta:
+        abstract = True
+
+    def get_descendants(self) -> models.QuerySet[PathNode]:
+        """Return the rows below."""
+        rows = type(self)._default_manager.filter(path__startswith=self.path)
+        return rows.exclude(pk=self.pk)
+
+    def move(self, path: str) -> None:
+        """Move the row and all below it by one statement, which sends no signal."""
+        rows = type(self)._default_manager.filter(path__startswith=self.path)
+        rest = functions.Substr("path", len(self.path) + 1)
+        rows.update(path=functions.Concat(models.Value(path), rest))
+        self.path = path
+
+
+class Topic(PathNode):
+    """A row whose URL and visibility depend on the rows above it."""
+
+    slug = models.SlugField(max_length=40)
+    is_public = models.BooleanField(default=True)
+
+    def __str__(self) -> str:
+        return self.slug
+
+    def get_absolute_url(self) -> str | None:
+        """Return the slugs from the root down; None below a row that is not public."""
+        ends = range(4, len(self.path) + 4, 4)
+        above = Topic.objects.filter(path__in=[self.path[:end] for end in ends])
+        found = list(above.order_by("path"))
+        if not all(topic.is_public for topic in found):
+            return None
+        return "/topics/{}/".format("/".join([topic.slug for topic in found]))
+
+
+class Genre(models.Model):
+    """A row of a tree by nested sets."""
+
+    tree_id = models.IntegerField()
+    lft = models.IntegerField()
+    rght = models.IntegerField()
+    parent = models.ForeignKey("self", models.CASCADE, null=True)
+    slug = models.SlugField(max_length=40)
+
+    def __str__(self) -> str:
+        return self.slug
+
+    def get_absolute_url(self) -> str:
+        """Return the slugs from the root down."""
+        around = {"lft__lte": self.lft, "rght__gte": self.rght}
+        above = Genre.objects.filter(tree_id=self.tree_id, **around)
+        slugs = above.order_by("lft").values_list("slug", flat=True)
+        return "/genres/{}/".format("/".join(slugs))

@@ -27,13 +27,14 @@ from django_sitemaps_plus.sources.elements import COLUMNS
 from django_sitemaps_plus.sources.lines import Tally, lines_of
 
 from . import hostile
+from .formats import check_formats
 
 #: Documents of one test; there are nine of urlsets and one of indexes.
 BATCH = 1_000
 SCHEMAS = Path(__file__).parents[3].parent / "shared" / "xsd"
 
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-IMAGE, VIDEO, NEWS, XHTML = [f"{{{namespace}}}" for namespace in NAMESPACES.values()]
+IMAGE, VIDEO, NEWS, XHTML, _ = [f"{{{uri}}}" for uri in NAMESPACES.values()]
 
 
 GETTERS = {name: called(attrgetter(name)) for name in COLUMNS}
@@ -51,7 +52,10 @@ def index(pages: list[tuple[str, str, str | None]]) -> bytes:
 
 @pytest.mark.parametrize("batch", range(9))
 def test_whatever_entries_take_makes_a_valid_urlset(batch):
-    """Well-formed, valid, a line an entry, always the same, and nothing lost."""
+    """Well-formed, valid, a line an entry, always the same, and nothing lost.
+
+    So are its text sitemap, RSS and Atom.
+    """
     seen: Counter[str] = Counter()
     for seed in seeds():
         entries, content = made(seed, hostile.entry, urlset)
@@ -59,6 +63,7 @@ def test_whatever_entries_take_makes_a_valid_urlset(batch):
         for found, entry in zip(root, entries, strict=True):
             assert dict(facts_read(found)) == dict(facts_given(entry)), seed
             seen.update(name for name, fact in facts_given(entry) if fact)
+        check_formats(seed, content, entries)
         assert made(seed, hostile.entry, urlset)[1] == content, seed
     # The generator is not so hostile that hardly anything passes.
     assert len(seen) == len(dict(facts_given(Entry("https://shop.example"))))

@@ -93,6 +93,19 @@ def test_without_extensions_no_other_namespace_is_declared():
     assert b"".join(pieces) == golden("urlset-plain.xml")
 
 
+def test_a_stylesheet_is_named_before_the_root():
+    """Nothing in its URL ends the instruction, and the rest is as without it."""
+    url = "/static/a?b&\"<?>'c.css"
+    line = (
+        b'<?xml-stylesheet type="text/css" '
+        b'href="/static/a?b&amp;&quot;&lt;?&gt;&apos;c.css"?>\n'
+    )
+    for render in (render_index, lambda lines, url="": render_urlset(lines, (), url)):
+        document = b"".join(render([], url))
+        declaration, _, rest = b"".join(render([])).partition(b"\n")
+        assert document == declaration + b"\n" + line + rest
+
+
 def test_namespaces_are_declared_in_one_order():
     """However the source names them, so that the bytes are the same."""
     one = b"".join(render_urlset([], ["xhtml", "image"]))
@@ -200,6 +213,8 @@ def test_limits_are_those_of_the_protocol():
     """sitemaps.org and Google's reference set them; none is ours to change."""
     assert limits.MAX_ENTRIES == 50_000
     assert limits.MAX_BYTES == 50 * 1024 * 1024
+    assert limits.HISTORIC_BYTES == 10 * 1024 * 1024
+    assert limits.HISTORIC_SITEMAPS == 1_000
     assert limits.MAX_URL_LENGTH == 2_047
     assert limits.MAX_IMAGES == 1_000
     assert limits.MAX_VIDEO_TAGS == 32

@@ -13,6 +13,7 @@ from django_sitemaps_plus.core.robots import (
     agent,
     delay_text,
     extra_line,
+    parse_robots,
     path_pattern,
     render_robots,
     sitemap_url,
@@ -135,3 +136,45 @@ def test_the_longest_match_decides(path, allowed):
         disallow=["/private", "/same", "*.pdf$", "/*/secret/", ""],
     )
     assert group.allows(path) is allowed
+
+
+ROBOTS = """
+Sitemap: https://shop.example/a.xml # the first
+Disallow: /before-any-group
+user-agent: Googlebot
+User-Agent: bingbot
+
+disallow: /private/
+Allow: /private/open
+Disallow:
+Disallow: no-path
+Disallow: /\tcontrol
+User-agent: *
+Disallow: /größe
+Disallow: /*.pdf$
+User-agent: googlebot
+Disallow: /more
+SITEMAP : /b.xml
+"""
+
+
+@pytest.mark.parametrize(
+    ("crawler", "path", "expected"),
+    [
+        ("Googlebot", "/", True),
+        ("Googlebot", "/private/a", False),
+        ("Googlebot", "/private/open", True),
+        ("Googlebot", "/more", False),  # groups of one crawler count together
+        ("Googlebot", "/a.pdf", True),  # and those of all others do not
+        ("bingbot", "/private/", False),
+        ("bingbot", "/more", True),
+        ("other", "/private/", True),
+        ("other", "/gr%C3%B6%C3%9Fe/", False),
+        ("other", "/a.pdf", False),
+        ("other", "/a.pdf?b", True),
+        ("other", "/before-any-group", True),
+    ],
+)
+def test_a_robots_txt_is_read_as_crawlers_do(crawler, path, expected):
+    """By RFC 9309; what is no rule is skipped."""
+    assert parse_robots(ROBOTS, crawler).allows(path) is expected

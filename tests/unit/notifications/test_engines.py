@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from django_sitemaps_plus import Source
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import (
     BatchRejected,
@@ -28,6 +29,7 @@ from django_sitemaps_plus.notifications import (
 )
 from django_sitemaps_plus.notifications.engines import baidu
 from tests.support.batches import INDEX, SITE, make_batch
+from tests.support.shop import limited
 
 CANARY = "canary-of-an-engine"
 KEY = "0123456789abcdef0123456789abcdef"
@@ -123,7 +125,7 @@ def test_a_batch_is_one_request_that_shows_no_secret(wire, kind):
         (Ping, "endpoint", ["http://engine.example/ping", "https://0x7f.1/"]),
         (Ping, "endpoint", ["ftp://a.example/", f"https://user:{CANARY}@a.example/"]),
         (WebSub, "hub", [None, "hub.example", f"{HUB}#b", "http://a.example/"]),
-        (WebSub, "topics", [None, [], NEWS, ["/news.atom"], [NEWS, None]]),
+        (WebSub, "topics", [[], NEWS, ["/news.atom"], [NEWS, None]]),
         (
             WebSub,
             "topics",
@@ -260,6 +262,18 @@ def test_only_some_engines_follow_what_changes_in_a_feed():
     assert {kind for kind in OPTIONS if kind.follows_content} == {Ping, WebSub}
     feeds = make(WebSub).feeds(SITE, [INDEX])
     assert list(feeds) == [NEWS, BLOG]  # its topics, each once
+
+
+def test_a_hub_is_notified_of_all_sections_without_topics(sections):
+    """Of those whose entries may have a date, which a feed needs."""
+    sections.register("a", Source)
+    sections.register("b", limited(1))
+    sections.register("c", limited(1, lastmod=None))
+    origin = SITE.origin
+    assert make(WebSub, topics=None).feeds(SITE, [INDEX]) == [
+        *(f"{origin}/sitemap-a.rss", f"{origin}/sitemap-a.atom"),
+        *(f"{origin}/sitemap-b.rss", f"{origin}/sitemap-b.atom"),
+    ]
 
 
 def test_a_host_of_yandex_cannot_leave_its_place_in_the_path(wire):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from datetime import date
+
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.utils.translation import get_language
 
+from django_sitemaps_plus import News
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.lines import Tally
@@ -42,6 +47,13 @@ class TestLimit:
         assert SitemapSource(Letters()).limit == 10_000
         sitemap = GenericSitemap({"queryset": Product.objects.all()})
         assert SitemapSource(sitemap).limit == 10_000
+
+    def test_articles_of_news_are_a_thousand_a_page(self):
+        """That is Google's limit; one of their own counts here too."""
+        kind = type("Articles", (Letters,), {"news": lambda self, item: None})
+        assert SitemapSource(kind).limit == 1_000
+        assert reader_of(SitemapSource(kind)).max_entries == 1_000
+        assert SitemapSource(type("Few", (kind,), {"limit": 7})).limit == 7
 
     def test_one_that_is_told_counts(self):
         """On the class, on an ancestor, on the instance."""
@@ -131,6 +143,99 @@ class TestOwnPaging:
         assert tally.entries == 2
 
 
+class TestDomain:
+    def test_its_own_is_the_host_of_each_url(self):
+        """Of locations and alternates; it is given the site, as contrib gives it."""
+
+        class Moved(Letters):
+            i18n = True
+            alternates = True
+            languages = ("de",)
+
+            def get_domain(self, site=None):
+                return f"www.{site.domain}"
+
+        text, tally = read(Moved)
+        assert tally.entries == 3
+        assert text.count("<loc>https://www.shop.example/") == 3
+        assert text.count('href="https://www.shop.example/') == 3
+
+
+class TestExtensions:
+    def test_methods_that_contrib_does_not_ask_are_used(self):
+        """As on a source of ours, with their namespaces."""
+
+        class Shown(Letters):
+            def images(self, item):
+                return [f"/{item}.png", "https://cdn.example/b.png"]
+
+            def alternates(self, item):
+                return [("de", f"https://shop.example/de/{item}/")]
+
+        text, _ = read(Shown)
+        assert "<image:loc>https://shop.example/a.png</image:loc>" in text
+        assert "<image:loc>https://cdn.example/b.png</image:loc>" in text
+        assert 'hreflang="de" href="https://shop.example/de/c/"' in text
+        assert set(reader_of(SitemapSource(Shown)).extensions) == {"image", "xhtml"}
+
+    def test_with_languages_they_get_the_item(self):
+        """As lastmod() does."""
+
+        class Shown(Letters):
+            i18n = True
+            languages = ("de",)
+
+            def images(self, item):
+                return f"/{item}.png"
+
+        assert "https://shop.example/b.png" in read(Shown)[0]
+
+    def test_methods_of_the_user_that_take_no_item_are_left_alone(self):
+        """They have these names by chance."""
+
+        class Shown(Letters):
+            def images(self):
+                raise AssertionError
+
+            @staticmethod
+            def videos(item, size):
+                raise AssertionError
+
+            @staticmethod
+            def news(item):
+                return News(
+                    name="Paper",
+                    language="en",
+                    publication_date=date(2026, 1, 2),
+                    title=item,
+                )
+
+        text, tally = read(Shown)
+        assert (tally.entries, tally.dropped) == (3, 0)
+        assert text.count("<news:title>") == 3
+        assert reader_of(SitemapSource(Shown)).extensions == ["news"]
+
+
+class TestCallables:
+    def test_each_use_has_what_a_call_makes(self):
+        """Its attributes are read from the first."""
+
+        def make():
+            letters = Letters()
+            letters.limit = 2
+            return letters
+
+        source = SitemapSource(make)
+        assert source.limit == 2
+        assert source.make() is not source.make()
+        assert read(make)[1].entries == 3
+
+    def test_what_returns_something_else_is_named(self):
+        """With what it returned."""
+        with pytest.raises(ConfigurationError, match=r"returns <class .*Letters'>"):
+            SitemapSource(lambda: Letters).make()
+
+
 class TestLanguages:
     def test_a_language_that_no_crawler_reads_is_left_out_alone(self):
         """Its own entry stays, and so do the links to the others."""
@@ -168,3 +273,43 @@ class TestLanguages:
         assert len(lines) == 1_400
         for number, line in enumerate(lines):
             assert line.count(f"/{number // 2}/") == 3
+
+    def test_each_language_of_an_item_is_asked_for_once(self):
+        """contrib asks once for each pair of languages."""
+        asked = []
+
+        class Translated(Letters):
+            i18n = True
+            alternates = True
+            x_default = True
+            languages = ("en-us", "de", "fr")
+
+            def location(self, item):
+                asked.append((item, get_language()))
+                return f"/{get_language()}/{item}/"
+
+        assert read(Translated)[1].entries == 9
+        assert len(asked) == len(set(asked)) == 9
+
+    @pytest.mark.parametrize("error", [LookupError("no translation"), None])
+    def test_a_language_without_a_location_is_left_out(self, error):
+        """The entries of the other languages stay, and name each other alone."""
+
+        class Translated(Letters):
+            i18n = True
+            alternates = True
+            languages = ("en-us", "de", "fr")
+
+            def items(self):
+                return ["a"]
+
+            def location(self, item):
+                if get_language() != "de":
+                    return f"/{get_language()}/{item}/"
+                if error:
+                    raise error
+                return None
+
+        text, tally = read(Translated)
+        assert (tally.entries, tally.skipped, tally.dropped) == (2, 1, 0)
+        assert re.findall('hreflang="(.*?)"', text) == ["en-us", "fr"] * 2

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+from collections import UserString
 from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +15,7 @@ from django.utils.functional import lazystr
 from django_sitemaps_plus.sources.columns import called, constant
 from django_sitemaps_plus.sources.elements import FIELDS
 from django_sitemaps_plus.sources.lines import Tally, describe, lines_of
+from tests.support.testapp.models import Author
 
 ORIGIN = "https://shop.example"
 URL = f"{ORIGIN}/a/"
@@ -54,6 +58,19 @@ class TestLocation:
         with pytest.raises(ValueError, match="is not on"):
             render(["https://other.example/"], raises=True)
 
+    def test_a_bad_row_keeps_no_other_in_memory(self):
+        """An error's frames would hold its batch until the next garbage collection."""
+        rows = list(map(UserString, ("/a/", "//bad", "/b/")))
+        batch = list(map(weakref.ref, rows))
+        lines = lines_of({"location": called(str)}, ORIGIN, False)
+        gc.disable()
+        try:
+            lines.render(rows, Tally("section"))
+            rows.clear()
+            assert [row() for row in batch] == [None, None, None]
+        finally:
+            gc.enable()
+
     def test_without_an_origin_any_absolute_url_is_listed(self):
         """For classes that decide themselves which hosts they list."""
         text, _ = render(["https://other.example/"], origin=None)
@@ -84,7 +101,7 @@ class TestValues:
             ("lastmod", "yesterday"),
             ("changefreq", "often"),
             ("priority", 2),
-            ("images", ["/relative.jpg"]),
+            ("images", ["relative.jpg"]),
             ("videos", [URL]),
             ("news", "news"),
             ("alternates", 5),
@@ -131,8 +148,20 @@ class TestDescribe:
         """A person looks it up by that."""
         assert describe(SimpleNamespace(pk=5)) == "SimpleNamespace 5"
 
-    def test_it_is_short_ascii(self):
+    @pytest.mark.parametrize(
+        "row",
+        [
+            Author(pk=5),
+            (Author(pk=5), "de"),
+            {"location": "/", "item": Author(pk=5)},
+        ],
+    )
+    def test_an_item_of_contrib_is_its_class_and_key(self, row):
+        """Alone, with its language, and in what get_urls() returns."""
+        assert describe(row) == "Author 5"
+
+    def test_it_is_short(self):
         """Whatever the row holds."""
-        assert describe(("\u05d0" * 1_000,)).isascii()
+        assert describe(("\u05d0",)) == "row ('\u05d0',)"
         assert len(describe("x" * 1_000)) <= 210
         assert len(describe(SimpleNamespace(pk="x" * 1_000))) <= 130

@@ -8,13 +8,14 @@ import pytest
 from django.db import models
 from django.test.utils import isolate_apps
 
-from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus import ModelSource, Route, planning
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.sources.keys import KeySpace
 from tests.support.shop import limited
 from tests.support.testapp.models import Shop
 
-from .plans import objects, sizes, spread
+from .plans import numbers, objects, sizes, spread
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -55,6 +56,16 @@ class TestSteps:
             [6, 6, 8, 8, 1],
         ]
         assert {n: before[n] for n in (2, 3, 4)}.items() <= objects(section).items()
+
+    def test_pages_of_many_bytes_get_fewer_rows(self, publish, monkeypatch):
+        """None is rendered for nothing, and then split, as with many languages."""
+        spread(30)
+        monkeypatch.setattr(write_document, "__defaults__", (1_000,))
+        monkeypatch.setattr(planning, "MAX_BYTES", 1_000)
+        section = publish(limited(20))
+        assert numbers(section) == list(range(1, len(sizes(section)) + 1))
+        assert len({*sizes(section)[:-1]}) == 1
+        assert sum(sizes(section)) == 30
 
     def test_a_limit_of_one_is_a_row_a_page(self, publish):
         shops(3)

@@ -255,6 +255,19 @@ class TestNoOscillation:
         build()
         assert numbers(section) == before
 
+    @pytest.mark.urls("tests.support.urls_i18n")
+    def test_pages_of_rows_that_lack_languages_do_not_merge(self, publish, settings):
+        """They are full of rows, if not of entries."""
+        spread(40)
+        codes = ["en", "de", "fr", "it", "es"]
+        settings.LANGUAGES = [(code, code) for code in codes]
+        offered = {"languages": codes, "get_languages": lambda self, row: ["de"]}
+        section = publish(limited(50, **offered))
+        before = sizes(section)
+        assert before == [10] * 4
+        build_fully()
+        assert sizes(section) == before
+
     @pytest.mark.parametrize("key", [101, 305], ids=str)
     def test_a_row_that_comes_and_goes_does_not_split_and_merge_each_time(
         self, publish, key

@@ -139,6 +139,21 @@ class TestAnswers:
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         assert ask(says(head + pieces)).body == b"fine"
 
+    @pytest.mark.parametrize("status", ["100 Continue", "102 Processing", "199 Odd"])
+    def test_interim_answers_are_skipped(self, status):
+        """There may be several, each with headers; the last one counts."""
+        hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
+        interim = hints + f"HTTP/1.1 {status}\r\n\r\n".encode() + hints
+        assert ask(says(interim + answer(body=b"fine"))) == Answer(
+            status=200, body=b"fine"
+        )
+        rejected = ask(says(interim + answer("400 Bad Request", b"no")))
+        assert (rejected.status, rejected.body) == (400, b"no")
+
+    def test_a_server_that_switches_protocols_has_answered(self):
+        """Whatever follows is not HTTP."""
+        assert ask(says(b"HTTP/1.1 101 Switching Protocols\r\n\r\nhi")).status == 101
+
     def test_what_it_asks_for_is_kept(self):
         """When to come again, and where it points to; secrets in it are hidden."""
         headers = "Retry-After: 7", "Location: https://other.example/x"
@@ -164,7 +179,7 @@ class TestAnswers:
     )
     def test_what_is_no_answer_is_asked_for_again(self, reply: Reply):
         """A broken connection and broken HTTP are the same to us."""
-        with pytest.raises(RetryLater, match=r"127\.0\.0\.1 could not be reached: \S"):
+        with pytest.raises(RetryLater, match=r"^http://127\.0\.0\.1:\d+ could not be"):
             ask(reply)
 
     @pytest.mark.parametrize(

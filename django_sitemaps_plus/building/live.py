@@ -1,0 +1,79 @@
+"""Back to live serving: remove what builds keep of sections."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from django.db.models import F
+
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.models import (
+    INDEX,
+    Change,
+    Page,
+    Publication,
+    Section,
+    has_subscribers,
+)
+from django_sitemaps_plus.models.sections import owning_site
+from django_sitemaps_plus.models.transactions import atomic, retried
+from django_sitemaps_plus.planning import bounded_plan
+from django_sitemaps_plus.publishing.sync import hide_unknown, show_when_committed
+from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.tracking.databases import attempt, databases
+
+from .plan.numbering import raise_plan_version
+
+
+def serve_live(names: Collection[str]) -> None:
+    """Remove the pages of sections, which are rendered on request from then on.
+
+    The indexes are rendered too, until every section is built. Builders at work lose
+    their claims. Objects stay until they are pruned.
+
+    Raises:
+        NotRegistered: a section that does not exist.
+        ConfigurationError: there is no origin, or not that of what is stored.
+        BuildError: a source cannot be read or has too many rows, and nothing is
+            removed; or public names cannot be, and the next build removes them.
+    """
+    site, rows = owning_site(), get_settings().live_max_rows
+    for name in names:
+        if bounded_plan(name, site, rows) is None:
+            raise BuildError(
+                f"section {name!r} has more than {rows:,} rows, so it would not be "
+                "served live. Raise LIVE_MAX_ROWS first"
+            )
+    for section in Section.objects.filter(site=site.name, name__in=names):
+        _remove_pages(section, site)
+        with in_force(None):
+            is_read = has_subscribers()  # who relay what waits, and saves of live rows
+        if is_read:
+            continue
+        Publication.objects.filter(section=section).delete()
+        if not Section.objects.planned().filter(name=section.name).exists():
+            for alias in databases():
+                changes = Change.objects.using(alias).filter(section=section.name)
+                attempt(alias, changes.delete)
+    hide_unknown(site)
+
+
+@retried
+def _remove_pages(section: Section, site: Site) -> None:
+    with atomic():
+        raise_plan_version(section)
+        section.pages.all().delete()
+        Section.objects.filter(pk=section.pk).forget(next_number=1, planned_at=None)
+        indexes = Page.objects.of(site.name, INDEX)
+        # As if none was published: it would not list a section without pages.
+        indexes.update(
+            built=0,
+            wanted=F("wanted") + 1,
+            token="",
+            previous_object=F("object"),
+            object="",
+            plain_hash="",
+            entries=0,
+        )
+        show_when_committed(indexes)

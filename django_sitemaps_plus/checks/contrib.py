@@ -1,0 +1,46 @@
+"""Checks of contrib's sitemap classes: whether they can be made and located."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator
+
+from django.contrib.sitemaps import Sitemap
+from django.core.checks import CheckMessage
+from django.db import Error
+
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.sources.contrib import SitemapSource, contrib_origin
+
+from .messages import error
+
+
+def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
+    """Yield what is wrong with a class; return whether its attributes can be read."""
+    site = Site(DEFAULT_SITE, "https://example.com")
+    try:
+        with reading(source, site):
+            contrib_origin(source.make(), site)  # which raises where it is none
+            found = list(_unlocated(source))
+    except (SourceError, Error) as fault:
+        cause = fault.__cause__ or fault
+        if not isinstance(cause, Error):  # which may only be empty yet, or down
+            message = f"it cannot be made: {type(cause).__name__}: {cause}"
+            hint = (
+                "Register a Sitemap class that takes no arguments, an instance of one, "
+                "or what returns an instance."
+            )
+            yield error(40, message, hint)
+        return False
+    yield from found
+    return True
+
+
+def _unlocated(source: SitemapSource) -> Iterator[CheckMessage]:
+    if source.kind.location is Sitemap.location and not source.has_own_paging:
+        for model in source.models or ():  # known without a query
+            if not hasattr(model, "get_absolute_url"):
+                message = f"{model._meta.label} no get_absolute_url()."
+                hint = "Write def location(self, item)."
+                yield error(20, f"it has no location(), and {message}", hint)

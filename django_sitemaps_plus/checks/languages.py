@@ -1,0 +1,123 @@
+"""Checks of the languages that a source lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Iterator
+from contextlib import suppress
+from inspect import isclass
+from typing import Any
+
+from django.conf import settings
+from django.conf.urls.i18n import is_language_prefix_patterns_used
+from django.core.checks import CheckMessage
+from django.middleware.locale import LocaleMiddleware
+from django.urls import NoReverseMatch, get_script_prefix
+from django.utils.module_loading import import_string
+
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, site_in
+from django_sitemaps_plus.sources import ModelSource, Route, ViewSource
+from django_sitemaps_plus.sources.context import surroundings_in
+from django_sitemaps_plus.sources.languages import (
+    default_language,
+    languages_of,
+)
+
+from .messages import error, warning
+
+# What search engines read: a language of ISO 639, perhaps a script, perhaps a country.
+_HREFLANG = re.compile(r"[a-z]{2,3}(-[a-z]{4})?(-[a-z]{2})?", re.IGNORECASE)
+
+
+def check_languages(
+    source: ModelSource | ViewSource,
+) -> Generator[CheckMessage, None, bool]:
+    """Yield what is wrong with the languages of a source; return whether it has them.
+
+    Where these are not codes of ``LANGUAGES``, nothing else can be checked.
+    """
+    given: Any = source.languages
+    known = [code for code, _ in settings.LANGUAGES]
+    if given != "all" and not isinstance(given, list | tuple):
+        example = [given] if isinstance(given, str) else known[:2]
+        hint = f'Write languages = {example}, or "all".'
+        yield error(50, f"languages is {given!r}, not a list.", hint)
+        return False
+    codes = languages_of(source)
+    if not settings.USE_I18N and codes:
+        yield error(50, "it has languages, and USE_I18N is False.", "Set it to True.")
+    for code in codes:
+        if code not in known:
+            hint = f"Choose from {', '.join(map(repr, known))}."
+            yield error(50, f"languages names {code!r}, which LANGUAGES lacks.", hint)
+            return False
+        if not _HREFLANG.fullmatch(code):
+            message = f"search engines do not read {code!r} as the language of a URL."
+            hint = "Rename it in LANGUAGES by language, script and country, such as"
+            yield warning(50, message, f"{hint} sr-latn or es-mx, or leave it out.")
+    if source.limit in range(1, len(codes)):
+        hint = f"A page holds all of a row: set limit to {len(codes)} or more."
+        yield error(
+            11, f"limit is {source.limit}, below its {len(codes)} languages.", hint
+        )
+    yield from _together(source, codes)
+    yield from _same(source, codes)
+    yield from _of_project(source, codes)
+    return True
+
+
+def _of_project(
+    source: ModelSource | ViewSource, codes: list[str]
+) -> Iterator[CheckMessage]:
+    """Yield what the project lacks to answer in these languages, or to name them."""
+    if len(codes) > 1 and is_language_prefix_patterns_used(settings.ROOT_URLCONF)[0]:
+        classes = [import_string(name) for name in settings.MIDDLEWARE]
+        if not any(isclass(it) and issubclass(it, LocaleMiddleware) for it in classes):
+            kept = settings.LANGUAGE_CODE
+            message = f"without LocaleMiddleware Django answers 404 to all but {kept!r}"
+            hint = f"Add '{LocaleMiddleware.__module__}.LocaleMiddleware' to MIDDLEWARE"
+            yield warning(51, f"{message}.", f"{hint}, after SessionMiddleware.")
+    project: Any = settings  # whose stubs lack a method
+    if source.languages == "all" and not project.is_overridden("LANGUAGES"):
+        message = f'languages is "all": {len(codes)}, since LANGUAGES is not set.'
+        hint = "Set LANGUAGES to those of your site, or name them in languages."
+        yield warning(52, message, hint)
+
+
+def _together(
+    source: ModelSource | ViewSource, codes: list[str]
+) -> Iterator[CheckMessage]:
+    if codes and source.alternates is not None:
+        hint = "Remove alternates: entries name all languages by themselves."
+        yield error(51, "it has languages and alternates.", hint)
+    for name in ("x_default", "get_languages"):
+        if not codes and getattr(source, name):
+            hint = f'Write languages = "all", or remove {name}.'
+            yield error(51, f"it has {name} without languages.", hint)
+    if source.x_default and codes and default_language() not in codes:
+        message = f"x_default is LANGUAGE_CODE {settings.LANGUAGE_CODE!r}, not listed."
+        yield error(51, message, f"Choose it from {codes}, or list it.")
+
+
+def _same(source: ModelSource | ViewSource, codes: list[str]) -> Iterator[CheckMessage]:
+    """Yield routes and views that have the same URL in all languages."""
+    places = source.views if isinstance(source, ViewSource) else [source.location]
+    for place in places if len(codes) > 1 else ():
+        if len({_url_of(source, place, code) for code in codes}) == 1:
+            message = f"{place!r} has the same URL in all languages."
+            hint = "Put its pattern into i18n_patterns(), translate it, or name in a"
+            yield error(52, message, f'{hint} Route fields, slug="slug_{{language}}".')
+
+
+def _url_of(source: ModelSource | ViewSource, place: Any, code: str) -> Any:
+    """Return what decides the URL in a language; where that is not known, its code."""
+    own = site_in(code, Site(DEFAULT_SITE, "", get_script_prefix()))
+    with surroundings_in(code, own), suppress(NoReverseMatch):
+        if isinstance(source, ViewSource):
+            path = source.location(place)
+            return code if source.get_languages else own.origin + path
+        if isinstance(place, Route):
+            found = place.in_language(code)
+            patterns = found.compile().patterns or code
+            return own, patterns, repr(found.arguments)
+    return code

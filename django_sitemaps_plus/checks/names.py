@@ -1,0 +1,118 @@
+"""Checks of names that a source class has and nothing reads."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Collection, Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from django.contrib.sitemaps import Sitemap
+from django.core.checks import CheckMessage
+from django.utils.functional import cached_property
+
+from django_sitemaps_plus.conf import suggest
+from django_sitemaps_plus.sources import (
+    ModelSource,
+    SitemapSource,
+    Source,
+    ViewSource,
+)
+from django_sitemaps_plus.sources.elements import FIELDS
+
+from .messages import error, warning
+
+#: What says which entries there are, by kind of source.
+_ROWS: dict[type, str] = {
+    ModelSource: "get_queryset()",
+    ViewSource: "views",
+    Source: "entries()",
+    Sitemap: "items()",
+}
+
+#: What the entries of a plain Source say themselves.
+_OF_ENTRIES = (*FIELDS, "languages")
+
+# Other attributes may be lazy objects, which are not to be woken.
+_METHODS = (
+    *(FunctionType, property, classmethod, staticmethod),
+    *(functools.cached_property, cached_property),
+)
+
+#: What to write, by names of contrib and of common habit that nothing reads.
+_INSTEAD = {
+    "{rows}": "items queryset entries views objects filter exclude rows urls",
+    "location": "loc url absoluteurl",
+    "lastmod": "lastmodified modified latestlastmod",
+    "changefreq": "changefrequency frequency freq",
+    "images": "image thumbnail",
+    "videos": "video",
+    "limit": "paginator paginateby perpage pagesize",
+    "key, whose order entries have,": "ordering orderby",
+    "SITEMAPS_PLUS['BASE_URL']": "protocol domain",
+    "languages": "i18n languagesforitem",
+    "its attributes in the class itself": "meta",
+    "a ModelSource, which has it,": "watch starts ends announcesaves trackdeletes",
+}
+
+
+def check_names(source: Source) -> Iterator[CheckMessage]:
+    """Yield the public names of a class that have no effect, and what to write."""
+    kind = source.kind if isinstance(source, SitemapSource) else type(source)
+    base = next(it for it in _ROWS if issubclass(kind, it))
+    known = {name for name in dir(base) if name[0] != "_"}
+    if base is Sitemap:
+        known |= {*FIELDS, "max_age", "track_deletes"}
+    elif base is not Source:
+        known.remove("entries")
+    for owner, name in _unknown(kind, base):
+        if name in known or name in _used(kind, name):
+            continue
+        message = f"{owner.__qualname__}.{name} has no effect on a {base.__name__}."
+        if hint := _instead(name, known, base):
+            yield error(30, message, hint)
+        elif hint := suggest(name, known, cutoff=0.8):
+            yield warning(30, message, hint)
+
+
+def _unknown(kind: type, base: type) -> Iterator[tuple[type, str]]:
+    """Yield the names of a class and its ancestors that the bases of each lack."""
+    for owner in kind.__mro__[: kind.__mro__.index(base)]:
+        inherited = set().union(*map(dir, owner.__bases__)) - {"entries"}
+        if issubclass(owner, base):  # no mixin
+            names = [name for name in vars(owner) if name[0] != "_"]
+            yield from [(owner, name) for name in names if name not in inherited]
+
+
+def _instead(name: str, known: Collection[str], base: type) -> str:
+    """Return the hint for a name of habit; "" for any other."""
+    plain = _plain(name)
+    habits = [it for it, names in _INSTEAD.items() if plain in names.split()]
+    habits += [it for it in (*known, *_OF_ENTRIES) if _plain(it) == plain]
+    if base is Source and habits and habits[0] in _OF_ENTRIES:
+        return "Give it to each Entry that entries() yields."
+    return f"Write {habits[0].format(rows=_ROWS[base])} instead." if habits else ""
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").removeprefix("get")
+
+
+def _used(kind: type, name: str) -> set[str]:
+    """Return what methods of a class name, all but the one of this name."""
+    found: set[str] = set()
+    values = [it for owner in kind.__mro__ for it in vars(owner).items()]
+    for method in [value for key, value in values if key != name]:
+        if issubclass(type(method), _METHODS):
+            for attribute in ("fget", "func", "__func__", "__wrapped__"):
+                method = getattr(method, attribute, method)
+            found |= _names_in(getattr(method, "__code__", None))
+    return found
+
+
+def _names_in(code: Any) -> set[str]:
+    if not isinstance(code, CodeType):
+        return set()
+    # Contrib's own code asks by text: self._get("image", item).
+    texts = {it for it in code.co_consts if isinstance(it, str)}
+    return texts.union(code.co_names, *map(_names_in, code.co_consts))

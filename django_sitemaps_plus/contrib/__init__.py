@@ -1,0 +1,1 @@
+"""Sources for pages of other packages, which are imported only there."""

@@ -1,0 +1,279 @@
+"""Views to import in the place of those of ``django.contrib.sitemaps``.
+
+They take the same arguments and answer the same URLs with the same entries. They add
+validators, single flight and pages by key range, and no row breaks a page.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from functools import partial, wraps
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, NamedTuple, cast
+
+from django.contrib.sitemaps import views
+from django.contrib.sitemaps.views import SitemapIndexItem, x_robots_tag
+from django.contrib.sites.shortcuts import get_current_site
+from django.core.exceptions import BadRequest, ObjectDoesNotExist
+from django.core.paginator import EmptyPage, Paginator
+from django.db import Error
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template import TemplateDoesNotExist
+from django.template.loader import get_template
+from django.urls import get_script_prefix, get_urlconf
+from django.utils import timezone, translation
+from django.utils.cache import get_conditional_response, set_response_etag
+from django.utils.http import http_date
+
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
+from django_sitemaps_plus.core.gzip import Document, write_document
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.locations import encode_url
+from django_sitemaps_plus.core.renderers import render_urlset
+from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
+from django_sitemaps_plus.models.lease import heartbeat
+from django_sitemaps_plus.planning import Plan, bounded_plan
+from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.serving.live import MAX_BYTES
+from django_sitemaps_plus.serving.single_flight import SingleFlight
+from django_sitemaps_plus.sources import Tally, as_requested, reader_of
+from django_sitemaps_plus.sources.printed import PrintedSource
+from django_sitemaps_plus.views.responses import (
+    Content,
+    read_only,
+    respond,
+    unavailable,
+)
+from django_sitemaps_plus.views.sitemaps import log_failure
+
+__all__ = ["SitemapIndexItem", "index", "sitemap", "x_robots_tag"]
+
+logger = logging.getLogger(__name__)
+
+_contrib: Any = views  # its types know dicts of sitemaps only
+
+#: More rows than a section has, so that all of its pages are counted.
+_ANY_NUMBER = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What contrib's default template would print, and the header it would have."""
+
+    document: Document
+    last_modified: str | None
+
+
+def _put_off(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Make a view answer 503 where a sitemap cannot be read."""
+
+    @wraps(view)
+    def call(*args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(*args, **kwargs)
+        except (SitemapsPlusError, LimitExceededError, Error) as error:
+            log_failure(error)
+            return unavailable()
+
+    return call
+
+
+@read_only
+@x_robots_tag
+@_put_off
+def index(
+    request: HttpRequest,
+    sitemaps: Mapping[str, Any],
+    template_name: Any = "sitemap_index.xml",
+    content_type: str = "application/xml",
+    sitemap_url_name: str = "django.contrib.sitemaps.views.sitemap",
+) -> HttpResponse:
+    """Answer with the index of a dict of sitemaps, as contrib's view does."""
+    visit = _Visit(request, sitemaps)
+    arguments = (template_name, content_type, sitemap_url_name)
+    if not _is_contribs(template_name, "sitemap_index.xml"):
+        return _with_etag(request, visit.index(*arguments))
+    answer = visit.kept(_Answer, partial(visit.printed_index, *arguments), arguments)
+    return _respond(request, answer, content_type)
+
+
+@read_only
+@x_robots_tag
+@_put_off
+def sitemap(
+    request: HttpRequest,
+    sitemaps: Mapping[str, Any],
+    section: str | None = None,
+    template_name: Any = "sitemap.xml",
+    content_type: str = "application/xml",
+) -> HttpResponse:
+    """Answer with a page of one sitemap or of all, as contrib's view does.
+
+    Raises:
+        Http404: there is no such section or page.
+    """
+    if section is not None and section not in sitemaps:
+        raise Http404(f"No sitemap available for section: {section!r}")
+    if not _is_contribs(template_name, "sitemap.xml"):
+        arguments = (sitemaps, section, template_name, content_type)
+        return _with_etag(request, _contrib.sitemap(request, *arguments))
+    page = request.GET.get("p", "1")
+    names = tuple(sitemaps) if section is None else (section,)
+    try:
+        number = int(page)
+    except ValueError as error:
+        raise Http404(f"No page '{page}'") from error
+    visit = _Visit(request, sitemaps)
+    try:
+        render = partial(visit.printed_page, names, number)
+        answer = visit.kept(_Answer, render, names, number)
+    except EmptyPage as error:
+        raise Http404(f"Page {page} empty") from error
+    return _respond(request, answer, content_type)
+
+
+def _is_contribs(template_name: Any, default: str) -> bool:
+    """Return whether a template is contrib's: a project may have one of its name."""
+    if template_name != default:
+        return False
+    try:
+        template: Any = get_template(default)
+    except TemplateDoesNotExist:
+        return True
+    return Path(views.__file__).parent in Path(template.origin.name).parents
+
+
+def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
+    """Let the answer of a template of the project be conditional."""
+
+    def condition(rendered: HttpResponse) -> HttpResponse | None:
+        set_response_etag(rendered)
+        etag = rendered.get("ETag")
+        return get_conditional_response(request, etag, None, rendered)
+
+    response.add_post_render_callback(condition)
+    return cast(HttpResponse, response)
+
+
+def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpResponse:
+    content = Content.of_document(answer.document)
+    response = respond(request, content, as_file=False)
+    del response["Cache-Control"]  # a decorator may want to say that
+    if "Content-Type" in response:
+        response["Content-Type"] = content_type
+    if answer.last_modified:
+        response["Last-Modified"] = answer.last_modified
+    return response
+
+
+class _Part(NamedTuple):
+    """A page of one sitemap."""
+
+    lines: list[str]
+    extensions: Collection[str]
+    newest: date | None  # lastmod; None if an entry has none
+
+
+class _Visit:
+    """One request, and what is kept for others like it."""
+
+    def __init__(self, request: HttpRequest, sitemaps: Mapping[str, Any]) -> None:
+        self.request, self.sitemaps = request, sitemaps
+        try:
+            origin = f"{request.scheme}://{get_current_site(request).domain}"
+            self.site = Site(DEFAULT_SITE, encode_url(origin), get_script_prefix())
+        except ValueError as error:  # Django lets ports above 65,535 pass
+            raise BadRequest(str(error)) from error
+        except ObjectDoesNotExist as error:  # without SITE_ID, the host decides
+            raise Http404("No site has this host") from error
+        # What a view of the project passes may depend on anything, and is not kept.
+        match = request.resolver_match
+        is_of_url = match and match.kwargs.get("sitemaps") is sitemaps
+        self.seconds = get_settings().live_cache if is_of_url else 0
+
+    def kept(self, kind: type[Any], compute: Callable[[], Any], *parts: Any) -> Any:
+        """Return what is kept of all that may decide it, or what is computed now."""
+        around = (
+            *(self.request.get_host(), self.request.path, self.site, get_urlconf()),
+            *(translation.get_language(), timezone.get_current_timezone_name()),
+        )
+        digest = hashlib.sha256(repr((*around, kind, *parts)).encode()).hexdigest()
+        key = f"contrib:{digest[:32]}"
+        with as_requested():
+            return SingleFlight(key, kind, self.seconds, compute, _is_small).value()
+
+    def index(self, *arguments: Any) -> Any:
+        """Return contrib's index of stand-ins, which know what it asks sitemaps."""
+        with as_requested():
+            listed = {name: self._listed(name) for name in self.sitemaps}
+        return _contrib.index(self.request, listed, *arguments)
+
+    def printed_index(self, *arguments: Any) -> _Answer:
+        """Return the index as contrib's template prints it."""
+        response = self.index(*arguments).render()
+        document = write_document([response.content])
+        return _Answer(document, response.get("Last-Modified"))
+
+    def printed_page(self, names: Iterable[str], number: int) -> _Answer:
+        """Return a page of each sitemap, one after the other."""
+        parts = [self._part(name, number) for name in names]
+        lines = [line for part in parts for line in part.lines]
+        extensions = {"xhtml"}.union(*[part.extensions for part in parts])
+        # Without entries, contrib's template prints an empty line.
+        document = write_document(render_urlset(lines or ["\n"], extensions))
+        return _Answer(document, _last_modified([part.newest for part in parts]))
+
+    def _part(self, name: str, number: int) -> _Part:
+        source = PrintedSource(self.sitemaps[name])
+        ranges = Paginator(self._plan(name, source).ranges, 1).page(number).object_list
+        if not ranges:  # it has no rows
+            return _Part([], (), None)
+        lines = []
+        with reading(source, self.site):
+            reader: Any = reader_of(source)
+            for chunk in reader.chunks(ranges[0], self.site, Tally(name)):
+                heartbeat()
+                lines.append(chunk)
+            return _Part(lines, reader.extensions, reader.newest)
+
+    def _plan(self, name: str, source: PrintedSource) -> Any:
+        make = partial(bounded_plan, source, self.site, _ANY_NUMBER)
+        with reading(source, self.site):
+            if source.has_own_paging:  # what is kept would not follow its own code
+                return make()
+        return self.kept(Plan, make, name)
+
+    def _listed(self, name: str) -> SimpleNamespace:
+        source = PrintedSource(self.sitemaps[name])
+        pages = len(self._plan(name, source).ranges)
+        lastmod = None
+        try:
+            with reading(source, self.site):
+                reader: Any = reader_of(source)
+                lastmod = reader.index_lastmod(self.seconds)
+        except SourceError as error:
+            logger.warning("No lastmod: %s", error, extra={"action": "lastmod_failed"})
+        return SimpleNamespace(
+            protocol=source.sample.protocol,
+            get_latest_lastmod=lambda: lastmod,
+            paginator=SimpleNamespace(num_pages=max(1, pages)),
+        )
+
+
+def _is_small(value: _Answer | Plan) -> bool:
+    return isinstance(value, Plan) or len(value.document.gzip) < MAX_BYTES
+
+
+def _last_modified(lastmods: Iterable[date | None]) -> str | None:
+    """Return the header for the newest lastmods of sitemaps, if all have one."""
+    newest = None
+    for lastmod in lastmods:
+        if lastmod is None:
+            return None
+        newest = _contrib._get_latest_lastmod(newest, lastmod)
+    return http_date(newest.timestamp()) if newest else None

@@ -1,0 +1,154 @@
+"""``check_sitemaps``: check sitemap files, and the sources they are made from."""
+
+from __future__ import annotations
+
+import json as json_module
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from django.core.management.base import CommandError, CommandParser
+from django.template.defaultfilters import pluralize
+from django.urls import NoReverseMatch
+
+from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.core.validation import WORDS, Problem
+from django_sitemaps_plus.maintenance.advice import Advice, advise
+from django_sitemaps_plus.maintenance.listed_pages import Audit
+from django_sitemaps_plus.maintenance.sitemap_files import MAX_SHOWN, Inspection
+from django_sitemaps_plus.management.failures import in_a_sentence
+from django_sitemaps_plus.management.sites import SiteCommand
+from django_sitemaps_plus.registry import registry
+
+
+class Command(SiteCommand):
+    """Checks files and entries, or measures sources; fails where it finds a problem."""
+
+    help = "Check sitemap files by the rules of search engines, or measure sources."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Define the options."""
+        add = parser.add_argument
+        words = "check this file, directory or URL, and what its indexes list"
+        add("targets", nargs="*", metavar="TARGET", help=words)
+        words = "check this project's sitemaps and pages"
+        add("--audit", action="store_true", help=words)
+        words = "ask for N entries of each file, 0 for all (default: 10)"
+        add("--sample", type=int, default=10, metavar="N", help=words)
+        add("--sources", action="store_true", help="measure sources on real rows")
+        words = "look at this section only (default: all)"
+        add("--section", action="append", default=[], help=words)
+        add("--verify", action="store_true", help="compare suggestions on all rows")
+        add("--json", action="store_true", help="print JSON only")
+
+    def sites_for(self, sites: list[Site], **options: Any) -> list[Site]:
+        """Return one for files, which need none."""
+        is_asked = options["audit"] or options["sources"]
+        return super().sites_for(sites, **options) if is_asked else sites[:1]
+
+    def handle_site(
+        self, *, targets: list[str], audit: bool, sources: bool, **options: Any
+    ) -> None:
+        """Check what was asked for; raise a CommandError if there is a problem."""
+        if sources == (audit or bool(targets)):
+            raise CommandError(
+                "Name files, directories or URLs, or add --audit or --sources."
+            )
+        with in_a_sentence():
+            for name in options["section"]:
+                registry.get(name)
+            if sources:
+                self._advise(**options)
+            else:
+                self._inspect(targets, audit=audit, **options)
+
+    def _inspect(
+        self, targets: list[str], *, audit: bool, json: bool, **options: Any
+    ) -> None:
+        """Show what is wrong in files and pages; fail where there is an error."""
+        found: list[Problem] = []
+        show = found.append if json else lambda one: self.stdout.write(str(one))
+        inspection = Inspection(show)
+        for target in targets:
+            inspection.check(target)
+        inspection.finish()
+        if audit:
+            self._audit(inspection, **options)
+        self.stdout.write(_as_json(inspection, found) if json else _as_text(inspection))
+        if count := inspection.errors:
+            raise CommandError(f"{count:,} error{pluralize(count)} found.")
+
+    def _audit(
+        self, inspection: Inspection, *, section: list[str], sample: int, **options: Any
+    ) -> None:
+        try:
+            Audit(inspection, get_site(), section, sample).run()
+        except NoReverseMatch as error:
+            raise CommandError(
+                "The URLconf has no sitemaps. Add to the urlpatterns of ROOT_URLCONF: "
+                'path("", include("django_sitemaps_plus.urls"))'
+            ) from error
+        inspection.finish()
+
+    def _advise(
+        self, *, section: list[str], verify: bool, json: bool, **options: Any
+    ) -> None:
+        """Show the advice on each section; fail where a section has a problem."""
+        found = []
+        site = get_site()
+        for name in section or list(registry):
+            advice = advise(name, site, verify=verify)
+            found.append(advice)
+            if not json and (advice.entries_per_second or not advice.problem):
+                self.stdout.write("\n".join(_lines(advice)))
+        if json:
+            self.stdout.write(json_module.dumps([asdict(one) for one in found]))
+        problems = [f"{one.section}: {one.problem}" for one in found if one.problem]
+        if problems:
+            raise CommandError("\n".join(problems))
+
+
+def _as_text(found: Inspection) -> str:
+    lines = [
+        f"{source}: {count - MAX_SHOWN:,} more of {rule}"
+        for (source, rule), count in found.counts.items()
+        if count > MAX_SHOWN
+    ]
+    words = (
+        f"{found.files:,} file{pluralize(found.files)}, "
+        f"{found.entries:,} entr{pluralize(found.entries, 'y,ies')}: "
+        f"{found.errors:,} error{pluralize(found.errors)}, "
+        f"{found.warnings:,} warning{pluralize(found.warnings)}"
+    )
+    return "\n".join([*lines, words])
+
+
+def _as_json(found: Inspection, problems: list[Problem]) -> str:
+    counts = Counter[str]()
+    for (_, rule), count in found.counts.items():
+        counts[rule] += count
+    shown = [
+        {**asdict(one), "words": WORDS[one.rule], "is_warning": one.is_warning}
+        for one in problems
+    ]
+    names = ("files", "entries", "errors", "warnings")
+    report = {name: getattr(found, name) for name in names}
+    return json_module.dumps({**report, "counts": counts, "problems": shown})
+
+
+def _lines(advice: Advice) -> Iterator[str]:
+    """Yield the lines of a section that could be read."""
+    words, suggestion = f"{advice.section}: no entries", advice.suggestion
+    if advice.entries_per_second is not None:
+        words = f"{advice.section}: {advice.entries_per_second:,} entries/s"
+    if suggestion is not None:
+        speed = f"{suggestion.entries_per_second:,}/s"
+        words += f". {suggestion.line} gives the same URLs at {speed}"
+    yield words
+    if advice.form:
+        yield f"  {advice.form}"
+    if suggestion is not None:
+        yield f"  {suggestion.factor:g} times as fast"
+    if advice.verified_rows is not None:
+        yield f"{advice.section}: the same on {advice.verified_rows:,} rows"

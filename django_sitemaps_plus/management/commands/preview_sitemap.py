@@ -1,0 +1,65 @@
+"""``preview_sitemap``: show the first entries of a section, without a build."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.template.defaultfilters import pluralize
+
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.maintenance.preview import preview
+from django_sitemaps_plus.management.consoles import shown_once
+from django_sitemaps_plus.management.failures import in_a_sentence
+from django_sitemaps_plus.management.sites import SiteCommand
+from django_sitemaps_plus.site_urls import page_url
+
+
+def positive(text: str) -> int:
+    """Return a number from 1 on."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+class Command(SiteCommand):
+    """Shows what a page would have, and what it leaves out."""
+
+    help = (
+        "Show the first entries of a section as they would be written now, and what is "
+        "left out of them. Nothing is built or stored."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Define the options."""
+        add = parser.add_argument
+        add("section", metavar="SECTION", help="its name")
+        words = "entries to show (default: %(default)s)"
+        add("--limit", type=positive, default=5, metavar="N", help=words)
+        words = "the page to show them of (default: %(default)s)"
+        add("--page", type=positive, default=1, metavar="N", help=words)
+
+    def handle_site(
+        self, *, section: str, limit: int, page: int, **options: Any
+    ) -> None:
+        """Show the entries, or raise a CommandError."""
+        with in_a_sentence(), shown_once(is_reported=True):
+            site = get_site()
+            entries, tally = preview(section, page, limit, site)
+        lines = [f"{section}, page {page}: {page_url(section, page, site)}"]
+        lines += entries or ["It has no entries."]
+        if tally.problems:
+            rows = tally.entries + tally.skipped
+            values = pluralize(
+                tally.dropped, "value or repetition,values or repetitions"
+            )
+            lines.append(
+                f"Left out of the {rows:,} rows that were read: {tally.skipped:,} "
+                f"row{pluralize(tally.skipped)}, {tally.dropped:,} {values}"
+            )
+            shown = tally.problems[:limit]
+            lines += [f"  {problem}" for problem in shown]
+            if more := tally.skipped + tally.dropped - len(shown):
+                lines.append(f"  and {more:,} more")
+        self.stdout.write("\n".join(lines))

@@ -1,0 +1,111 @@
+"""Other formats of what is served: text sitemaps of pages, feeds of sections."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.core.gzip import Document, inflate, write_document
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.renderers import render_text
+from django_sitemaps_plus.exceptions import SourceError, StoreError
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.sources import Tally, reader_of
+from django_sitemaps_plus.sources.lines import MAX_NAMED
+from django_sitemaps_plus.storage import read_object
+
+from .feeds import MAX_ITEMS, Feed, newest_lines
+from .live import cache_key, live_page, live_plan, shared
+
+
+def text_sitemap(
+    section: str, number: int, site: Site, row: Page | None
+) -> Document | None:
+    """Return the URLs of a page, one a line; None where it would have no entries.
+
+    Number 0 stands for the only page of a section; None where it has several.
+
+    Raises:
+        BuildError: as :func:`live_page` raises it.
+    """
+    render = partial(_render_text, section, number, site, row)
+    return shared(_key("text", section, number, site, row), render)
+
+
+def newest_entries(feed: Feed, row: Page | None) -> Document | None:
+    """Return a feed; None where no entry has a lastmod.
+
+    The row is that of the section's last page; None where it is not planned.
+
+    Raises:
+        BuildError: as :func:`live_page` raises it.
+    """
+    render = partial(_render_feed, feed, row)
+    configured = get_settings()
+    # A hub that is notified of a change fetches the feed, which must have it then.
+    seconds = min(configured.live_cache, int(configured.notify_delay_seconds))
+    return shared(_key("feed", feed.section, 0, feed.site, row, feed), render, seconds)
+
+
+def _key(
+    kind: str, section: str, number: int, site: Site, row: Page | None, *more: object
+) -> str:
+    what = row.object if row and row.object else registry.get(section)
+    return cache_key(kind, section, number, site, what, *more)
+
+
+def _render_text(
+    section: str, number: int, site: Site, row: Page | None
+) -> Document | None:
+    if not number and not _is_only(section, site, row):
+        return None
+    urlset = _page(section, number, site, row)
+    return write_document([render_text(urlset)]) if urlset else None
+
+
+def _is_only(section: str, site: Site, row: Page | None) -> bool:
+    if row is None:
+        return _live_pages(section, site) == 1
+    return row.low is None and row.high is None
+
+
+def _live_pages(section: str, site: Site) -> int:
+    plan = live_plan(section, site)
+    return len(plan.ranges) if plan else 0
+
+
+def _render_feed(feed: Feed, row: Page | None) -> Document | None:
+    text = _newest_rows(feed.section, feed.site)
+    if text is None:
+        text = _page(feed.section, 0, feed.site, row).decode()
+    lines = newest_lines(text.split("\n"))
+    return write_document([feed.render(lines)]) if lines else None
+
+
+def _newest_rows(section: str, site: Site) -> str | None:
+    """Return the lines of the newest rows; None where no index leads to them."""
+    try:
+        with reading(section, site) as source:
+            reader = reader_of(source)
+            if (keys := reader.newest_keys(MAX_ITEMS)) is None:
+                return None
+            tally = Tally(section, problems=[""] * MAX_NAMED)  # the page names them
+            rows = reader.lines_by_key(keys, site, tally)
+            return "".join([lines for _, lines in rows])
+    except LimitExceededError as error:
+        raise SourceError(f"section {section!r} repeats its rows: {error}") from error
+
+
+def _page(section: str, number: int, site: Site, row: Page | None) -> bytes:
+    """Return a page, 0 for the last, as it is served; no bytes without entries."""
+    if row is not None and row.built:
+        if not row.object:
+            return b""
+        with suppress(StoreError):  # it is rendered then, as the page itself is
+            return inflate(read_object(row.object, row.gzip_hash))
+    number = row.number if row else number or _live_pages(section, site)
+    document = live_page(section, number, site, row) if number else None
+    return inflate(document.gzip) if document else b""

@@ -1,0 +1,134 @@
+"""The fields of what contrib's sitemaps list, asked as contrib asks for them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from django.conf import settings
+from django.utils import timezone
+from django.utils.functional import Promise
+
+from .columns import Getter, attempt, called
+from .elements import NAMESPACE_OF
+
+
+def contrib_getters(
+    sitemap: Any, origin: str, lastmod: Callable[[Any], Any]
+) -> dict[str, Getter]:
+    """Return what takes the fields from rows: items, or items each with a language.
+
+    The last argument makes of a lastmod what is written.
+    """
+    fields = _fields(sitemap, origin, lastmod)
+    asked = fields.values()
+    taken: dict[int, list[Any]] = {}
+
+    def locations(rows: Sequence[Any]) -> list[Any]:
+        # Row by row, as contrib does: a method may keep what the next one needs.
+        taken.clear()
+        for row in rows:
+            taken[id(row)] = [attempt(get, row) for get in asked]
+        return values(0, rows)
+
+    def values(number: int, rows: Sequence[Any]) -> list[Any]:
+        return [taken[id(row)][number] for row in rows]
+
+    getters = {name: partial(values, number) for number, name in enumerate(fields)}
+    return getters | {"location": locations}
+
+
+def _fields(
+    sitemap: Any, origin: str, lastmod: Callable[[Any], Any]
+) -> dict[str, Callable[[Any], Any]]:
+    """Return what takes each field from a row; the location is the first."""
+    fields: dict[str, Any] = {"location": sitemap._location}
+    if hasattr(sitemap, "lastmod"):
+        fields["lastmod"] = lambda row: lastmod(sitemap._get("lastmod", row))
+    methods = methods_of(sitemap)
+    for name in ("changefreq", "priority", *methods):
+        if hasattr(sitemap, name):
+            fields[name] = partial(sitemap._get, name)
+    if sitemap.i18n and sitemap.alternates and "alternates" not in methods:
+        languages = _Languages(sitemap, origin)
+        fields["location"] = languages.path
+        fields["alternates"] = languages.alternates
+    return fields
+
+
+def methods_of(sitemap: Any) -> list[str]:
+    """Return the extensions that a class has methods for; contrib asks none of them."""
+    kind = sitemap if isinstance(sitemap, type) else type(sitemap)
+    return [name for name in NAMESPACE_OF if _takes_an_item(kind, name)]
+
+
+def _takes_an_item(kind: type[Any], name: str) -> bool:
+    # A method of this name that takes something else is one of the user's own.
+    method = inspect.getattr_static(kind, name, None)
+    try:
+        inspect.signature(method.__get__(object(), kind)).bind("an item")
+    except (AttributeError, TypeError, ValueError):
+        return False
+    return True
+
+
+class _Languages:
+    """Asks for the path of an item in each language once, for the rows of all."""
+
+    def __init__(self, sitemap: Any, origin: str) -> None:
+        self._sitemap, self._origin = sitemap, origin
+        self._item: Any = self
+        self._paths: dict[str, Any] = {}
+        self._alternates: list[tuple[str, str]] | None = None
+
+    def path(self, row: tuple[Any, str], language: str | None = None) -> Any:
+        """Return the path of a row, or that of its item in another language."""
+        item, own = row
+        if item is not self._item:
+            self._item, self._paths, self._alternates = item, {}, None
+        language = language or own
+        if language not in self._paths:
+            location = partial(self._sitemap._location, row)
+            self._paths[language] = attempt(location, language)
+        return self._paths[language]
+
+    def alternates(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
+        """Return each language of a row's item with its URL."""
+        if self._alternates is None:
+            self._alternates = self._found(row)
+        return self._alternates
+
+    def _found(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
+        sitemap, default = self._sitemap, settings.LANGUAGE_CODE
+        languages = sitemap.get_languages_for_item(row[0])
+        found = {it: self.path(row, it) for it in languages}
+        paths = {k: str(v) for k, v in found.items() if isinstance(v, str | Promise)}
+        if sitemap.x_default and default in paths:
+            paths["x-default"] = paths[default].replace(f"/{default}/", "/", 1)
+        return [(language, self._origin + path) for language, path in paths.items()]
+
+
+def aware(value: Any) -> Any:
+    """Return a naive datetime, which contrib prints as it is, as one in TIME_ZONE."""
+    if isinstance(value, datetime) and timezone.is_naive(value):
+        return timezone.make_aware(value, timezone.get_default_timezone())
+    return value
+
+
+def own_getters(lastmod: Callable[[Any], Any] = aware) -> dict[str, Getter]:
+    """Return what takes the fields from the dicts of a class with its own pages."""
+    return {
+        "location": called(lambda url: url["location"]),
+        "lastmod": called(lambda url: lastmod(url.get("lastmod"))),
+        "changefreq": called(lambda url: url.get("changefreq")),
+        "priority": called(lambda url: url.get("priority") or None),
+        "alternates": called(
+            lambda url: [
+                (alternate["lang_code"], alternate["location"])
+                for alternate in url.get("alternates", ())
+            ]
+        ),
+    }

@@ -1,0 +1,214 @@
+"""Languages: an entry of each row in each of its languages, with all as alternates."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.utils import translation
+
+from django_sitemaps_plus.conf import Site, site_in
+
+from .columns import (
+    Column,
+    Failed,
+    Getter,
+    NoLocationError,
+    Parts,
+    Problem,
+    RouteValues,
+    Values,
+    attempt,
+    row_by_row,
+)
+from .context import surroundings_in
+from .elements import COLUMNS
+from .lines import Lines, Namer, Tally, describe_at, side_by_side
+from .model import ModelSource
+from .route import Route, in_path
+from .views import ViewSource
+
+
+def languages_of(source: ModelSource | ViewSource) -> list[str]:
+    """Return the codes of the languages that a source lists; none if it lists one."""
+    if source.languages == "all":
+        return [code for code, _ in settings.LANGUAGES]
+    return [*dict.fromkeys(source.languages)]
+
+
+def declared_in_languages(source: ModelSource) -> Iterator[tuple[str, Any]]:
+    """Yield name and value of what a source declares, the location in each language."""
+    for name in (*COLUMNS, "get_languages"):
+        yield name, getattr(source, name)
+    locations = [in_language(source.location, code) for code in languages_of(source)]
+    for location in locations or [source.location]:
+        yield "location", location
+
+
+def default_language() -> str:
+    """Return the language of ``LANGUAGES`` that ``LANGUAGE_CODE`` stands for, or ""."""
+    try:
+        return translation.get_supported_language_variant(settings.LANGUAGE_CODE)
+    except LookupError:
+        return ""
+
+
+def in_language(location: Any, language: str) -> Any:
+    """Return a location with the language in the place of ``{language}`` in paths."""
+    if isinstance(location, Route):
+        return location.in_language(language)
+    return in_path(location, language) if isinstance(location, str) else location
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageLines(Lines):
+    """Writes the rows of one source as lines, one for each language of a row."""
+
+    #: Where rows are, by language.
+    versions: Mapping[str, Values | RouteValues] = field(default_factory=dict)
+    #: The sites that have their URLs.
+    sites: Mapping[str, Site] = field(default_factory=dict)
+    #: Takes the languages of rows; None: each has all.
+    offered: Getter | None = None
+    #: The language whose URL, without its prefix, is for all other languages, or "".
+    default: str = ""
+
+    def render(
+        self, rows: Sequence[Any], tally: Tally, name: Namer | None = None
+    ) -> str:
+        """Return the lines of the rows, in their order, and count them."""
+        problems, repetitions = list[Problem](), list[Problem]()
+        urls = self._urls(rows, problems)
+        if self.seen is not None:
+            self._find_repeated(zip(*urls, strict=True), self.seen, repetitions)
+        repeated = {row for row, *_ in repetitions}
+        found = enumerate(zip(*urls, strict=True))
+        numbers = [row for row, it in found if any(it) and row not in repeated]
+        if len(numbers) < len(rows):
+            urls = [[texts[row] for row in numbers] for texts in urls]
+        lines = ""
+        if numbers:
+            listed = [rows[row] for row in numbers]
+            fields = self._fields(listed, numbers, problems, tally)
+            lines = self._entries(urls, fields)
+        problems = [*_settled(problems, numbers, repeated), *repetitions]
+        self._report(problems, rows, tally, name or describe_at)
+        tally.entries += sum([len(texts) - texts.count("") for texts in urls])
+        return lines
+
+    def _urls(self, rows: Sequence[Any], problems: list[Problem]) -> list[list[str]]:
+        """Return for each language the URL of each row, "" where it has none."""
+        offered = self._offered(rows, problems)
+        urls = []
+        for language, location in self.versions.items():
+            among = enumerate(offered)
+            numbers = [row for row, it in among if it is None or language in it]
+            # That is usual of a version, and an error for each would take long.
+            if isinstance(location, RouteValues) and (bad := location.without(rows)):
+                numbers = [row for row in numbers if row not in bad]
+            texts = [""] * len(rows)
+            if numbers:
+                wanted = [rows[row] for row in numbers]
+                failed: list[Problem] = []
+                with surroundings_in(language, self.sites[language]):
+                    located = row_by_row(location.parts(wanted, failed), len(wanted))
+                for row, text in zip(numbers, located, strict=True):
+                    texts[row] = text
+                for row, *_ in failed:
+                    texts[numbers[row]] = ""
+                what = f"its {language!r} version"
+                problems += [(numbers[row], what, error) for row, _, error in failed]
+            urls.append(texts)
+        return urls
+
+    def _offered(self, rows: Sequence[Any], problems: list[Problem]) -> list[Any]:
+        """Return the languages of each row; None for all of them."""
+        if self.offered is None:
+            return [None] * len(rows)
+        offered = [attempt(_codes, given) for given in self.offered(rows)]
+        for row, codes in enumerate(offered):
+            if type(codes) is Failed:
+                problems.append((row, "location", codes.error))
+                offered[row] = ()
+        return offered
+
+    def _entries(self, urls: Sequence[list[str]], fields: Parts) -> str:
+        count = len(urls[0])
+        links: Parts = []
+        by_language = dict(zip(self.versions, urls, strict=True))
+        for language, texts in by_language.items():
+            links += _link(language).parts(texts)
+        if self.default in by_language:
+            root = self.sites[self.default].script_prefix
+            texts = _without_prefix(by_language[self.default], root, self.default)
+            links += _link("x-default").parts(texts)
+        rest = row_by_row(["</loc>", *fields, *links, "</url>\n"], count)
+        parts: Parts = []
+        for texts in urls:
+            if "" in texts:
+                both = zip(texts, rest, strict=True)
+                parts.append([f"<url><loc>{it}{end}" if it else "" for it, end in both])
+            else:
+                parts += ["<url><loc>", texts, rest]
+        return side_by_side(parts, count)
+
+
+def language_lines(
+    source: ModelSource | ViewSource,
+    versions: Mapping[str, Values | RouteValues],
+    offered: Getter | None,
+    fields: Sequence[Values],
+    site: Site,
+) -> LanguageLines:
+    """Return what writes rows, given where they are in each language."""
+    location = next(iter(versions.values()))
+    default = default_language() if source.x_default else ""
+    raises = source.on_error == "raise"
+    return LanguageLines(
+        location,
+        fields,
+        raises,
+        versions=versions,
+        sites={code: site_in(code, site) for code in versions},
+        offered=offered,
+        default=default,
+    )
+
+
+def _codes(given: Any) -> list[Any] | None:
+    if isinstance(given, str) or not isinstance(given, Iterable | None):
+        raise TypeError(f"{given!r} is not a list of languages")
+    return None if given is None else list(given)
+
+
+def _settled(
+    problems: list[Problem], listed: Sequence[int], repeated: Set[int]
+) -> list[Problem]:
+    """Return one problem of each row without any entry, and all of the others."""
+    settled, is_listed, done = [], {*listed}, {*repeated}
+    for row, name, error in problems:
+        if isinstance(error, NoLocationError) or row in done:
+            error.__traceback__ = None  # as of what is reported
+        elif row in is_listed:
+            settled.append((row, name, error))
+        else:
+            done.add(row)
+            settled.append((row, "location", error))
+    return settled
+
+
+def _without_prefix(urls: list[str], root: str, language: str) -> list[str]:
+    """Return URLs at which the site itself chooses the language."""
+    prefix = re.compile(rf"(https?://[^/]+{re.escape(root)}){re.escape(language)}/")
+    return [prefix.sub(r"\1", url, count=1) for url in urls]
+
+
+@cache
+def _link(language: str) -> Column:
+    """Return what writes the URL of a version as an alternate."""
+    before = f'<xhtml:link rel="alternate" hreflang="{language}" href="'
+    return Column(name="alternates", write=str, before=before, after='"/>')

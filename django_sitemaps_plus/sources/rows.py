@@ -1,0 +1,109 @@
+"""Rows: the queries by which the rows of a model are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from django.db.models import QuerySet
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.exceptions import ConfigurationError
+
+from .declarations import Columns, compile_lines
+from .dependencies import many_joins
+from .instances import quickly_made
+from .lines import CHUNK_ROWS, Lines, describe, named
+from .model import ModelSource
+from .querysets import (
+    batches,
+    in_range,
+    on_write_database,
+    pages_by_key,
+    queryset_of,
+    tuples,
+)
+
+
+def listed_rows(source: ModelSource) -> QuerySet[Any]:
+    """Return the rows of a source on the database they are read from, in no order."""
+    queryset = queryset_of(source)
+    if not pages_by_key(queryset):
+        raise ConfigurationError(
+            f"{source!r}.get_queryset() must return a queryset of model instances "
+            "that is not sliced, combined or distinct on fields, since its pages "
+            "are key ranges. Use Source for anything else."
+        )
+    return on_write_database(queryset, source.using)
+
+
+def every_row(source: ModelSource) -> QuerySet[Any]:
+    """Return all rows of the model, listed or not, on the same database."""
+    return source.model._base_manager.using(listed_rows(source).db)
+
+
+def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:
+    """Return the listed rows of a key range, in the order of the key."""
+    return in_range(listed_rows(source), source.key, key_range)
+
+
+def page_query(source: ModelSource, key_range: KeyRange, site: Site) -> QuerySet[Any]:
+    """Return the query that reads a page, not yet run."""
+    queryset = rows_in(source, key_range)
+    columns, _ = compile_lines(source, queryset.db, site)
+    query: QuerySet[Any] = select(queryset, columns)
+    return query
+
+
+def select(queryset: QuerySet[Any], columns: Columns) -> Any:
+    """Return the query that reads columns, as instances or as tuples."""
+    if columns.of_instances:
+        return quickly_made(queryset.annotate(**columns.aliases()))
+    # That of a subclass may order columns anew, and undo it where it is iterated over.
+    return QuerySet.values_list(queryset, *columns.expressions)
+
+
+def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:
+    """Return what writes each location once, where a query may repeat rows."""
+    return replace(lines, seen=set()) if many_joins(queryset.query) else lines
+
+
+def names_of(
+    queryset: QuerySet[Any], columns: Columns, limit: int
+) -> Callable[[int, Sequence[Any], int], str]:
+    """Return what names a row of a batch, given how many rows came before the batch.
+
+    Of tuples, one query looks up the keys of the page when the first is named.
+    """
+
+    @cache
+    def keyed() -> list[Any]:
+        return list(queryset.values_list("pk", *columns.expressions)[:limit])
+
+    def name(first: int, rows: Sequence[Any], row: int) -> str:
+        if columns.of_instances:
+            return describe(rows[row])
+        for pk, *values in keyed()[first + row : first + row + 1]:
+            if tuple(values) == rows[row]:  # else rows have come or gone meanwhile
+                return named(queryset.model, pk)
+        return f"{queryset.model.__name__}, {describe(rows[row])}"
+
+    return name
+
+
+def read(
+    query: Any, columns: Columns, limit: int, size: int = CHUNK_ROWS
+) -> Iterator[list[Any]]:
+    """Yield the rows of a query, many at a time; raise where they exceed a page."""
+    query = query[: limit + 1]
+    rows = 0
+    found = query.iterator(CHUNK_ROWS)
+    for batch in batches(found, size) if columns.of_instances else tuples(query, size):
+        rows += len(batch)
+        if rows > limit:
+            raise LimitExceededError(f"more than {limit:,} entries in one file")
+        yield batch

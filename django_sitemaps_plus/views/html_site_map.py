@@ -1,0 +1,127 @@
+"""The views of the HTML site map: what the sitemaps list, as links for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime
+from html import unescape
+from urllib.parse import unquote, urlsplit
+
+from django.core.paginator import InvalidPage, Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import get_language
+
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.core.dates import W3C_LENGTH
+
+from .responses import read_only
+from .sitemaps import index, page
+
+#: Links on one page for people.
+LINKS = 500
+
+# Location and lastmod of an entry, and the rest of its line.
+_ENTRY = re.compile(
+    r"^<(?:url|sitemap)><loc>(.*?)</loc>(?:<lastmod>(.*?)</lastmod>)?(.*)", re.MULTILINE
+)
+_PAGE = re.compile(r"/sitemap-([^/]+)-([0-9]+)\.xml\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """An entry as people see it."""
+
+    url: str
+    title: str
+    lastmod: date | None
+
+
+@read_only
+def site_map(request: HttpRequest) -> HttpResponse:
+    """Answer with the sections of the site."""
+    answer = _ask(request, index)
+    if answer.status_code != 200:
+        return answer
+    context = {"sections": _sections(answer)}
+    return render(request, "sitemaps_plus/site_map.html", context)
+
+
+@read_only
+def site_map_section(
+    request: HttpRequest, section: str, number: int | None = None
+) -> HttpResponse:
+    """Answer with links of a section: those of one sitemap, by default of its first."""
+    answer = _ask(request, index)
+    if answer.status_code != 200:
+        return answer
+    parts = _sections(answer).get(section, [])
+    if number is None and parts:
+        number = parts[0]
+    if number not in parts:
+        raise Http404("No such section or part")
+    answer = _ask(request, page, section=section, number=str(number))
+    if answer.status_code != 200:
+        return answer
+    context = {"section": section, "number": number, "parts": _around(parts, number)}
+    context |= _links(request, answer)
+    return render(request, "sitemaps_plus/site_map_section.html", context)
+
+
+def _ask(
+    request: HttpRequest, view: Callable[..., HttpResponse], **kwargs: str
+) -> HttpResponse:
+    """Return a whole sitemap as a crawler gets it, from storage or rendered now."""
+    plain = HttpRequest()
+    plain.method = "GET"
+    ours = ("HTTP_IF_", "HTTP_ACCEPT_ENCODING")  # they ask about the HTML
+    meta = request.META.items()
+    plain.META = {key: value for key, value in meta if not key.startswith(ours)}
+    return view(plain, **kwargs)
+
+
+def _sections(answer: HttpResponse) -> dict[str, list[int]]:
+    """Return the sections of an index, each with the numbers of its pages."""
+    sections: dict[str, list[int]] = {}
+    for loc, *_ in _ENTRY.findall(answer.text):
+        if found := _PAGE.search(unquote(unescape(loc))):
+            sections.setdefault(found[1], []).append(int(found[2]))
+    return sections
+
+
+def _links(request: HttpRequest, answer: HttpResponse) -> dict[str, object]:
+    """Return the links of a sitemap that one page for people shows."""
+    found, language = _ENTRY.findall(answer.text), get_language()
+    entries = [it for it in found if _is_for(language, *it)]
+    try:
+        shown = Paginator(entries, LINKS).page(request.GET.get("page", 1))
+    except InvalidPage as error:
+        raise Http404("No such page") from error
+    origin = get_site(request).origin
+    links = [_link(unescape(loc), lastmod, origin) for loc, lastmod, _ in shown]
+    pages = shown.paginator.get_elided_page_range(shown.number)
+    return {"page_obj": shown, "links": links, "pages": pages}
+
+
+def _is_for(language: str | None, loc: str, lastmod: str, rest: str) -> bool:
+    """Return whether an entry is in a language, or has no version that is."""
+    version = f'hreflang="{language}" href="'
+    return version not in rest or f'{version}{loc}"' in rest
+
+
+def _around(parts: list[int], number: int) -> list[tuple[int | str, int | None]]:
+    """Return the places of pages of a section near one, with their numbers."""
+    shown = Paginator(parts, 1).get_elided_page_range(parts.index(number) + 1)
+    return [(it, parts[it - 1] if isinstance(it, int) else None) for it in shown]
+
+
+def _link(url: str, lastmod: str, origin: str) -> Link:
+    parts = urlsplit(url)
+    names = [name for name in unquote(parts.path).split("/") if name]
+    if not names or not url.startswith(f"{origin}/"):
+        names.insert(0, parts.netloc)
+    title = " / ".join(names) + (f" ?{unquote(parts.query)}" if parts.query else "")
+    kind = datetime if len(lastmod) == W3C_LENGTH else date
+    return Link(url, title, kind.fromisoformat(lastmod) if lastmod else None)

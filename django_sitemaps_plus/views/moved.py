@@ -1,0 +1,65 @@
+"""The URLs of contrib's view, such as ``/sitemap-products.xml?p=2``."""
+
+from __future__ import annotations
+
+import re
+
+from django.contrib.sitemaps import Sitemap
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponsePermanentRedirect,
+)
+
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.site_urls import page_url
+from django_sitemaps_plus.sources import SitemapSource
+
+from .responses import unavailable
+
+_NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
+
+
+def redirect_old_page(request: HttpRequest, section: str, site: Site) -> HttpResponse:
+    """Redirect to the page that has the first row of a page of contrib's view.
+
+    404 where there is no such section or page.
+    """
+    old = request.GET.get("p", "1")
+    if section not in registry or not _NUMBER.fullmatch(old):
+        raise Http404("No such page")
+    try:
+        number = _number(section, int(old), site)
+    except SourceError:
+        return unavailable()
+    if number is None:
+        raise Http404("No such page")
+    url = page_url(section, number, site).removeprefix(site.origin)
+    response = HttpResponsePermanentRedirect(url)
+    # Its rows may come to another page.
+    seconds = get_settings().client_cache_seconds
+    response["Cache-Control"] = f"public, max-age={seconds}"
+    return response
+
+
+def _number(section: str, old: int, site: Site) -> int | None:
+    """Return the number of a page by the entries of those before it."""
+    with reading(section, site) as source:
+        kind = source.sample if isinstance(source, SitemapSource) else Sitemap
+        before, limit = (old - 1) * int(kind.limit), max(1, source.limit)
+    pages = Page.objects.entries_of(site.name, section)
+    if not pages:
+        return before // limit + 1
+    by_low = {low: others for low, *others in pages}
+    low = None
+    while found := by_low.pop(low, None):
+        low, number, entries, built = found
+        before -= entries if built else limit
+        if before < 0:
+            return int(number)
+    return None

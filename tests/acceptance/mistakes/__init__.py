@@ -1,0 +1,1 @@
+"""Mistakes as a user makes them, in a project on disk, and what the app says."""

@@ -1,0 +1,233 @@
+"""Mistakes of the set-up: before migrate, without a cache, a site or a database."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.reliability.tools.how_to import how_to_server
+from tests.support.servers.nginx import start_nginx
+from tests.support.web import WebClient
+
+from .project import ROOT
+from .serving import logged, served
+
+HOW_TO = ROOT / "docs" / "how-to"
+
+PATHS = ["/sitemap.xml", "/sitemap-posts-1.xml", "/robots.txt"]
+
+ROBOTS = 'SITEMAPS_PLUS["ROBOTS"] = {}'
+NO_CACHE = """
+CACHES = {"default": {
+    "BACKEND": "django.core.cache.backends.redis.RedisCache",
+    "LOCATION": "redis://127.0.0.1:7/1",
+}}
+"""
+NO_TABLE = """
+CACHES = {"default": {
+    "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+    "LOCATION": "never_made",
+}}
+"""
+READ_ONLY = """
+DATABASES["default"]["OPTIONS"] = {"init_command": "PRAGMA query_only=1"}
+"""
+POSTGRESQL = """
+DATABASES = {"default": {
+    "ENGINE": "django.db.backends.postgresql",
+    "HOST": "127.0.0.1",
+    "PORT": 7,
+    "NAME": "blog",
+}}
+"""
+SITES = """
+del SITEMAPS_PLUS["BASE_URL"]
+INSTALLED_APPS += ["django.contrib.sites"]
+"""
+HOME = """
+DEBUG = False
+SITEMAPS_PLUS["BASE_URL"] = "http://localhost"
+"""
+
+
+def drop_ours(project: Any) -> None:
+    """Take the tables of this app away, as before its migration."""
+    tables = project.execute(
+        "SELECT name FROM sqlite_master WHERE type = 'table' "
+        "AND name LIKE 'sitemaps_plus_%'"
+    )
+    for [name] in tables:
+        project.execute(f"DROP TABLE {name}")
+
+
+def drop_all(project: Any) -> None:
+    """Have a database without any table."""
+    (project.directory / "db.sqlite3").unlink()
+
+
+def drop_column(project: Any) -> None:
+    """Have the tables of the release before, with what it has built."""
+    project.manage("build_sitemaps")
+    project.execute("ALTER TABLE sitemaps_plus_page DROP COLUMN published_at")
+
+
+def delete_media(project: Any) -> None:
+    """Lose all files that were built."""
+    project.manage("build_sitemaps")
+    shutil.rmtree(project.directory / "media")
+
+
+@pytest.mark.parametrize(
+    ("added", "sabotage", "statuses", "lines", "words"),
+    [
+        (ROBOTS, drop_all, [503, 503, 200], 3, "no such table: .*manage.py migrate"),
+        (ROBOTS, drop_ours, [200, 200, 200], 3, "no such table: .*manage.py migrate"),
+        (ROBOTS + NO_CACHE, None, [200, 200, 200], 1, "cache failed.*Connection"),
+        (ROBOTS + SITES, None, [503, 503, 200], 3, "Set SITE_ID"),
+        (ROBOTS + SITES + "SITE_ID = 7", None, [503, 503, 200], 3, "django_site.*mig"),
+        (ROBOTS, drop_column, [503, 503, 200], 2, "published_at.*manage.py migrate"),
+        (ROBOTS, delete_media, [200, 200, 200], 2, "xml.gz could not be read: File"),
+        (ROBOTS + NO_TABLE, None, [200, 200, 200], 1, "cache failed.*no such table"),
+    ],
+    ids=[
+        *("nothing migrated", "ours not migrated", "no cache", "no SITE_ID"),
+        *("no sites", "column missing", "files deleted", "no createcachetable"),
+    ],
+)
+def test_views_answer_with_a_line_in_the_log(
+    project, added, sabotage, statuses, lines, words
+):
+    """Or with 503; never with a 500, nor with a traceback a request."""
+    project.rows(2)
+    project.settings(added)
+    if sabotage is not None:
+        sabotage(project)
+    with served(project) as server:
+        client = WebClient(server.url)
+        assert [client.get(path).status_code for path in PATHS] == statuses
+        found = logged(server)
+    assert len(found) == lines, found
+    assert all(re.search(words, line) for line in found), found
+
+
+def test_a_database_that_goes_away_is_503(project):
+    """One line a request; robots.txt keeps the index that it named last."""
+    project.rows(2)
+    project.settings(ROBOTS)
+    database = project.directory / "db.sqlite3"
+    with served(project) as server:
+        client = WebClient(server.url)
+        before = client.get("/robots.txt").content
+        database.unlink()
+        database.mkdir()  # which nothing can open
+        assert [client.get(path).status_code for path in PATHS] == [503, 503, 200]
+        assert client.get("/robots.txt").content == before
+        found = logged(server)
+    assert len(found) == 4
+    assert all("unable to open database file" in line for line in found), found
+
+
+def spoil_media(project: Any) -> None:
+    """Have a file where the directory is to be."""
+    project.write("media", "")
+
+
+@pytest.mark.parametrize(
+    ("added", "sabotage", "command", "status", "words"),
+    [
+        ("", drop_all, "sitemap_status", 2, "unknown: .*no such table: .*py migrate"),
+        (POSTGRESQL, None, "sitemap_status", 2, "unknown: .*port 7 failed.*refused"),
+        ("", None, "sitemap_status --max-age 1h", 2, "invalid int value: '1h'"),
+        ("USE_TZ = False", None, "sitemap_status --max-age 9", 0, "^$"),
+        (SITES + "SITE_ID = 7", drop_all, "build_sitemaps", 1, "django_site.*migrate"),
+        ("", spoil_media, "build_sitemaps", 1, "Not a directory: .*What was published"),
+        (READ_ONLY, None, "build_sitemaps", 1, "'posts' .*write a readonly database"),
+        (HOME, None, "check --deploy", 0, r"'http://localhost', which .* Set SITEMAPS"),
+    ],
+    ids=[
+        *("status before migrate", "status without a server", "age", "no time zone"),
+        *("build before migrate", "no directory", "read-only", "localhost"),
+    ],
+)
+def test_commands_say_what_to_do(project, added, sabotage, command, status, words):
+    """The value, the reason and the remedy; a database that is away ends with 2."""
+    project.rows(2)
+    project.settings(added)
+    if sabotage is not None:
+        sabotage(project)
+    done = project.manage(*command.split())
+    assert done.returncode == status, done.stderr
+    assert re.search(words, " ".join(done.stderr.split())), done.stderr
+
+
+def test_an_edit_that_nothing_builds_is_named_once(project):
+    """Files are served and no worker runs: ``runserver`` says so until a build."""
+    project.rows(2)
+    assert project.manage("build_sitemaps").returncode == 0
+    with served(project) as server:
+        client = WebClient(server.url)
+
+        def crawl_twice() -> list[str]:
+            for path in PATHS[:2] * 2:
+                assert client.get(path).status_code == 200
+            return logged(server)
+
+        assert crawl_twice() == []
+        edit = "from blog.models import Post; [p.save() for p in Post.objects.all()]"
+        project.manage("shell", "-c", edit)
+        said = "2 changes wait: run manage.py build_sitemaps, or a worker"
+        assert crawl_twice() == [said]
+        project.manage("build_sitemaps")
+        assert crawl_twice() == [said]
+        project.manage("shell", "-c", edit)
+        assert crawl_twice() == [said, said]
+
+
+def test_the_celery_guide_as_it_is(project):
+    """Its three files: web processes know the broker, and workers the tasks."""
+    guide = (HOW_TO / "build-with-celery.md").read_text().replace("shop.", "mysite.")
+    blocks = re.findall(r"```python\n# shop/(\w+\.py)\n(.*?)```", guide, re.DOTALL)
+    assert [name for name, _ in blocks] == ["celery.py", "__init__.py", "settings.py"]
+    for name, text in blocks:
+        path = project.directory / "mysite" / name
+        before = path.read_text() if path.exists() else ""
+        project.write(f"mysite/{name}", before + text)
+    assert "W010" not in project.manage("check").stderr
+    look = "from celery import current_app as app; app.loader.import_default_modules()"
+    look += "; print(app.conf.broker_url, *app.tasks)"
+    broker, *tasks = project.manage("shell", "-v0", "-c", look).stdout.split()
+    assert broker == "redis://127.0.0.1:6379/0"
+    assert "django_sitemaps_plus.tasks.refresh" in tasks
+
+
+def test_the_admin_takes_forms_behind_the_nginx_of_the_guide(project, tmp_path):
+    """On a port of its own: Django compares the Origin of a form with the host."""
+    with (
+        served(project) as server,
+        start_nginx(tmp_path, upstream=server.url, server=how_to_server()) as nginx,
+    ):
+        client = WebClient(nginx.url)
+        login = client.get("/admin/login/")
+        cookie = login["Set-Cookie"].partition(";")[0]
+        token = re.search(rb'csrfmiddlewaretoken" value="(\w+)"', login.content)
+        headers = {
+            "Origin": nginx.url,
+            "Cookie": cookie,
+            "X-CSRFToken": token[1].decode(),
+        }
+        assert client.ask("POST", "/admin/login/", headers).status_code == 200
+    assert "proxy_set_header X-Forwarded-Proto $scheme;" in how_to_server()
+
+
+def test_make_demo_installs_what_the_demo_needs(tmp_path):
+    """Not the tools of tests; it ends with four things to try."""
+    words = ["make", "-n", "demo", f"VENV={tmp_path}/.venv", f"PYTHON={sys.executable}"]
+    printed = subprocess.check_output(words, cwd=ROOT, text=True)
+    (installed,) = re.findall(r'-e "\.\[(.*?)\]"', printed)
+    assert installed == "demo"
+    assert re.findall(r'echo "(\d)\. ', printed) == ["1", "2", "3", "4"]

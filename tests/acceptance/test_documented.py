@@ -1,0 +1,93 @@
+"""What the tutorial and the README show is what happens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.servers.programs import place
+
+from .documented import ROOT, Follower, environment
+
+#: What is there already, for nothing here asks a package index.
+INSTALLATION = ("python3 -m venv", ". .venv", "python -m pip")
+
+SHOP_MODELS = """
+from django.db import models
+
+
+class Product(models.Model):
+    slug = models.SlugField(unique=True)
+    is_published = models.BooleanField(default=True)
+    updated_at = models.DateTimeField(auto_now=True, db_index=True)
+    photo = models.FileField(blank=True)
+"""
+
+SHOP_URLS = """
+from django.http import HttpResponse
+from django.urls import path
+
+urlpatterns = [
+    path("", HttpResponse, name="home"),
+    path("about/", HttpResponse, name="about"),
+    path("contact/", HttpResponse, name="contact"),
+    path("products/<slug:slug>/", HttpResponse, name="product-detail"),
+]
+"""
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    """Keep a port for a server."""
+    with place("documented") as (port, _):
+        yield port
+
+
+def test_the_tutorial_is_what_happens(tmp_path: Path, port: int):
+    """Every command in order, in a directory that is empty at first."""
+    directory = tmp_path / "tutorial"
+    directory.mkdir()
+    follower = Follower(directory, environment(tmp_path), port, INSTALLATION)
+    text = (ROOT / "docs" / "tutorial" / "first-sitemap.md").read_text()
+    assert "\n".join(follower.follow(text)) == ""
+
+
+def test_the_demo_in_the_readme_is_what_happens(tmp_path: Path, port: int):
+    """The table of the build, and the index that the server gives afterwards."""
+    variables = environment(
+        tmp_path,
+        ACCEPTANCE_MEDIA_ROOT=str(tmp_path / "media"),
+        DATABASE_URL=f"sqlite:///{tmp_path / 'db.sqlite3'}",
+        DJANGO_SETTINGS_MODULE="tests.acceptance.settings",
+    )
+    follower = Follower(ROOT, variables, port)
+    follower.run("python manage.py migrate && python manage.py load_atlas")
+    text, _, _ = (ROOT / "README.md").read_text().partition("## Quickstart")
+    serve = "```console\n$ python manage.py runserver\n```\n\n"
+    text = text.replace("```console\n$ curl", f"{serve}```console\n$ curl")
+    assert "\n".join(follower.follow(text)) == ""
+
+
+def test_the_quickstart_of_the_readme_works(tmp_path: Path, port: int):
+    """In a shop that is there already: its commands succeed, and its page is right."""
+    directory = tmp_path / "shop"
+    directory.mkdir()
+    follower = Follower(directory, environment(tmp_path), port, INSTALLATION)
+    follower.run("django-admin startproject shop .")
+    (directory / "shop" / "models.py").write_text(SHOP_MODELS)
+    (directory / "shop" / "urls.py").write_text(SHOP_URLS)
+    with (directory / "shop" / "settings.py").open("a") as settings:
+        settings.write('INSTALLED_APPS += ["shop"]\n')
+    follower.run("python manage.py makemigrations shop")
+    _, _, text = (ROOT / "README.md").read_text().partition("## Quickstart")
+    text, _, _ = text.partition("## Try it here")
+    for name in ("settings.py", "urls.py"):
+        text = text.replace(f"# {name}", f"# shop/{name}")
+    text = text.replace("urlpatterns = [", "urlpatterns += [")
+    _, checked, built = follower.follow(text)  # README does not show their outputs
+    assert "System check identified no issues (0 silenced)." in checked
+    assert "Index of 1 pages published." in built
+    page = follower.run("gunzip -c media/sitemaps/public/sitemap-pages-1.xml.gz")
+    assert "<loc>https://shop.example/about/</loc>" in page

@@ -1,0 +1,3 @@
+"""Tests of what stands in the place of other packages."""
+
+from __future__ import annotations

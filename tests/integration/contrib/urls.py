@@ -1,0 +1,56 @@
+"""One dict of sitemaps, by contrib's views and by ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.sitemaps import views as contrib
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.views.decorators.cache import cache_page
+
+from django_sitemaps_plus.contrib import views as ours
+from tests.support import urls_i18n
+from tests.support.urls import view
+
+#: Each test fills it.
+sitemaps: dict[str, Any] = {}
+
+
+def for_this_request(request: HttpRequest) -> HttpResponse:
+    """Answer as a view of a project, which makes the dict for each request."""
+    return ours.sitemap(request, dict(sitemaps))
+
+
+def patterns(views: Any, name: str) -> list[Any]:
+    """Return the URLs of Django's documentation, below a name."""
+    of_url = {"sitemaps": sitemaps}
+    index = of_url | {"sitemap_url_name": name}
+    return [
+        path(f"{name}/index.xml", views.index, index),
+        path(f"{name}/all.xml", views.sitemap, of_url),
+        path(
+            f"{name}/text.xml", views.sitemap, of_url | {"content_type": "text/plain"}
+        ),
+        path(f"{name}/own.xml", views.sitemap, of_url | {"template_name": "own.xml"}),
+        path(
+            f"{name}/own-index.xml", views.index, index | {"template_name": "own.xml"}
+        ),
+        path(f"{name}/cached/all.xml", cache_page(60)(views.sitemap), of_url),
+        path(
+            f"{name}/cached/own.xml",
+            cache_page(60)(views.sitemap),
+            of_url | {"template_name": "own.xml"},
+        ),
+        path(f"{name}/sitemap-<section>.xml", views.sitemap, of_url, name=name),
+    ]
+
+
+urlpatterns = [
+    *patterns(contrib, "theirs"),
+    *patterns(ours, "ours"),
+    path("wrapped.xml", for_this_request),
+    path("about/", view, name="about"),
+    path("contact/", view, name="contact"),
+    *urls_i18n.urlpatterns,
+]

@@ -1,0 +1,172 @@
+"""Images of rows: files in columns, at the end of relations, and from methods."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.files.storage import FileSystemStorage
+from django.db.models import OuterRef, Subquery
+from django.db.models.functions import Coalesce
+
+from django_sitemaps_plus import ModelSource, Route, ViewSource
+from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.rendering import RenderedPage
+from tests.support.documents import parse
+from tests.support.rendered import plain, queries_of, render
+from tests.support.testapp.models import Painting, Reprint
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+IMAGE = "{http://www.google.com/schemas/sitemap-image/1.1}"
+NAMES = ("photos/a.jpg", "", None, "d'or & caf\u00e9.jpg", "../b", "c//d", "/e", "\\f")
+MEDIA = "https://example.com/media"
+#: Of each name, what Django itself makes of it.
+URLS = [
+    [f"{MEDIA}/photos/a.jpg"],
+    [],
+    [],
+    [f"{MEDIA}/d'or%20%26%20caf%C3%A9.jpg"],
+    ["https://example.com/b"],
+    [f"{MEDIA}/c/d"],
+    [f"{MEDIA}/e"],
+    [f"{MEDIA}/f"],
+]
+
+
+class Refusing(FileSystemStorage):
+    """Signs its URLs, and has none for one name."""
+
+    def url(self, name: str | None) -> str:
+        """Return a URL with a signature, or raise."""
+        if name == NAMES[3]:
+            raise OSError(name)
+        return f"{super().url(name)}?a=1&b=2"
+
+
+class PaintingSource(ModelSource):
+    """The file of the row itself."""
+
+    model = Painting
+    location = Route("book-detail", slug="slug")
+    images: Any = "photo"
+
+
+class ReprintSource(PaintingSource):
+    """That of another row."""
+
+    model = Reprint
+    images = "painting__photo"
+
+
+class AnnotationSource(ReprintSource):
+    """That of the first of other rows."""
+
+    images = "first"
+
+    def get_queryset(self) -> Any:
+        """Return the rows, each with a name."""
+        rows = Painting.objects.filter(pk=OuterRef("painting_id")).values("photo")
+        return super().get_queryset().annotate(first=Subquery(rows[:1]))
+
+
+class ExpressionSource(ReprintSource):
+    """The same without a queryset."""
+
+    images = Coalesce("painting__photo", "painting__photo")
+
+
+class InstanceSource(PaintingSource):
+    """A method makes the rows instances, and leaves the column as it is."""
+
+    def changefreq(self, painting: Painting) -> None:
+        """Say nothing."""
+
+
+class FileSource(PaintingSource):
+    """A method that returns the file itself."""
+
+    def images(self, painting: Painting) -> Any:
+        """Return a file, which may be empty."""
+        return painting.photo
+
+
+@pytest.fixture(autouse=True)
+def rows(settings):
+    """Add a painting for each name, none of which is the name of a file."""
+    settings.MEDIA_URL = "/media/"
+    for number, name in enumerate(NAMES):
+        painting = Painting.objects.create(slug=f"slug-{number}", photo=name)
+        Reprint.objects.create(painting=painting, slug=painting.slug)
+
+
+def images_of(page: RenderedPage) -> list[list[str]]:
+    """Return the images of each entry of a page that is valid."""
+    root = parse(plain(page), "urlset")
+    return [[image.text for image in url.iter(f"{IMAGE}loc")] for url in root]
+
+
+SOURCES = [
+    PaintingSource,
+    ReprintSource,
+    AnnotationSource,
+    ExpressionSource,
+    InstanceSource,
+    FileSource,
+]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+class TestFiles:
+    """However the source says it, the images are the same."""
+
+    def test_each_is_where_its_storage_has_it(self, source):
+        """Hostile names too; a row without a file has no image."""
+        page = render(source)
+        assert images_of(page) == URLS
+        assert (page.tally.entries, page.tally.dropped) == (len(NAMES), 0)
+
+    def test_one_query_reads_all(self, source):
+        """And no file is opened, since none is there."""
+        assert len(queries_of(source, KeyRange())) == 1
+
+    def test_a_storage_that_refuses_one_costs_one(self, source, monkeypatch):
+        """The row is listed without it, and named."""
+        storage = Refusing(base_url="https://cdn.example/")
+        monkeypatch.setattr(Painting._meta.get_field("photo"), "storage", storage)
+        page = render(source)
+        first = ["https://cdn.example/photos/a.jpg?a=1&b=2"]
+        assert images_of(page)[:4] == [first, [], [], []]
+        assert page.tally.dropped == 1
+        assert "listed without images: OSError: d'or" in page.tally.problems[0]
+
+
+def test_the_bytes_are_those_of_the_way_row_by_row():
+    """Of a column, as of a method."""
+    assert plain(render(PaintingSource)) == plain(render(FileSource))
+
+
+def test_files_of_many_rows():
+    """A method returns a list of them, beside paths; some are empty."""
+
+    class Source(PaintingSource):
+        def images(self, painting: Painting) -> Any:
+            return ["/static/a.png", *[one.photo for one in Painting.objects.all()[:4]]]
+
+    expected = ["https://example.com/static/a.png", *URLS[0], *URLS[3]]
+    assert images_of(render(Source)) == [expected] * len(NAMES)
+
+
+def test_the_images_of_views():
+    """A constant is a path, and a method may return a file."""
+
+    class Source(ViewSource):
+        views = ["home"]
+        images: Any = "/static/a.png"
+
+    class Method(Source):
+        def images(self, view: str) -> Any:
+            return Painting(photo="a b.jpg").photo
+
+    assert images_of(render(Source)) == [["https://example.com/static/a.png"]]
+    assert images_of(render(Method)) == [[f"{MEDIA}/a%20b.jpg"]]

@@ -1,0 +1,129 @@
+"""Rows that a join repeats are listed once, counted and named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.contrib.sitemaps import Sitemap
+from django.db.models import F
+
+from django_sitemaps_plus import ModelSource, Route
+from tests.support.documents import locs
+from tests.support.rendered import pages_of, plain, render
+from tests.support.testapp.models import Author, Book, Tag
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+URLS = [f"https://example.com/books/book-{number}/" for number in range(3)]
+TAGGED = {"tags__name__gte": "tag"}
+
+
+@pytest.fixture(autouse=True)
+def books() -> None:
+    """Add three books, each with three tags."""
+    author = Author.objects.create(name="A")
+    tags = [Tag.objects.create(name=f"tag {number}") for number in range(3)]
+    for number in range(3):
+        book = Book.objects.create(author=author, slug=f"book-{number}")
+        book.tags.set(tags)
+
+
+class Tuples(ModelSource):
+    """Books with a tag, read as tuples."""
+
+    model = Book
+    location = Route("book-detail", slug="slug")
+
+    def get_queryset(self) -> Any:
+        """Return each book as often as it has tags."""
+        return super().get_queryset().filter(**TAGGED)
+
+
+class Instances(Tuples):
+    """The same, read as instances."""
+
+    def location(self, book: Book) -> str:  # type: ignore[override]
+        """Return the path of a book."""
+        return f"/books/{book.slug}/"
+
+
+class Contrib(Sitemap):
+    """The same as contrib has it."""
+
+    def items(self) -> Any:
+        """Return each book as often as it has tags."""
+        return Book.objects.filter(**TAGGED)
+
+    location = Instances.location
+
+
+class InLanguages(Contrib):
+    """The same in two languages, whose URLs differ."""
+
+    i18n = True
+    languages = ["en", "de"]
+
+    def _location(self, item: Any, force_lang_code: str | None = None) -> str:
+        return f"/{item[1]}/{item[0].slug}/"
+
+
+@pytest.mark.parametrize("source", [Tuples, Instances, Contrib])
+def test_a_row_is_listed_once(source):
+    """Its repetitions are counted, and one of the messages says what to write."""
+    page = render(source)
+    assert locs(plain(page)) == URLS
+    assert (page.tally.entries, page.tally.dropped, page.tally.skipped) == (3, 6, 0)
+    pk = Book.objects.earliest("pk").pk
+    assert page.tally.problems[0] == (
+        f"Book {pk} listed once: its query repeats it. Add .distinct() to "
+        "get_queryset(), or filter by Exists()"
+    )
+
+
+def test_an_item_is_listed_once_in_each_language():
+    page = render(InLanguages)
+    assert len(locs(plain(page))) == len(set(locs(plain(page)))) == 6
+    assert page.tally.dropped == 12
+
+
+def test_repetitions_of_one_batch_in_the_next_are_found(monkeypatch):
+    monkeypatch.setattr("django_sitemaps_plus.sources.rows.CHUNK_ROWS", 2)
+    monkeypatch.setattr("django_sitemaps_plus.sources.querysets.CHUNK_ROWS", 2)
+    page = render(Tuples)
+    assert locs(plain(page)) == URLS
+    assert page.tally.dropped == 6
+    assert len(page.tally.problems) == 1  # one tells what to write
+
+
+def test_repetitions_stop_no_page():
+    """They are no errors, even where errors stop it."""
+    strict = type("Strict", (Tuples,), {"on_error": "raise"})
+    assert [locs(page) for page in pages_of(strict)] == [URLS]
+
+
+def test_other_urls_of_a_row_stay():
+    """A location may cross the relation on purpose."""
+
+    class OfTags(Tuples):
+        location = Route("product-detail", slug=F("tags__pk"))
+
+    page = render(OfTags)
+    assert len(set(locs(plain(page)))) == 3
+    assert (page.tally.entries, page.tally.dropped) == (3, 6)
+
+
+@pytest.mark.parametrize("found", [{"tags": None}, {"author__name": "/a/"}])
+def test_a_join_that_repeats_nothing_is_let_alone(found):
+    """Nor do two rows become one that have the same URL."""
+    Book.tags.through.objects.all().delete()
+    Author.objects.update(name="/a/")
+
+    class Source(ModelSource):
+        model = Book
+        location = "author__name"
+
+        def get_queryset(self):
+            return super().get_queryset().filter(**found)
+
+    assert render(Source).tally.entries == 3

@@ -1,0 +1,193 @@
+"""RSS and Atom of what is served: which entries, and what is said of each."""
+
+from __future__ import annotations
+
+from calendar import timegm
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus import Image, News, Video
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.serving import feeds, formats, single_flight
+from tests.support.builds import build_fully
+from tests.support.formats import feed, urls_of
+from tests.support.shop import (
+    START,
+    ProductSource,
+    limited,
+    make_products,
+    product_urls,
+)
+from tests.support.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+ORIGIN = "https://example.com"
+FEEDS = ["/sitemap-products.rss", "/sitemap-products.atom"]
+HUB = "https://hub.example/"
+WEBSUB = {"BACKEND": "django_sitemaps_plus.notifications.WebSub"}
+
+
+class TestFeeds:
+    @pytest.mark.parametrize("path", FEEDS)
+    def test_the_newest_rows_come_first(self, served, client, monkeypatch, path):
+        """From all pages, with their dates; as many as a feed may have."""
+        monkeypatch.setattr(feeds, "MAX_ITEMS", 4)
+        monkeypatch.setattr(formats, "MAX_ITEMS", 4)
+        edited = START + timedelta(days=1)
+        Product.objects.filter(slug="product-00002").update(updated_at=edited)
+        found = feed(client, path)
+        assert [it.link for it in found.entries] == product_urls([2, 14, 13, 12])
+        date = "published_parsed" if path.endswith("rss") else "updated_parsed"
+        moments = [it[date] for it in found.entries]
+        assert timegm(moments[0]) == edited.timestamp()
+        assert found.feed.links[-1].href == f"{ORIGIN}{path}"
+        assert found.feed.get("id", f"{ORIGIN}{path}") == f"{ORIGIN}{path}"
+        assert [it.title for it in found.entries] == product_urls([2, 14, 13, 12])
+
+    @pytest.mark.parametrize("is_built", [False, True])
+    @pytest.mark.parametrize("path", FEEDS)
+    def test_without_an_index_the_last_page_counts(
+        self, sections, client, path, is_built
+    ):
+        make_products(5)
+        by_code = limited(3, lastmod=lambda self, row: row.updated_at)
+        sections.register("products", by_code)
+        if is_built:
+            build_fully()
+        assert urls_of(client, path) == product_urls([4, 3])
+
+    @pytest.mark.parametrize(
+        "lastmod", ["updated_at", lambda self, row: row.updated_at]
+    )
+    def test_entries_without_a_date_are_left_out(self, sections, client, lastmod):
+        """Where none has one, there is no feed."""
+        make_products(3)
+        sections.register("products", limited(5, lastmod=lastmod))
+        Product.objects.filter(slug__endswith="1").update(updated_at=None)
+        for path in FEEDS:
+            assert urls_of(client, path) == product_urls([2, 0])
+        Product.objects.update(updated_at=None)
+        sections.register("others", limited(5, lastmod=lastmod))
+        sections.register("undated", limited(5, lastmod=None))
+        for name in ("others", "undated"):
+            assert client.get(f"/sitemap-{name}.atom").status_code == 404
+
+    def test_a_bad_row_costs_itself(self, sections, client, messages):
+        """The log has it by the page, not by each feed that is polled."""
+
+        def location(self: Any, row: Any) -> str:
+            return "https://elsewhere.example/" if row.pk % 2 else f"/{row.slug}/"
+
+        odd = limited(5, location=location)
+        make_products(4)
+        sections.register("products", odd)
+        assert len(urls_of(client, FEEDS[0])) == 2
+        assert not messages("row_skipped")
+
+    @pytest.mark.database
+    @pytest.mark.parametrize("path", FEEDS)
+    def test_rows_of_one_date_are_always_the_same(
+        self, sections, client, settings, monkeypatch, path
+    ):
+        """Those with the highest keys, as after an import."""
+        monkeypatch.setattr(formats, "MAX_ITEMS", 2)
+        make_products(5, updated_at=START)
+        sections.register("products", ProductSource)
+        assert set(urls_of(client, path)) == set(product_urls([3, 4]))
+
+    def test_a_hub_that_is_notified_finds_the_change(
+        self, served, client, monkeypatch, settings
+    ):
+        """So a feed is kept no longer than the delay of notifications."""
+        settings.SITEMAPS_PLUS = {"BASE_URL": ORIGIN, "LIVE_CACHE_SECONDS": 60}
+        kept = []
+        monkeypatch.setattr(single_flight, "remember", lambda *it: kept.append(it[-1]))
+        assert client.get(FEEDS[0]).status_code == 200
+        assert kept[-1:] == [get_settings().notify_delay_seconds]
+
+
+class TestExtensions:
+    @pytest.fixture(autouse=True)
+    def rich(self, sections: Any) -> None:
+        make_products(1)
+        video = Video(
+            thumbnail_loc="https://cdn.example/t.jpg",
+            title="How <to> & why",
+            description="In two minutes",
+            content_loc="https://cdn.example/v.mp4?a=1&b=2",
+            player_loc="https://play.example/1",
+            duration=120,
+        )
+        news = News(
+            name="The Shop",
+            language="en",
+            publication_date=START,
+            title="Lamps & <more>",
+        )
+        images = [Image("https://cdn.example/1.jpg"), "https://cdn.example/2.jpg"]
+        rich = limited(
+            5,
+            images=lambda self, row: images,
+            videos=lambda self, row: video,
+            news=lambda self, row: news,
+        )
+        sections.register("products", rich)
+
+    @pytest.mark.parametrize("path", FEEDS)
+    def test_news_have_their_title(self, client, path):
+        (entry,) = feed(client, path).entries
+        assert entry.title == "Lamps & <more>"
+
+    def test_rss_has_images_and_videos(self, client):
+        """As Media RSS, which search engines read."""
+        (entry,) = feed(client, "/sitemap-products.rss").entries
+        assert [dict(it) for it in entry.media_content] == [
+            {"url": "https://cdn.example/1.jpg", "medium": "image"},
+            {"url": "https://cdn.example/2.jpg", "medium": "image"},
+            {
+                "url": "https://cdn.example/v.mp4?a=1&b=2",
+                "medium": "video",
+                "duration": "120",
+            },
+        ]
+        assert entry.media_thumbnail == [{"url": "https://cdn.example/t.jpg"}]
+        assert entry.media_player["url"] == "https://play.example/1"
+
+
+class TestHubs:
+    @pytest.fixture(autouse=True)
+    def one_section(self, sections: Any) -> None:
+        make_products(1)
+        sections.register("products", ProductSource)
+
+    @pytest.mark.parametrize("path", FEEDS)
+    def test_a_feed_names_its_hub_and_itself(self, client, settings, path):
+        """In the document and in headers, also of HEAD and of the gzip file."""
+        assert "Link" not in client.get(path).headers
+        engine = {**WEBSUB, "OPTIONS": {"hub": HUB}}
+        settings.SITEMAPS_PLUS = {"BASE_URL": ORIGIN, "ENGINES": {"hub": engine}}
+        links = {it.rel: it.href for it in feed(client, path).feed.links}
+        assert (links["hub"], links["self"]) == (HUB, ORIGIN + path)
+        expected = f'<{HUB}>; rel="hub", <{ORIGIN}{path}>; rel="self"'
+        for response in (client.get(path), client.head(path), client.get(f"{path}.gz")):
+            assert response["Link"] == expected
+
+    def test_no_cache_gives_a_hub_the_copy_of_before(self, client, settings):
+        """What keeps it asks each time, also after a 304."""
+        assert client.get(FEEDS[0])["Cache-Control"] == "public, max-age=600"
+        engine = {**WEBSUB, "OPTIONS": {"hub": HUB}}
+        settings.SITEMAPS_PLUS = {"BASE_URL": ORIGIN, "ENGINES": {"hub": engine}}
+        found = client.get(FEEDS[0])
+        again = client.get(FEEDS[0], headers={"if-none-match": found["ETag"]})
+        assert again.status_code == 304
+        assert found["Cache-Control"] == again["Cache-Control"] == "no-cache"
+
+    def test_one_that_is_not_notified_of_it_is_not_named(self, client, settings):
+        options = {"hub": HUB, "topics": [f"{ORIGIN}/sitemap-products.atom"]}
+        engine = {**WEBSUB, "OPTIONS": options}
+        settings.SITEMAPS_PLUS = {"BASE_URL": ORIGIN, "ENGINES": {"hub": engine}}
+        assert "Link" in client.get("/sitemap-products.atom").headers
+        assert "Link" not in client.get("/sitemap-products.rss").headers

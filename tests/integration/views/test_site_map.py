@@ -1,0 +1,174 @@
+"""The HTML site map lists for people what the sitemaps list."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import pytest
+from lxml import html
+
+from django_sitemaps_plus import Alternate, Entry, Source
+from django_sitemaps_plus.views.html_site_map import _link
+from tests.support.faults import fail_open, fail_queries
+from tests.support.shop import START, product_urls
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def small_pages(monkeypatch: Any) -> None:
+    """Have four links on a page for people."""
+    monkeypatch.setattr("django_sitemaps_plus.views.html_site_map.LINKS", 4)
+
+
+CONTENT = "ul[@class='site-map']"
+PARTS, PAGES = "nav[@aria-label='Parts']", "nav[@aria-label='Pages']"
+
+
+def links(client: Any, path: str, part: str) -> list[str]:
+    """Return where the links of a part of a page lead."""
+    response = client.get(path)
+    assert response.status_code == 200
+    hrefs = html.fromstring(response.content).xpath(f"//{part}//a/@href")
+    return [path.partition("?")[0] + it if it[0] == "?" else it for it in hrefs]
+
+
+class TestLinks:
+    def test_every_url_is_reached_from_the_first_page(
+        self, served, small_pages, client
+    ):
+        """Live or from files, by the links of sections, parts and pages."""
+        assert links(client, "/sitemap/", CONTENT) == ["/sitemap/products/"]
+        seen, found = set(), []
+        waiting = ["/sitemap/products/"]
+        while waiting:
+            path = waiting.pop(0)
+            if path not in seen:
+                seen.add(path)
+                found += links(client, path, CONTENT)
+                waiting += links(client, path, PARTS) + links(client, path, PAGES)
+        assert set(found) == set(product_urls(range(15)))
+
+    def test_a_page_has_no_more_links_than_people_read(
+        self, served, small_pages, client
+    ):
+        """In the order of the sitemap."""
+        first = "/sitemap/products/1/"
+        path = f"{first}?page=3"
+        assert links(client, path, CONTENT) == product_urls([8, 9])
+        pages = [f"{first}?page={number}" for number in (2, 1, 2)]
+        assert links(client, path, PAGES) == pages
+        assert links(client, path, PARTS) == ["/sitemap/products/2/"]
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "nothing/",
+            "products/3/",
+            "products/0/",
+            "products/99999999999999999999/",
+            "products/?page=4",
+            "products/?page=x",
+        ],
+    )
+    def test_what_is_not_there_is_404(self, served, small_pages, client, path):
+        assert client.get(f"/sitemap/{path}").status_code == 404
+
+    def test_it_does_not_depend_on_what_a_browser_has_of_it(self, served, client):
+        """Conditions are about the HTML, which has no validators."""
+        expected = client.get("/sitemap/products/").content
+        tag = client.get("/sitemap.xml")["ETag"]
+        for name in ("If-None-Match", "If-Match", "Accept-Encoding"):
+            given = {name: f"{tag}, gzip"}
+            assert client.get("/sitemap/products/", headers=given).content == expected
+
+
+class Odd(Source):
+    """Entries whose URLs are not ASCII, or look like HTML."""
+
+    def entries(self, origin: str) -> Any:
+        """Yield some with a date, and one with a time."""
+        yield Entry(f"{origin}/", lastmod=date(2026, 1, 2))
+        yield Entry(f"{origin}/größe/%3Cb%3E/?a=1&b='2'", lastmod=START)
+
+
+def test_people_read_paths_and_dates(sections, client, settings):
+    """Decoded and escaped, in their language."""
+    settings.LANGUAGE_CODE = "de"
+    sections.register("odd", Odd)
+    response = client.get("/sitemap/odd/")
+    page = html.fromstring(response.content)
+    texts = [item.text_content() for item in page.xpath(f"//{CONTENT}/li")]
+    assert texts == [
+        "example.com 2. Januar 2026",
+        "größe / <b> ?a=1&b='2' 1. Januar 2026",
+    ]
+    assert page.xpath("//time/@datetime") == ["2026-01-02", "2026-01-01T13:00:00+01:00"]
+    assert (page.get("lang"), page.xpath("//title")[0].text) == ("de", "Odd | Site map")
+
+
+def test_the_host_is_named_where_it_is_another():
+    """Languages may have domains of their own."""
+    link = _link("https://shop.example.de/a/", "", "https://shop.example")
+    assert link.title == "shop.example.de / a"
+
+
+class Versions(Source):
+    """One page in two languages, and one in German alone."""
+
+    def entries(self, origin: str) -> Any:
+        """Yield both versions of the first, and the second."""
+        both = [Alternate("en", f"{origin}/a/"), Alternate("de", f"{origin}/de/a/")]
+        yield from [Entry(version.href, alternates=both) for version in both]
+        german = f"{origin}/de/b/"
+        yield Entry(german, alternates=[Alternate("de", german)])
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [("en", ["a", "de/b"]), ("de", ["de/a", "de/b"]), ("fr", ["a", "de/a", "de/b"])],
+)
+def test_of_a_page_in_several_languages_people_get_theirs(
+    sections, client, settings, language, expected
+):
+    """What is not in theirs is there as well."""
+    settings.LANGUAGE_CODE = language
+    sections.register("versions", Versions)
+    urls = [f"https://example.com/{path}/" for path in expected]
+    assert links(client, "/sitemap/versions/", CONTENT) == urls
+
+
+def test_a_project_puts_its_own_frame_around_it(served, client, settings):
+    """By a template of the name of ours, which extends its own."""
+    frame = {"sitemaps_plus/base.html": "My shop: {% block content %}{% endblock %}"}
+    (engine,) = settings.TEMPLATES
+    loaders = [
+        ("django.template.loaders.locmem.Loader", frame),
+        "django.template.loaders.app_directories.Loader",
+    ]
+    options = {**engine["OPTIONS"], "loaders": loaders}
+    settings.TEMPLATES = [{**engine, "APP_DIRS": False, "OPTIONS": options}]
+    for path in ("/sitemap/", "/sitemap/products/"):
+        assert client.get(path).content.startswith(b"My shop: ")
+
+
+class TestFaults:
+    @pytest.mark.parametrize("path", ["/sitemap/", "/sitemap/products/"])
+    def test_everything_out_of_reach_is_503(self, served, client, path):
+        """People come again; it is never a 500."""
+        with fail_queries(lambda sql: True):
+            response = client.get(path)
+        assert (response.status_code, response["Retry-After"]) == (503, "120")
+
+    def test_a_lost_file_is_rendered_instead(self, served, client, monkeypatch):
+        expected = client.get("/sitemap/products/").content
+        fail_open(monkeypatch)
+        assert client.get("/sitemap/products/").content == expected
+
+    def test_without_entries_it_is_404(self, sections, client):
+        assert client.get("/sitemap/").status_code == 404
+
+    def test_only_reading_is_allowed(self, served, client):
+        assert client.post("/sitemap/").status_code == 405
+        assert client.head("/sitemap/products/").content == b""

@@ -1,0 +1,120 @@
+"""The checks of the languages that a source lists."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.checks import CheckMessage
+from django.test import override_settings
+from django.utils import translation
+
+from django_sitemaps_plus import ModelSource, Route, ViewSource
+from django_sitemaps_plus.checks import check_sources
+from django_sitemaps_plus.testing import temporary_registry
+from tests.support.testapp.models import Product
+
+pytestmark = pytest.mark.urls("tests.support.urls_i18n")
+
+ROUTE = Route("product-detail", slug="slug")
+
+
+@pytest.fixture(autouse=True)
+def locale_middleware(settings: Any) -> None:
+    """Have what the patterns of languages need."""
+    settings.MIDDLEWARE = ["django.middleware.locale.LocaleMiddleware"]
+
+
+def found(kind: Any = ModelSource, **attributes: Any) -> list[CheckMessage]:
+    """Return what the checks say of a source."""
+    source = type("Listed", (kind,), {"model": Product, **attributes})
+    with temporary_registry() as sections:
+        sections.register("listed", source)
+        return check_sources()
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        {"languages": "all"},
+        {"languages": ["de", "fr"], "location": ROUTE},
+        {"languages": ["de", "en"], "x_default": True},
+        {"languages": ["de"], "get_languages": lambda self, row: ["de"]},
+    ],
+)
+def test_nothing_is_said_of_what_works(attributes):
+    assert found(**attributes) == []
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected", "words"),
+    [
+        ({"languages": "de"}, "E050", "languages = ['de']"),
+        ({"languages": None}, "E050", "Write languages = ['en', 'de']"),
+        ({"languages": {"en", "de"}}, "E050", "not a list"),
+        ({"languages": ["de", "it"]}, "E050", "'it', which LANGUAGES lacks"),
+        ({"languages": [("de", "German")], "location": ROUTE}, "E050", "'German'"),
+        ({"languages": "all", "alternates": "name"}, "E051", "Remove alternates"),
+        ({"x_default": True}, "E051", 'Write languages = "all", or remove x_default.'),
+        ({"get_languages": "name"}, "E051", "get_languages without languages"),
+        ({"languages": ["de"], "x_default": True}, "E051", "LANGUAGE_CODE 'en-us'"),
+        ({"languages": ["de", "fr"], "limit": 1}, "E011", "limit to 2 or more"),
+    ],
+)
+def test_what_does_not_fit_is_named(attributes, expected, words):
+    """With the value and the remedy."""
+    [message] = found(**attributes)
+    assert message.id == f"sitemaps_plus.{expected}"
+    assert words in f"{message.msg} {message.hint}"
+
+
+def test_languages_need_internationalization(settings, monkeypatch):
+    """Django keeps for a process what the setting was at first; here it may not."""
+    monkeypatch.setattr(translation, "_trans", type(translation._trans)())
+    settings.USE_I18N = False
+    assert "USE_I18N" in found(languages="all")[0].msg
+
+
+@pytest.mark.parametrize("code", ["es-419", "sr@latin", "ca-valencia"])
+def test_a_code_that_search_engines_do_not_read_is_named(settings, code):
+    """They take a language, a script and a country; Django takes more."""
+    settings.LANGUAGES = [("en", "English"), (code, "Other")]
+    [message] = found(languages="all", location=ROUTE)
+    assert message.id == "sitemaps_plus.W050"
+    assert repr(code) in message.msg
+    settings.LANGUAGES = [(it, it) for it in ("en", "pt-br", "zh-hans", "ast")]
+    assert found(languages="all", location=ROUTE) == []
+
+
+@pytest.mark.urls("tests.support.urls")
+def test_one_url_for_all_languages_is_an_error_of_views():
+    """Each such view is named, unless not every one has all languages."""
+    given = {"views": ["home"], "languages": "all"}
+    [message] = found(ViewSource, **given)
+    assert message.id == "sitemaps_plus.E052"
+    assert "'home'" in message.msg
+    assert found(ViewSource, get_languages=lambda self, view: ["de"], **given) == []
+
+
+def test_a_route_without_a_pattern_is_no_fault_of_languages():
+    """Nor is a language that is named twice."""
+    [message] = found(languages=["de", "de"], location=Route("nothing"))
+    assert message.id == "sitemaps_plus.E021"
+    assert found(languages=["de", "de"], location=ROUTE) == []
+
+
+@pytest.mark.urls("tests.support.urls")
+def test_one_url_for_all_languages_is_an_error():
+    """Unless a field of each language makes them differ."""
+    assert [it.id for it in found(languages="all", location=ROUTE)] == [
+        "sitemaps_plus.E052"
+    ]
+    origins = {"LANGUAGE_ORIGINS": {"de": "https://shop.example.de"}}
+    with override_settings(SITEMAPS_PLUS=origins):  # where they differ
+        assert found(languages=["de", "en"], location=ROUTE) == []
+        given = {"views": ["home"], "languages": ["de", "en"]}
+        assert found(ViewSource, **given) == []
+    fields = Route("product-detail", slug="slug_{language}")
+    found_ids = [it.id for it in found(languages="all", location=fields)]
+    assert "sitemaps_plus.E052" not in found_ids
+    assert found_ids[0] == "sitemaps_plus.E022"  # there is no such field

@@ -1,0 +1,119 @@
+"""The checks of SITES, and of the sites that sources name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from django_sitemaps_plus import ViewSource
+from django_sitemaps_plus.checks import (
+    check_engines,
+    check_robots,
+    check_settings,
+    check_sites,
+)
+from django_sitemaps_plus.checks.settings import check_public_origin
+from django_sitemaps_plus.conf import get_sites
+from django_sitemaps_plus.sites import in_force
+from tests.support.configuring import configure
+
+SHOP, BLOG = "https://shop.example", "https://blog.example"
+SITES = {"shop": {"BASE_URL": SHOP}, "blog": {"BASE_URL": BLOG}}
+
+
+@pytest.fixture(autouse=True)
+def no_base_url(settings: Any) -> None:
+    """Have sites in its place."""
+    configure(settings, BASE_URL=None)
+
+
+def ids(messages: Any) -> list[str]:
+    """Return the ids of messages, without the app's name."""
+    return [str(message.id).partition(".")[2] for message in messages]
+
+
+def test_sites_that_work_are_fine(settings, sections):
+    """They are an origin, too."""
+    source = type("Pages", (ViewSource,), {"views": ["home"], "sites": ["blog"]})
+    sections.register("pages", source)
+    configure(settings, SITES=SITES)
+    assert [*check_sites(), *check_settings(), *check_engines()] == []
+    for site in get_sites():  # as sitemap_doctor asks
+        with in_force(site):
+            assert check_sites() == []
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({}, "E060"),
+        ("contrib", "E060"),
+        ("contrib.sites", "E060"),  # which is not installed
+        (["shop"], "E060"),
+        ({"Shop": {"BASE_URL": SHOP}}, "E060"),
+        ({"../shop": {"BASE_URL": SHOP}}, "E060"),
+        ({"shop\n": {"BASE_URL": SHOP}}, "E060"),
+        ({5: {"BASE_URL": SHOP}}, "E060"),
+        ({"shop": SHOP}, "E060"),
+        ({"shop": {}}, "E060"),
+        ({"shop": {"BASE_URL": "shop.example"}}, "E060"),
+        ({"shop": {"BASE_URL": SHOP, "STORAGE": "other"}}, "E060"),
+        ({"shop": {"BASE_URL": SHOP}, "blog": {"BASE_URL": f"{SHOP}/blog"}}, "E061"),
+        ({"a": {"BASE_URL": SHOP}, "b": {"BASE_URL": "http://shop.example"}}, "E061"),
+    ],
+)
+def test_what_is_wrong_with_the_setting_is_named(settings, sections, given, expected):
+    configure(settings, SITES=given)
+    assert ids(check_sites()) == [expected]
+    check_settings()  # and nothing else ends by it
+    check_robots()
+
+
+def test_two_sites_have_no_language_at_one_host(settings, sections):
+    """As by LANGUAGE_ORIGINS of all, whose robots.txt would name one site alone."""
+    configure(settings, SITES=SITES, LANGUAGE_ORIGINS={"de": "https://de.example"})
+    (message,) = check_sites()
+    assert ids([message]) == ["E061"]
+    assert "de.example" in message.msg
+
+
+def test_base_url_beside_sites_has_no_effect(settings, sections):
+    configure(settings, SITES=SITES, BASE_URL=SHOP)
+    assert ids(check_sites()) == ["W060"]
+
+
+@pytest.mark.parametrize(
+    ("sites", "given", "hint"),
+    [
+        (["blgo"], SITES, "Did you mean 'blog'?"),
+        ("blog", SITES, "Write sites = ['blog']."),
+        (["blog"], None, "Known: ['default']."),
+    ],
+)
+def test_a_source_names_sites_that_exist(settings, sections, sites, given, hint):
+    source = type("Pages", (ViewSource,), {"views": ["home"], "sites": sites})
+    sections.register("pages", source)
+    configure(settings, SITES=given)
+    (message,) = check_sites()
+    assert ids([message]) == ["E062"]
+    assert str(message.hint).startswith(hint)
+
+
+def test_settings_of_one_site_are_checked_too(settings, sections):
+    """Once, though all sites are looked at."""
+    sites = {**SITES, "blog": {"BASE_URL": BLOG, "ROBOTS": {"RULE": []}}}
+    sites["shop"] = {"BASE_URL": SHOP, "ENGINES": {"x": {"BACKEND": "nowhere"}}}
+    configure(settings, SITES=sites)
+    assert ids(check_robots()) == ["E024"]
+    assert ids(check_engines()) == ["E025"]
+    wrong = {"NOTIFY": "no", "LANGUAGE_ORIGINS": {"de": "blog.example.de"}}
+    configure(settings, SITES={**SITES, "blog": {"BASE_URL": BLOG, **wrong}})
+    assert ids(check_settings()) == ["E002", "E002"]
+
+
+def test_each_address_is_to_be_public(settings, sections):
+    shop = {"BASE_URL": "https://shop.com"}
+    configure(settings, SITES={"shop": shop, "blog": {"BASE_URL": BLOG}})
+    (message,) = check_public_origin()
+    assert BLOG in message.msg

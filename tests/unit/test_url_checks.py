@@ -1,0 +1,104 @@
+"""The checks of URLs: the index and its pages must lead to our views, at the root."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.conf.urls.i18n import i18n_patterns
+from django.http import HttpRequest, HttpResponse
+from django.urls import include, path, re_path
+
+from django_sitemaps_plus.checks import check_urls
+
+from .test_checks import ids
+
+OURS = "django_sitemaps_plus.urls"
+
+
+def page(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+    """Answer anything."""
+    return HttpResponse()
+
+
+class Root:
+    urlpatterns = [path("<slug:page>/", page), path("", include(OURS))]
+
+
+class CatchesLater:
+    urlpatterns = [path("", include(OURS)), path("<path:page>", page)]
+
+
+class NoDefaultPrefix:
+    urlpatterns = [
+        *i18n_patterns(path("about/", page), prefix_default_language=False),
+        path("", include(OURS)),
+    ]
+
+
+class Missing:
+    urlpatterns = [path("", page)]
+
+
+class Named:
+    urlpatterns = [path("", include(([path("", include(OURS))], "seo")))]
+
+
+class Below:
+    urlpatterns = [path("maps/", include(OURS))]
+
+
+class OfLanguage:
+    urlpatterns = [*i18n_patterns(path("", include(OURS)))]
+
+
+class OfFile:
+    urlpatterns = [path("sitemap.xml", include(OURS))]
+
+
+class Behind:
+    urlpatterns = [path("<path:page>", page), path("", include(OURS))]
+
+
+class PagesBehind:
+    urlpatterns = [re_path("^sitemap-.*", page), path("", include(OURS))]
+
+
+class BehindContrib:
+    urlpatterns = [path("sitemap.xml", page), path("", include(OURS))]
+
+
+@pytest.mark.parametrize("urlconf", [Root, CatchesLater, NoDefaultPrefix])
+def test_the_root_is_fine(settings, urlconf):
+    """Whatever else there is, as long as our views answer."""
+    settings.ROOT_URLCONF = urlconf
+    assert check_urls() == []
+
+
+@pytest.mark.parametrize(
+    ("urlconf", "expected", "said"),
+    [
+        (Missing, ["E007"], "does not include the sitemaps"),
+        (Named, ["E007"], "without a namespace"),
+        (Below, ["W031"], "below /maps/. The protocol lets a sitemap list only URLs"),
+        (OfLanguage, ["W031"], "outside of i18n_patterns()"),
+        (OfFile, ["E032"], "The index is at /sitemap.xmlsitemap.xml"),
+        (Behind, ["E031"], "/sitemap.xml leads to tests.unit.test_url_checks."),
+        (PagesBehind, ["E031"], "/sitemap-pages-1.xml leads to "),
+        (BehindContrib, ["E031"], "before what answers it now"),
+    ],
+)
+def test_a_wrong_place_is_named(settings, urlconf, expected, said):
+    """With what answers there, and what to write."""
+    settings.ROOT_URLCONF = urlconf
+    found = check_urls()
+    assert ids(found) == expected
+    assert said in f"{found[0].msg} {found[0].hint}"
+    assert 'path("", include("django_sitemaps_plus.urls"))' in found[0].hint
+
+
+def test_a_project_under_a_path_is_fine(settings):
+    """There the directory is that of the site."""
+    settings.FORCE_SCRIPT_NAME = "/app"
+    settings.ROOT_URLCONF = Root
+    assert check_urls() == []
