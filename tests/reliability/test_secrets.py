@@ -45,7 +45,7 @@ from .tools.secrecy import (
 )
 from .tools.shop import PlainSource, add, rename
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+pytestmark = pytest.mark.django_db(transaction=True)
 
 #: Seconds that an engine has for an answer; less where many are sure to come too late.
 ANSWER_SECONDS = 0.5
