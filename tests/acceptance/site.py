@@ -61,6 +61,11 @@ class Site:
         """Run a management command."""
         return self.run("manage.py", *arguments)
 
+    def load(self, *arguments: str) -> None:
+        """Make its tables and fill them."""
+        self.manage("migrate", "--verbosity", "0")
+        self.manage("load_atlas", "--verbosity", "0", *arguments)
+
     def table(self) -> dict[str, str | None]:
         """Return URL and date of every row that should be listed."""
         found: dict[str, str | None] = json.loads(
@@ -117,3 +122,14 @@ class Site:
             assert server.poll() is None, "the server has ended"
             assert time.monotonic() < deadline, "the server does not answer"
             time.sleep(0.05)
+
+
+@contextmanager
+def built_site(directory: Path, *load: str) -> Iterator[Site]:
+    """Serve the example project with all of its sitemaps built."""
+    site = Site(directory)
+    site.load(*load)
+    site.manage("build_sitemaps", "--verbosity", "0")
+    with site.served():
+        yield site
+    site.close()

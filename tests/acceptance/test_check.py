@@ -6,19 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.site import INDEX, Site
+from tests.acceptance.site import INDEX, Site, built_site
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve a site that is built."""
-    site = Site(tmp_path_factory.mktemp("check"))
-    site.manage("migrate", "--verbosity", "0")
-    site.manage("load_atlas", "--verbosity", "0")
-    site.manage("build_sitemaps", "--verbosity", "0")
-    with site.served():
+    with built_site(tmp_path_factory.mktemp("check")) as site:
         yield site
-    site.close()
 
 
 def test_nothing_is_found_in_the_example(site: Site) -> None:

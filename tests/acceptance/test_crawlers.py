@@ -42,9 +42,7 @@ class Story:
 def story(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Story]:
     """Tell the story once; the tests look at it."""
     site = Site(tmp_path_factory.mktemp(request.param))
-    site.manage("migrate", "--verbosity", "0")
-    arguments = ["--all"] if request.param == "all" else []
-    site.manage("load_atlas", "--verbosity", "0", *arguments)
+    site.load(*["--all"] if request.param == "all" else [])
     story = Story(request.param == "all", site, table=site.table())
     with site.served():
         look(story, "live")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.acceptance.site import INDEX, Site
+from tests.acceptance.site import INDEX, Site, built_site
 from tests.support.documents import read_urlset
 from tests.support.web import Answer
 
@@ -19,13 +19,8 @@ LOAD = ["--all"] if "SOAK" in os.environ else []
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve a site that is built."""
-    site = Site(tmp_path_factory.mktemp("edits"))
-    site.manage("migrate", "--verbosity", "0")
-    site.manage("load_atlas", "--verbosity", "0", *LOAD)
-    site.manage("build_sitemaps", "--verbosity", "0")
-    with site.served():
+    with built_site(tmp_path_factory.mktemp("edits"), *LOAD) as site:
         yield site
-    site.close()
 
 
 def entries(answers: dict[str, Answer]) -> dict[str, set[str]]:

@@ -42,8 +42,7 @@ def engine() -> Iterator[LocalEngine]:
 def cities(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Have a database with cities that nobody has built."""
     site = Site(tmp_path_factory.mktemp("cities"))
-    site.manage("migrate", "--verbosity", "0")
-    site.manage("load_atlas", "--verbosity", "0", *LOAD)
+    site.load(*LOAD)
     site.close()
     database = site.directory / "db.sqlite3"
     with closing(sqlite3.connect(database)) as connection:  # into one file

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.site import HANG, Site
+from tests.acceptance.site import HANG, Site, built_site
 
 from .tools.odd_requests import Requests, is_allowed
 from .tools.shop import IS_SOAK, some_seed
@@ -105,13 +105,8 @@ def ask(port: int, data: bytes) -> bytes:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """Serve the example project; its countries and cities are built, its pages too."""
-    site = Site(tmp_path_factory.mktemp("raw"))
-    site.manage("migrate", "--verbosity", "0")
-    site.manage("load_atlas", "--verbosity", "0")
-    site.manage("build_sitemaps", "--verbosity", "0")
-    with site.served():
+    with built_site(tmp_path_factory.mktemp("raw")) as site:
         yield site
-    site.close()
 
 
 def test_raw_requests(site: Site, figures: Callable[..., None]) -> None:

@@ -13,26 +13,13 @@ import pytest
 from django.db.models.signals import post_save
 from django.test import Client
 
-from django_sitemaps_plus import ModelSource, notify_changed, under
+from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.build import build
 from tests.support.documents import locs, read_index
 from tests.support.testapp.models import Topic
+from tests.support.trees import CallableSource, PathSource
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-class PathSource(ModelSource):
-    """One row a page: no row is rendered because another one was saved."""
-
-    model = Topic
-    limit = 1
-    watch = {Topic: under("path")}
-
-
-class CallableSource(PathSource):
-    """The same by a function."""
-
-    watch = {Topic: lambda topic: topic.get_descendants()}
 
 
 def topic(path: str) -> Topic:

@@ -19,22 +19,11 @@ from tests.support.testapp.models import (
     Product,
     Topic,
 )
+from tests.support.trees import CallableSource, PathSource
 
 from .rows import BookSource, make_books, make_product, noticed, recorded
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
-
-
-class TopicSource(ModelSource):
-    """One row a page, so that the number of a page is that of a row."""
-
-    model = Topic
-    limit = 1
-    watch = {Topic: under("path")}
-
-
-class Called(TopicSource):
-    watch = {Topic: lambda topic: topic.get_descendants()}
 
 
 class GenreSource(ModelSource):
@@ -67,7 +56,7 @@ def genres():
 
 
 class TestDescendants:
-    @pytest.mark.parametrize("source", [TopicSource, Called])
+    @pytest.mark.parametrize("source", [PathSource, CallableSource])
     @pytest.mark.parametrize(
         ("number", "pages"), [(1, [1, 2, 3, 4]), (2, [2, 3]), (6, [6])]
     )
@@ -96,7 +85,7 @@ class TestDescendants:
 
     def test_a_save_asks_for_no_rows(self, publish, topics):
         """It writes its changes by one statement; the build asks."""
-        section = publish(Called)
+        section = publish(CallableSource)
         topics[0].save()
         noticed(section)
         with CaptureQueriesContext(connection) as queries:
@@ -106,7 +95,7 @@ class TestDescendants:
         assert len([sql for sql in said if sql.startswith("INSERT")]) == 1
 
     @pytest.mark.parametrize(
-        ("source", "fixture"), [(TopicSource, "topics"), (GenreSource, "genres")]
+        ("source", "fixture"), [(PathSource, "topics"), (GenreSource, "genres")]
     )
     def test_many_rows_need_one_query(self, publish, request, source, fixture):
         rows = request.getfixturevalue(fixture)
@@ -123,7 +112,7 @@ class TestDescendants:
         assert asked[0] == asked[1]
         assert found == [2, 3, 4, 5, 6]
 
-    @pytest.mark.parametrize("source", [TopicSource, Called])
+    @pytest.mark.parametrize("source", [PathSource, CallableSource])
     def test_too_many_rows_mark_the_section(self, publish, topics, monkeypatch, source):
         monkeypatch.setattr(related, "MAX_RELATED", 2)
         section = publish(source)
@@ -132,20 +121,20 @@ class TestDescendants:
 
     def test_a_row_that_was_moved_marks_what_it_took_along(self, publish, topics):
         """The same rows, at their new place; what is below the old one is others'."""
-        section = publish(TopicSource)
+        section = publish(PathSource)
         topics[1].move("00020002")
         topics[1].save()
         assert noticed(section) == [2, 3]
 
     def test_a_move_without_a_signal_is_passed_by_hand(self, publish, topics):
-        section = publish(TopicSource)
+        section = publish(PathSource)
         topics[1].move("00020002")
         assert noticed(section) == []
         notify_changed(Topic.objects.filter(path__startswith=topics[1].path))
         assert noticed(section) == [2, 3]
 
     def test_a_row_that_has_gone_meanwhile_marks_nothing(self, publish, topics):
-        section = publish(TopicSource)
+        section = publish(PathSource)
         topics[5].save()
         Topic.objects.filter(pk=topics[5].pk)._raw_delete("default")
         assert noticed(section) == [6]
@@ -155,14 +144,14 @@ class TestDeletions:
     """The rows below are deleted as well, each with a change of its own."""
 
     def test_under_a_row_all_is_deleted_with_it(self, publish, topics):
-        section = publish(TopicSource)
+        section = publish(PathSource)
         Topic.objects.filter(path__startswith=topics[1].path).delete()
         assert noticed(section) == [2, 3]
 
     def test_a_callable_cannot_be_called_so_the_section_is_marked(
         self, publish, topics
     ):
-        section = publish(Called)
+        section = publish(CallableSource)
         topics[5].delete()
         assert noticed(section) == [1, 2, 3, 4, 5, 6]
 
@@ -204,7 +193,7 @@ class TestOtherModels:
     )
     def test_one_that_fails_marks_the_section(self, publish, topics, messages, rows):
         """And the log names it; neither the save nor the build fails."""
-        section = publish(type("Failing", (TopicSource,), {"watch": {Topic: rows}}))
+        section = publish(type("Failing", (PathSource,), {"watch": {Topic: rows}}))
         topics[0].save()
         assert noticed(section) == [1, 2, 3, 4, 5, 6]
         assert recorded() == []

@@ -49,14 +49,20 @@ _VIDEO = {
 }
 
 
+def _elements(
+    prefix: str, given: dict[str, str], but: tuple[str, ...]
+) -> dict[str, str]:
+    return {
+        name: f"<{prefix}:{name}>{value}</{prefix}:{name}>"
+        for name, value in given.items()
+        if name not in but
+    }
+
+
 def video(*but: str, more: str = "", **values: str) -> Broken:
     """Return an urlset with a video of other values, and without some."""
-    parts = [
-        f"<video:{name}>{value}</video:{name}>"
-        for name, value in (_VIDEO | values).items()
-        if name not in but
-    ]
-    return within(f"<video:video>{''.join(parts)}{more}</video:video>")
+    parts = "".join(_elements("video", _VIDEO | values, but).values())
+    return within(f"<video:video>{parts}{more}</video:video>")
 
 
 _NEWS = {
@@ -69,11 +75,7 @@ _NEWS = {
 
 def article(*but: str, more: str = "", **values: str) -> str:
     """Return the news of an entry with other values, and without some."""
-    parts = {
-        name: f"<news:{name}>{value}</news:{name}>"
-        for name, value in (_NEWS | values).items()
-        if name not in but
-    }
+    parts = _elements("news", _NEWS | values, but)
     publication = parts.pop("name", "") + parts.pop("language", "")
     if "publication" not in but:
         publication = f"<news:publication>{publication}</news:publication>"
