@@ -24,6 +24,7 @@ from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import pass_first_grace
 from tests.support.configuring import configure
 from tests.support.documents import locs, read_index
+from tests.support.faults import fail_queries
 from tests.support.published import age
 from tests.support.shop import ProductSource, make_products
 from tests.support.testapp.models import Author, Book, Product
@@ -532,6 +533,15 @@ class TestContribSites:
         call_command("build_sitemaps", verbosity=0)
         assert {row.site for row in Section.objects.all()} == {"1", "2"}
         assert "The site 3: " in caplog.text
+
+    def test_rows_that_cannot_be_read_leave_the_state_unknown(self):
+        """As a monitor learns by the exit status."""
+        with (
+            fail_queries(lambda sql: "django_site" in sql),
+            pytest.raises(CommandError, match=r"^The state is unknown") as raised,
+        ):
+            call_command("sitemap_status")
+        assert raised.value.returncode == 2
 
     def test_without_engines_other_text_files_take_no_query(
         self, client, django_assert_num_queries

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json as json_module
 import time
 from dataclasses import asdict
 from shlex import quote
@@ -16,10 +15,9 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.live import serve_live
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.building.report import dry_run as render_only
+from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.consoles import shown_once
-from django_sitemaps_plus.management.failures import in_a_sentence
 from django_sitemaps_plus.management.progress import show_progress
-from django_sitemaps_plus.management.sites import SiteCommand
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
@@ -51,11 +49,12 @@ class Command(SiteCommand):
     """Builds, shows how far it is, and ends with a table."""
 
     help = "Bring the pages of the sections up to date and publish what has changed."
+    failure = "Nothing more was published: {}. What was published before stays."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
         parser.add_argument(
-            "sections", nargs="*", metavar="SECTION", help="default: all that exist"
+            "section", nargs="*", metavar="SECTION", help="default: all that exist"
         )
         either = parser.add_mutually_exclusive_group()
         for name, words in _FLAGS.items():
@@ -67,7 +66,7 @@ class Command(SiteCommand):
     def handle_site(
         self,
         *,
-        sections: list[str],
+        section: list[str],
         live: bool,
         strict: bool,
         json: bool,
@@ -77,20 +76,19 @@ class Command(SiteCommand):
         """Build what was asked for, or raise a CommandError."""
         quiet = json or verbosity == 0
         if live:
-            self._serve_live(sections, quiet=quiet)
+            self._serve_live(section, quiet=quiet)
             return
         is_reported = not quiet and not options["traceback"]
         with shown_once(is_reported=is_reported):
-            report, relay_errors = self._build(sections, quiet=quiet, **options)
+            report, relay_errors = self._build(section, quiet=quiet, **options)
         if json:
-            found = {**asdict(report), "relay_errors": relay_errors}
-            self.stdout.write(json_module.dumps(found, indent=2))
+            self.write_json({**asdict(report), "relay_errors": relay_errors})
         elif not quiet:
             self._show(report, verbosity)
         problems = report.problems + relay_errors
         if strict:
             problems += [_left_out(it) for it in report.sections if _has_left_out(it)]
-        if is_reported and any([section.errors for section in report.sections]):
+        if is_reported and any([it.errors for it in report.sections]):
             problems.append("To see where, run it again with --traceback.")
         if not len(registry):
             problems.append("No section is registered: see sitemaps_plus.W025.")
@@ -101,7 +99,7 @@ class Command(SiteCommand):
         self, sections: list[str], *, dry_run: bool, quiet: bool, **options: Any
     ) -> tuple[BuildReport, list[str]]:
         """Return the report, and what kept publications from engines."""
-        with in_a_sentence(_FAILED), show_progress(self.stdout, quiet=quiet) as shown:
+        with show_progress(self.stdout, quiet=quiet) as shown:
             if dry_run:
                 return render_only(sections), []
             given = {name: options[name] for name in _OPTIONS}
@@ -115,8 +113,7 @@ class Command(SiteCommand):
         if not sections:
             known = ", ".join(registry)
             raise CommandError(f"Name the sections to serve live: {known}.")
-        with in_a_sentence(_FAILED):
-            serve_live(sections)
+        serve_live(sections)
         if not quiet:
             for name in sections:
                 self.stdout.write(f"{name} is served live, until it is built again.")
@@ -159,8 +156,6 @@ _COLUMNS = {
     "rendered": "rendered",
     "stored": "stored",
 }
-
-_FAILED = "Nothing more was published: {}. What was published before stays."
 
 #: What becomes of a section without a source.
 _MISSING = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
@@ -17,8 +16,7 @@ from django_sitemaps_plus.core.validation import WORDS, Problem
 from django_sitemaps_plus.maintenance.advice import Advice, advise
 from django_sitemaps_plus.maintenance.listed_pages import Audit
 from django_sitemaps_plus.maintenance.sitemap_files import MAX_SHOWN, Inspection
-from django_sitemaps_plus.management.failures import in_a_sentence
-from django_sitemaps_plus.management.sites import SiteCommand
+from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.registry import registry
 
 
@@ -55,13 +53,12 @@ class Command(SiteCommand):
             raise CommandError(
                 "Name files, directories or URLs, or add --audit or --sources."
             )
-        with in_a_sentence():
-            for name in options["section"]:
-                registry.get(name)
-            if sources:
-                self._advise(**options)
-            else:
-                self._inspect(targets, audit=audit, **options)
+        for name in options["section"]:
+            registry.get(name)
+        if sources:
+            self._advise(**options)
+        else:
+            self._inspect(targets, audit=audit, **options)
 
     def _inspect(
         self, targets: list[str], *, audit: bool, json: bool, **options: Any
@@ -75,7 +72,10 @@ class Command(SiteCommand):
         inspection.finish()
         if audit:
             self._audit(inspection, **options)
-        self.stdout.write(_as_json(inspection, found) if json else _as_text(inspection))
+        if json:
+            self.write_json(_report(inspection, found))
+        else:
+            self.stdout.write(_as_text(inspection))
         if count := inspection.errors:
             raise CommandError(f"{count:,} error{pluralize(count)} found.")
 
@@ -103,7 +103,7 @@ class Command(SiteCommand):
             if not json and (advice.entries_per_second or not advice.problem):
                 self.stdout.write("\n".join(_lines(advice)))
         if json:
-            self.stdout.write(json_module.dumps([asdict(one) for one in found]))
+            self.write_json([asdict(one) for one in found])
         problems = [f"{one.section}: {one.problem}" for one in found if one.problem]
         if problems:
             raise CommandError("\n".join(problems))
@@ -124,7 +124,7 @@ def _as_text(found: Inspection) -> str:
     return "\n".join([*lines, words])
 
 
-def _as_json(found: Inspection, problems: list[Problem]) -> str:
+def _report(found: Inspection, problems: list[Problem]) -> dict[str, Any]:
     counts = Counter[str]()
     for (_, rule), count in found.counts.items():
         counts[rule] += count
@@ -134,7 +134,7 @@ def _as_json(found: Inspection, problems: list[Problem]) -> str:
     ]
     names = ("files", "entries", "errors", "warnings")
     report = {name: getattr(found, name) for name in names}
-    return json_module.dumps({**report, "counts": counts, "problems": shown})
+    return {**report, "counts": counts, "problems": shown}
 
 
 def _lines(advice: Advice) -> Iterator[str]:

@@ -5,40 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.exceptions import ImproperlyConfigured
 from django.core.management.base import CommandError, CommandParser
-from django.db import Error
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, site_at
 from django_sitemaps_plus.maintenance.explain import Explanation, Listing, explain_url
-from django_sitemaps_plus.management.sites import SiteCommand, sites_at
+from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import owning_site
-from django_sitemaps_plus.outages import in_one_line
 
 
 class Command(SiteCommand):
     """Shows pages, rows and engines of one URL."""
 
     help = "Say where a URL is listed, or what leaves it out; exit with 1 if it is not."
+    failure = "Nothing can be said: {}."
     requires_system_checks: list[str] = []  # a source with a fault is explained, too
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
         parser.add_argument("url", metavar="URL", help="a URL of the site, or a path")
 
-    def sites_for(self, sites: list[Site], **options: Any) -> list[Site]:
-        """Return the site of the URL; of a path, all."""
-        return sites_at([options["url"]], sites)
+    def is_of(self, site: Site, **options: Any) -> bool:
+        """Return whether the URL is on the site; a path is on none."""
+        return site_at(options["url"], site) is not None
 
     def handle_site(self, *, url: str, **options: Any) -> None:
         """Show the explanation; raise a CommandError if the URL is not listed."""
         try:
             found = explain_url(url, owning_site())
-        except (ImproperlyConfigured, ValueError) as error:
+        except ValueError as error:
             raise CommandError(str(error)) from error
-        except Error as error:
-            words = f"Nothing can be said: the database failed: {in_one_line(error)}"
-            raise CommandError(words) from error
         self.stdout.write("\n".join(_lines(found)))
         if not found.is_listed:
             raise CommandError(f"{found.url} is not listed.")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Sequence
@@ -11,7 +10,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.core.serializers.json import DjangoJSONEncoder
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
@@ -24,8 +22,7 @@ from django_sitemaps_plus.conf import (
 )
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.maintenance.status import EngineStatus, engine_status
-from django_sitemaps_plus.management.failures import in_a_sentence
-from django_sitemaps_plus.management.sites import SiteCommand, sites_at
+from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.notifications import Engine, Takes, dispatch
@@ -84,22 +81,27 @@ class Command(SiteCommand):
         options["skip_checks"] = options["skip_checks"] or options["new_key"]
         return super().execute(*args, **options)
 
-    def sites_for(self, sites: list[Site], **options: Any) -> list[Site]:
-        """Return the sites of the URLs or sections; any one for a new key."""
-        found = sites_at(options["urls"], super().sites_for(sites, **options))
-        return found[:1] if options["new_key"] else found
-
-    def handle_site(self, *, new_key: bool, verbosity: int, **asked: Any) -> None:
-        """Submit what was asked for, and fail if any of it was not submitted."""
+    def handle(self, *, site: list[str], new_key: bool = False, **options: Any) -> None:
+        """Run for each site; a new key is of none."""
         if new_key:
             self.stdout.write(secrets.token_hex(16))
-            return
+        else:
+            super().handle(site=site, **options)
+
+    def is_of(self, site: Site, **options: Any) -> bool:
+        """Return whether the site has one of the sections, and one of the URLs."""
+        urls = options["urls"]
+        is_there = not urls or any([site_at(url, site) for url in urls])
+        return is_there and super().is_of(site, **options)
+
+    def handle_site(self, *, verbosity: int, **asked: Any) -> None:
+        """Submit what was asked for, and fail if any of it was not submitted."""
         begin = timezone.now()
-        with in_a_sentence():
-            report, chosen = _notify(begin, **asked)
-            engines = engine_status(get_site())
+        report, chosen = _notify(begin, **asked)
+        engines = engine_status(get_site())
         if asked["json"]:
-            self.stdout.write(_as_json(report, engines, chosen))
+            shown = {"chosen": chosen, **asdict(report)}
+            self.write_json({**shown, "engines": list(map(asdict, engines))})
         elif verbosity:
             rows = [_row(engine) for engine in engines]
             self.stdout.write(table(_HEAD, rows))
@@ -249,8 +251,3 @@ def _why_they_wait(engines: list[EngineStatus]) -> str:
     elif failing:
         why = f"; the last request to {' and '.join(failing)} failed"
     return f" {count:,} wait{pluralize(count, 's,')}{why}."
-
-
-def _as_json(report: DeliveryReport, engines: list[EngineStatus], chosen: int) -> str:
-    found = {"chosen": chosen, **asdict(report), "engines": list(map(asdict, engines))}
-    return json.dumps(found, cls=DjangoJSONEncoder)

@@ -10,9 +10,8 @@ from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.preview import preview
+from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.consoles import shown_once
-from django_sitemaps_plus.management.failures import in_a_sentence
-from django_sitemaps_plus.management.sites import SiteCommand
 from django_sitemaps_plus.site_urls import page_url
 
 
@@ -34,20 +33,20 @@ class Command(SiteCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
         add = parser.add_argument
-        add("section", metavar="SECTION", help="its name")
+        add("section", nargs=1, metavar="SECTION", help="its name")
         words = "entries to show (default: %(default)s)"
         add("--limit", type=positive, default=5, metavar="N", help=words)
         words = "the page to show them of (default: %(default)s)"
         add("--page", type=positive, default=1, metavar="N", help=words)
 
     def handle_site(
-        self, *, section: str, limit: int, page: int, **options: Any
+        self, *, section: list[str], limit: int, page: int, **options: Any
     ) -> None:
         """Show the entries, or raise a CommandError."""
-        with in_a_sentence(), shown_once(is_reported=True):
-            site = get_site()
-            entries, tally = preview(section, page, limit, site)
-        lines = [f"{section}, page {page}: {page_url(section, page, site)}"]
+        [name], site = section, get_site()
+        with shown_once(is_reported=True):
+            entries, tally = preview(name, page, limit, site)
+        lines = [f"{name}, page {page}: {page_url(name, page, site)}"]
         lines += entries or ["It has no entries."]
         if tally.problems:
             rows = tally.entries + tally.skipped

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json as json_module
 from dataclasses import asdict
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from django_sitemaps_plus.maintenance.prune import prune
-from django_sitemaps_plus.management.failures import in_a_sentence
-from django_sitemaps_plus.management.sites import SiteCommand
+from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.models.sections import owning_site
 
@@ -19,6 +17,7 @@ class Command(SiteCommand):
     """Prunes, and shows what was removed."""
 
     help = "Remove files and rows that were replaced more than PRUNE_SECONDS ago."
+    failure = "Not everything was removed: {}."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
@@ -43,10 +42,9 @@ class Command(SiteCommand):
         """Prune the site; raise a CommandError if storage or database fail."""
         if now != bool(section):
             raise CommandError("Give --section and --now together, or neither of them.")
-        with in_a_sentence("Not everything was removed: {}."):
-            report = prune(owning_site(), is_dry_run=dry_run, removed=section)
+        report = prune(owning_site(), is_dry_run=dry_run, removed=section)
         if json:
-            self.stdout.write(json_module.dumps(asdict(report)))
+            self.write_json(asdict(report))
         elif verbosity:
             counted = {**asdict(report), "sections": len(report.sections)}
             self.stdout.write(table(["removed", "number"], list(counted.items())))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from dataclasses import asdict
 from typing import Any
 
@@ -10,7 +9,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.maintenance.doctor import Finding, examine
-from django_sitemaps_plus.management.sites import SiteCommand
+from django_sitemaps_plus.management.base import SiteCommand
 
 _MARKS = {True: "✓", False: "✗", None: "-"}
 _PLAIN_MARKS = {True: "ok", False: "NO", None: "- "}
@@ -36,7 +35,7 @@ class Command(SiteCommand):
             if not json:
                 self._write(finding)
         if json:
-            self.stdout.write(json_module.dumps([asdict(one) for one in found]))
+            self.write_json([asdict(one) for one in found])
         faults = [finding.name for finding in found if finding.ok is False]
         if count := len(faults):
             raise CommandError(f"{count} fault{pluralize(count)}: {', '.join(faults)}.")

@@ -9,23 +9,19 @@ from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.core.serializers.json import DjangoJSONEncoder
-from django.db import Error
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import index_problems
-from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.maintenance.status import (
     EngineStatus,
     SectionStatus,
     engine_status,
     section_status,
 )
-from django_sitemaps_plus.management.sites import SiteCommand
+from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.models.sections import owning_site
-from django_sitemaps_plus.outages import in_one_line
 
 # The columns of each table, and what they show.
 _COLUMNS = {
@@ -58,6 +54,7 @@ class Command(SiteCommand):
         "Show how sections and engines are; exit with 1 if one needs attention, with 2 "
         "if the database cannot say."
     )
+    failure, outage_status = "The state is unknown: {}.", 2
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
@@ -71,16 +68,14 @@ class Command(SiteCommand):
 
     def handle_site(self, *, json: bool, max_age: int | None, **options: Any) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
-        try:
-            site = owning_site()
-            sections, engines = section_status(site), engine_status(site)
-            problems = index_problems(Page.objects.of(site.name, INDEX))
-        except ConfigurationError as error:
-            raise CommandError(str(error)) from error
-        except Error as error:
-            why = f"The state is unknown: {in_one_line(error)}."
-            raise CommandError(why, returncode=2) from error
-        self.stdout.write((_as_json if json else _as_text)(sections, engines))
+        site = owning_site()
+        sections, engines = section_status(site), engine_status(site)
+        problems = index_problems(Page.objects.of(site.name, INDEX))
+        if json:
+            found = {"sections": [asdict(section) for section in sections]}
+            self.write_json({**found, "engines": [asdict(it) for it in engines]})
+        else:
+            self.stdout.write(_as_text(sections, engines))
         problems += [problem for section in sections for problem in section.problems]
         problems += [problem for engine in engines for problem in engine.problems]
         if max_age is not None:
@@ -102,14 +97,6 @@ def _late(
                 f"{name}: {what} is {_age(moment)} old, more than {seconds:,} s. See "
                 "that workers or a cron job run."
             )
-
-
-def _as_json(sections: list[SectionStatus], engines: list[EngineStatus]) -> str:
-    found = {
-        "sections": [asdict(section) for section in sections],
-        "engines": [asdict(engine) for engine in engines],
-    }
-    return json.dumps(found, cls=DjangoJSONEncoder)
 
 
 def _as_text(sections: list[SectionStatus], engines: list[EngineStatus]) -> str:

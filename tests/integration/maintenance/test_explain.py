@@ -428,7 +428,7 @@ class TestCommand:
             call_command("explain_url", "ftp://example.com/")
         with (
             fail_queries(lambda sql: "sitemaps_plus" in sql),
-            pytest.raises(CommandError, match=r"^Nothing can be said: the database"),
+            pytest.raises(CommandError, match=r"^Nothing can be said: Operational"),
         ):
             call_command("explain_url", URL)
         configure(settings, BASE_URL=None)
