@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Generator, Iterator
 from contextlib import suppress
-from inspect import isclass
 from typing import Any
 
 from django.conf import settings
-from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.core.checks import CheckMessage
-from django.middleware.locale import LocaleMiddleware
 from django.urls import NoReverseMatch, get_script_prefix
-from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, site_in
 from django_sitemaps_plus.sources import ModelSource, Route, ViewSource
@@ -24,9 +19,6 @@ from django_sitemaps_plus.sources.languages import (
 )
 
 from .messages import error, warning
-
-# What search engines read: a language of ISO 639, perhaps a script, perhaps a country.
-_HREFLANG = re.compile(r"[a-z]{2,3}(-[a-z]{4})?(-[a-z]{2})?", re.IGNORECASE)
 
 
 def check_languages(
@@ -51,10 +43,6 @@ def check_languages(
             hint = f"Choose from {', '.join(map(repr, known))}."
             yield error(50, f"languages names {code!r}, which LANGUAGES lacks.", hint)
             return False
-        if not _HREFLANG.fullmatch(code):
-            message = f"search engines do not read {code!r} as the language of a URL."
-            hint = "Rename it in LANGUAGES by language, script and country, such as"
-            yield warning(50, message, f"{hint} sr-latn or es-mx, or leave it out.")
     if source.limit in range(1, len(codes)):
         hint = f"A page holds all of a row: set limit to {len(codes)} or more."
         yield error(
@@ -70,13 +58,6 @@ def _of_project(
     source: ModelSource | ViewSource, codes: list[str]
 ) -> Iterator[CheckMessage]:
     """Yield what the project lacks to answer in these languages, or to name them."""
-    if len(codes) > 1 and is_language_prefix_patterns_used(settings.ROOT_URLCONF)[0]:
-        classes = [import_string(name) for name in settings.MIDDLEWARE]
-        if not any(isclass(it) and issubclass(it, LocaleMiddleware) for it in classes):
-            kept = settings.LANGUAGE_CODE
-            message = f"without LocaleMiddleware Django answers 404 to all but {kept!r}"
-            hint = f"Add '{LocaleMiddleware.__module__}.LocaleMiddleware' to MIDDLEWARE"
-            yield warning(51, f"{message}.", f"{hint}, after SessionMiddleware.")
     project: Any = settings  # whose stubs lack a method
     if source.languages == "all" and not project.is_overridden("LANGUAGES"):
         message = f'languages is "all": {len(codes)}, since LANGUAGES is not set.'

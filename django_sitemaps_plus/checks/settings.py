@@ -8,7 +8,6 @@ from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.contrib.staticfiles import finders
 from django.core.checks import CheckMessage
 from django.db import Error, router
 
@@ -16,18 +15,16 @@ from django_sitemaps_plus.cache import is_shared
 from django_sitemaps_plus.conf import (
     SETTING,
     AppSettings,
-    Site,
     get_settings,
     get_site,
-    get_sites,
     is_public,
     is_test_run,
+    language_sites,
     parse_base_url,
     suggest,
 )
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.site_urls import stylesheet_url
 from django_sitemaps_plus.storage import get_storage
 
 from .messages import error, warning
@@ -43,7 +40,7 @@ def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting."""
     checks = [_unknown_keys, _wrong_values, _language_origins, _cache, _executor]
     if not has_only_views_of_contrib():
-        checks += [_origin, _storage, _stylesheet]
+        checks += [_origin, _storage]
     return [message for check in checks for message in check()]
 
 
@@ -116,32 +113,33 @@ def _problem(name: str, kind: str, value: Any) -> str:
     return ""
 
 
+@for_each_site
 def check_public_origin(**kwargs: Any) -> list[CheckMessage]:
     """Return a message if a deployed site names an address that is not public."""
-    given, base_url = get_settings().sites, get_settings().base_url
+    if not get_settings().base_url:
+        return []  # another check asks the database
     try:
-        if isinstance(given, Mapping):
-            return [it for site in get_sites() for it in _not_public(site.origin)]
-        return _not_public(parse_base_url(base_url).origin) if base_url else []
+        site = get_site()
+        sites = [site, *language_sites().values()]
     except ConfigurationError:
         return []  # another check reports it
+    return [message for it in sites for message in _not_public(it.origin)]
 
 
 def _not_public(origin: str) -> list[CheckMessage]:
     if settings.DEBUG or is_public(origin):
         return []
     message = f"Sitemaps have the origin {origin!r}, which crawlers cannot reach."
-    hint = f"Set {SETTING}['BASE_URL'], or the domain of the current site, to the "
-    return [warning(35, message, f"{hint}public address of your site.")]
+    hint = f"Set the public address of your site in {SETTING}, or as the domain of the "
+    return [warning(35, message, f"{hint}current site.")]
 
 
 def check_current_site(
     databases: Collection[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
     """Return what is wrong with the site in the database that gives the origin."""
-    if _has_own_origin() or not _has_current_site():
-        return []
-    if has_only_views_of_contrib():
+    is_given = _has_own_origin() or has_only_views_of_contrib()
+    if is_given or not _has_current_site():
         return []
     from django.contrib.sites.models import Site
 
@@ -168,14 +166,9 @@ def _has_current_site() -> bool:
 def _origin() -> Iterator[CheckMessage]:
     if _has_own_origin() or _has_current_site():
         return
-    if apps.is_installed("django.contrib.sites"):
-        message = "Sitemaps have no origin: django.contrib.sites has no SITE_ID."
-        hint = f"Set SITE_ID, or {SETTING}['BASE_URL'] to the address of your site."
-        yield error(29, message, hint)
-        return
     hint = f"Set {SETTING}['BASE_URL'] to the address of your site, such as "
-    hint += "'https://shop.example', or install django.contrib.sites."
-    if settings.DEBUG:
+    hint += "'https://shop.example', or SITE_ID of django.contrib.sites."
+    if settings.DEBUG and not apps.is_installed("django.contrib.sites"):
         message = "Sitemaps have no origin. DEBUG is on, so the request's host is used."
         yield warning(1, message, hint)
     else:
@@ -228,16 +221,6 @@ def _executor() -> Iterator[CheckMessage]:
         yield error(8, str(fault), hint)
     else:
         yield from [warning(10, *fault) for fault in executor.faults()]
-
-
-def _stylesheet() -> Iterator[CheckMessage]:
-    name = get_settings().stylesheet
-    if not isinstance(name, str) or stylesheet_url(Site("", "")) in ("", name):
-        return  # there is none, or it is a URL
-    if finders.find(name) is None:
-        message = f"{SETTING}['STYLESHEET'] is {name!r}, which is not a static file."
-        hint = f"Use the default, {AppSettings().stylesheet!r}, a URL, or None."
-        yield warning(36, message, hint)
 
 
 def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import hosts_of, in_force
 
-from .messages import error, warning
+from .messages import error
 
 _SITES = f"{SETTING}['SITES']"
 _FORM = "Write {'shop': {'BASE_URL': 'https://shop.example'}}, or 'contrib.sites'."
@@ -62,9 +62,6 @@ def check_sites(**kwargs: Any) -> list[CheckMessage]:
 def _faults(given: Any) -> Iterator[CheckMessage]:
     if given is None:
         return
-    if get_settings().base_url:
-        message = f"{SETTING} has BASE_URL and SITES, so BASE_URL is not used."
-        yield warning(60, message, "Remove BASE_URL.")
     if isinstance(given, Mapping) and given:
         hosts = Counter[str]()
         for name, values in given.items():

@@ -42,10 +42,12 @@ from django_sitemaps_plus.sources.declarations import (
     declared_methods,
     find_field,
     is_indexed,
+    is_path,
     is_unique,
     path_field,
 )
 from django_sitemaps_plus.sources.keys import key_field
+from django_sitemaps_plus.sources.languages import declared_in_languages
 from django_sitemaps_plus.sources.querysets import queryset_of
 from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import models_of
@@ -54,7 +56,7 @@ from .contrib import check_contrib
 from .languages import check_languages
 from .messages import error, warning
 from .names import check_names
-from .queries import check_query, declared_paths
+from .queries import check_query
 from .urls import explain_reverse, has_only_views_of_contrib
 from .watching import check_watched
 
@@ -199,7 +201,7 @@ def _views(source: ViewSource) -> Iterator[CheckMessage]:
 
 def _paths(source: ModelSource) -> Iterator[CheckMessage]:
     ends = [(name, getattr(source, name)) for name in ("starts", "ends", "site_path")]
-    for field, value in chain(declared_paths(source), filter(itemgetter(1), ends)):
+    for field, value in chain(_declared_paths(source), filter(itemgetter(1), ends)):
         file, _, name = value.rpartition("__")
         if name == "url" and isinstance(find_field(source.model, file), FileField):
             message = f"{field} names {value!r}, which is not a field."
@@ -212,6 +214,16 @@ def _paths(source: ModelSource) -> Iterator[CheckMessage]:
                 constants = CHANGEFREQS if field == "changefreq" else ()
                 hint = _suggest_field(source, value, constants)
                 yield error(22, message, f"{fault}. {hint}".rstrip())
+
+
+def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:
+    """Yield each field path that a source declares, with what it is of."""
+    for field, value in declared_in_languages(source):
+        if is_path(field, value):
+            yield field, value
+        elif isinstance(value, Route):
+            paths = value.arguments.values()
+            yield from [(field, path) for path in paths if isinstance(path, str)]
 
 
 def _suggest_field(

@@ -11,15 +11,13 @@ from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Model
+from django.db.models.sql.query import Query
 
-from django_sitemaps_plus.conf import sample_site
-from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.sources import ModelSource, Under
 from django_sitemaps_plus.sources.declarations import declarations_of
 from django_sitemaps_plus.sources.dependencies import inner_tables, joined_tables
 from django_sitemaps_plus.sources.keys import key_field
-from django_sitemaps_plus.sources.rows import listed_rows, page_query
 from django_sitemaps_plus.tracking.relations import (
     concrete,
     is_code,
@@ -83,9 +81,11 @@ def _hint(model: type[Model], listed: type[Model]) -> str:
     return f"{hint}: {names}." if names else f"{hint}, joined by two underscores."
 
 
-def check_unwatched(source: ModelSource) -> Iterator[CheckMessage]:
+def check_unwatched(
+    source: ModelSource, rows: Query, page: Query
+) -> Iterator[CheckMessage]:
     """Yield the models that a queryset which works reads and no watch covers."""
-    if names := ", ".join(sorted(_unwatched(source))):
+    if names := ", ".join(sorted(_unwatched(source, rows, page))):
         yield warning(
             9,
             f"it depends on rows of {names}, whose saves it does not watch.",
@@ -94,11 +94,10 @@ def check_unwatched(source: ModelSource) -> Iterator[CheckMessage]:
         )
 
 
-def _unwatched(source: ModelSource) -> Iterator[str]:
+def _unwatched(source: ModelSource, rows: Query, page: Query) -> Iterator[str]:
     """Yield the labels of models that only joins and inner queries name."""
     watched = models_of(source)
-    tables = joined_tables(listed_rows(source).query)
-    tables |= inner_tables(page_query(source, KeyRange(), sample_site()).query)
+    tables = joined_tables(rows) | inner_tables(page)
     tables -= {model._meta.db_table for model in watched}
     for model in apps.get_models(include_auto_created=True):
         if model._meta.db_table not in tables:
@@ -111,12 +110,12 @@ def _unwatched(source: ModelSource) -> Iterator[str]:
         yield from {end._meta.label for end in ends if end and end not in watched}
 
 
-def check_tree(source: ModelSource) -> Iterator[CheckMessage]:
+def check_tree(source: ModelSource, rows: Query) -> Iterator[CheckMessage]:
     """Yield that rows depend on rows of their own model, where no watch covers it."""
     model = source.model
     own = {concrete(model), *parents(model)}
     watched = [concrete(way.model) for way in watched_ways(source)]
-    if own.isdisjoint(watched) and (reason := _dependence(source)):
+    if own.isdisjoint(watched) and (reason := _dependence(source, rows)):
         yield warning(
             13,
             f"rows may depend on other rows of {model._meta.label}, since {reason}, "
@@ -125,14 +124,14 @@ def check_tree(source: ModelSource) -> Iterator[CheckMessage]:
         )
 
 
-def _dependence(source: ModelSource) -> str:
+def _dependence(source: ModelSource, rows: Query) -> str:
     """Return why rows may depend on rows of their own model; "" if nothing says so."""
     for base in source.model.__mro__:
         if base.__module__.partition(".")[0] in _TREES:
             return f"that is a {base.__module__}.{base.__name__}"
     if names := _reads_of_own_model(source):
         return f"a method reads {', '.join(names)}"
-    if source.model._meta.db_table in joined_tables(listed_rows(source).query):
+    if source.model._meta.db_table in joined_tables(rows):
         return "get_queryset() joins them"
     return ""
 

@@ -19,12 +19,6 @@ pytestmark = pytest.mark.urls("tests.support.urls_i18n")
 ROUTE = Route("product-detail", slug="slug")
 
 
-@pytest.fixture(autouse=True)
-def locale_middleware(settings: Any) -> None:
-    """Have what the patterns of languages need."""
-    settings.MIDDLEWARE = ["django.middleware.locale.LocaleMiddleware"]
-
-
 def found(kind: Any = ModelSource, **attributes: Any) -> list[CheckMessage]:
     """Return what the checks say of a source."""
     source = type("Listed", (kind,), {"model": Product, **attributes})
@@ -73,17 +67,6 @@ def test_languages_need_internationalization(settings, monkeypatch):
     monkeypatch.setattr(translation, "_trans", type(translation._trans)())
     settings.USE_I18N = False
     assert "USE_I18N" in found(languages="all")[0].msg
-
-
-@pytest.mark.parametrize("code", ["es-419", "sr@latin", "ca-valencia"])
-def test_a_code_that_search_engines_do_not_read_is_named(settings, code):
-    """They take a language, a script and a country; Django takes more."""
-    settings.LANGUAGES = [("en", "English"), (code, "Other")]
-    [message] = found(languages="all", location=ROUTE)
-    assert message.id == "sitemaps_plus.W050"
-    assert repr(code) in message.msg
-    settings.LANGUAGES = [(it, it) for it in ("en", "pt-br", "zh-hans", "ast")]
-    assert found(languages="all", location=ROUTE) == []
 
 
 @pytest.mark.urls("tests.support.urls")

@@ -78,11 +78,6 @@ def test_two_sites_have_no_language_at_one_host(settings, sections):
     assert "de.example" in message.msg
 
 
-def test_base_url_beside_sites_has_no_effect(settings, sections):
-    configure(settings, SITES=SITES, BASE_URL=SHOP)
-    assert ids(check_sites()) == ["W060"]
-
-
 @pytest.mark.parametrize(
     ("sites", "given", "hint"),
     [
@@ -117,3 +112,15 @@ def test_each_address_is_to_be_public(settings, sections):
     configure(settings, SITES={"shop": shop, "blog": {"BASE_URL": BLOG}})
     (message,) = check_public_origin()
     assert BLOG in message.msg
+    assert "BASE_URL" not in f"{message.msg} {message.hint}"  # whose place SITES takes
+
+
+def test_so_is_that_of_a_language(settings, sections):
+    """Which a site may have for itself."""
+    german = {"LANGUAGE_ORIGINS": {"de": "https://shop.test"}}
+    configure(settings, BASE_URL="https://shop.com", **german)
+    (message,) = check_public_origin()
+    assert "'https://shop.test'" in message.msg
+    shop = {"BASE_URL": "https://shop.com", **german}
+    configure(settings, BASE_URL=None, LANGUAGE_ORIGINS={}, SITES={"shop": shop})
+    assert ids(check_public_origin()) == ["W035"]

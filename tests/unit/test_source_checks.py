@@ -9,7 +9,6 @@ from django.db.models import (
     Case,
     Count,
     Exists,
-    F,
     OuterRef,
     Q,
     Subquery,
@@ -31,7 +30,6 @@ from tests.support.testapp.models import (
     PathNode,
     PlaceProxy,
     Product,
-    Reprint,
     Show,
     Tag,
     Theatre,
@@ -144,25 +142,6 @@ def test_a_view_must_have_a_url():
     with temporary_registry() as sections:
         sections.register("views", source)
         assert ids(check_sources()) == ["E021"]
-
-
-class TestMany:
-    """W012: a path that makes one row several entries with the same URL."""
-
-    @pytest.mark.parametrize(
-        ("model", "attributes", "fields"),
-        [
-            (Painting, {"images": "reprint__painting__photo"}, ["images"]),
-            (Film, {"priority": "cast__pk"}, ["priority"]),
-            (Film, {"location": Route("book-detail", slug="cast__name")}, []),
-            (Reprint, {"images": "painting__photo"}, []),
-            (Film, {"priority": Count("cast")}, []),
-            (Film, {"priority": "x", **listing(Film.objects.annotate(x=F("pk")))}, []),
-        ],
-    )
-    def test_a_relation_to_many_rows(self, model, attributes, fields):
-        found = [it for it in messages_of(model, **attributes) if it.id.endswith("12")]
-        assert [it.msg.split()[2] for it in found] == fields
 
 
 @pytest.mark.parametrize(

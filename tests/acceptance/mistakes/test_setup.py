@@ -147,7 +147,13 @@ def spoil_media(project: Any) -> None:
         (SITES + "SITE_ID = 7", drop_all, "build_sitemaps", 1, "django_site.*migrate"),
         ("", spoil_media, "build_sitemaps", 1, "Not a directory: .*What was published"),
         (READ_ONLY, None, "build_sitemaps", 1, "'posts' .*write a readonly database"),
-        (HOME, None, "check --deploy", 0, r"'http://localhost', which .* Set SITEMAPS"),
+        (
+            HOME,
+            None,
+            "check --deploy",
+            0,
+            r"'http://localhost', which .* Set the public address",
+        ),
     ],
     ids=[
         *("status before migrate", "status without a server", "age", "no time zone"),
