@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import partial, wraps
+from functools import cache, partial, wraps
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -24,6 +24,7 @@ from django.core.paginator import EmptyPage, Paginator
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template import TemplateDoesNotExist
+from django.template.backends.django import DjangoTemplates
 from django.template.loader import get_template
 from django.urls import get_script_prefix, get_urlconf
 from django.utils import timezone, translation
@@ -56,6 +57,9 @@ __all__ = ["SitemapIndexItem", "index", "sitemap", "x_robots_tag"]
 logger = logging.getLogger(__name__)
 
 _contrib: Any = views  # its types know dicts of sitemaps only
+
+#: Where contrib has them, whether its app is installed or not.
+_TEMPLATES = Path(views.__file__).parent / "templates"
 
 #: More rows than a section has, so that all of its pages are counted.
 _ANY_NUMBER = 10**12
@@ -95,10 +99,11 @@ def index(
 ) -> HttpResponse:
     """Answer with the index of a dict of sitemaps, as contrib's view does."""
     visit = _Visit(request, sitemaps)
-    arguments = (template_name, content_type, sitemap_url_name)
     if not _is_contribs(template_name, "sitemap_index.xml"):
+        arguments = (template_name, content_type, sitemap_url_name)
         return _with_etag(request, visit.index(*arguments))
-    answer = visit.kept(_Answer, partial(visit.printed_index, *arguments), arguments)
+    render = partial(visit.printed_index, content_type, sitemap_url_name)
+    answer = visit.kept(_Answer, render, content_type, sitemap_url_name)
     return _respond(request, answer, content_type)
 
 
@@ -145,7 +150,14 @@ def _is_contribs(template_name: Any, default: str) -> bool:
         template: Any = get_template(default)
     except TemplateDoesNotExist:
         return True
-    return Path(views.__file__).parent in Path(template.origin.name).parents
+    return _TEMPLATES in Path(template.origin.name).parents
+
+
+@cache
+def _contribs_index() -> Any:
+    """Return contrib's template of the index, which may not be installed."""
+    options = {"NAME": "contrib", "DIRS": [_TEMPLATES], "APP_DIRS": False}
+    return DjangoTemplates(options | {"OPTIONS": {}}).get_template("sitemap_index.xml")
 
 
 def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
@@ -215,7 +227,7 @@ class _Visit:
 
     def printed_index(self, *arguments: Any) -> _Answer:
         """Return the index as contrib's template prints it."""
-        response = self.index(*arguments).render()
+        response = self.index(_contribs_index(), *arguments).render()
         document = write_document([response.content])
         return _Answer(document, response.get("Last-Modified"))
 

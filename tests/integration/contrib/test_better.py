@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from django.contrib.sitemaps import Sitemap
 from django.core.exceptions import ObjectDoesNotExist
+from django.template import TemplateDoesNotExist
 from django.utils import timezone
 
 from django_sitemaps_plus.contrib import views as ours
@@ -69,6 +70,18 @@ def test_an_index_names_no_edit_that_a_page_may_lack(client, kept, seconds, is_s
     urls.sitemaps["products"] = zoo.Plain
     (lastmod,) = read_index(client.get("/ours/index.xml").content).values()
     assert bool(lastmod) == is_said
+
+
+@pytest.mark.parametrize("path", ["index.xml", "all.xml"])
+def test_contrib_need_not_be_installed(client, path, settings):
+    """Its templates are found, and its view would answer 500."""
+    make_products(1)
+    urls.sitemaps["products"] = zoo.Plain
+    first = client.get(f"/ours/{path}")
+    settings.TEMPLATES = []
+    assert client.get(f"/ours/{path}").content == first.content
+    with pytest.raises(TemplateDoesNotExist):
+        client.get(f"/theirs/{path}")
 
 
 def test_nothing_is_shared_between_hosts_schemes_and_languages(client, kept, settings):
