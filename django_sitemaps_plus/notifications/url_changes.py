@@ -31,7 +31,7 @@ from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources import Source, Tally, reader_of
 from django_sitemaps_plus.storage import read_document
-from django_sitemaps_plus.tracking.collecting import take_saves
+from django_sitemaps_plus.tracking.collecting import take_changes
 
 from .outbox import want_feeds, want_urls
 
@@ -181,7 +181,7 @@ def _take_saves(name: str, site: Site) -> list[str]:
         return []
     try:
         with reading(name, site) as source:
-            take_saves(section, source)
+            take_changes(section, source)
     except SourceError as error:  # it keeps back no other
         logger.exception("Saves of section %s wait for the next run", name)
         return [f"Saves of section {name} wait for the next run: {error}"]

@@ -17,7 +17,6 @@ from django.db.models.functions import Now
 from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.models import Change, Publication, Section
-from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import Source, reader_of
 from django_sitemaps_plus.sources.keys import KeySpace
@@ -41,7 +40,10 @@ _OTHER_PLAN = (
 
 
 def take_changes(section: Section, source: Source) -> Collection[Any]:
-    """Make the pages of recorded changes dirty; return the keys of the last batch."""
+    """Make the pages of recorded changes dirty; return the keys of the last batch.
+
+    Of a section without a plan the saved rows are noted, so far as they are known.
+    """
     keys: Collection[Any] = ()
     for alias in databases():
         while batch := _read(section, source, alias):
@@ -52,10 +54,7 @@ def take_changes(section: Section, source: Source) -> Collection[Any]:
 
 
 def waiting_changes(section: str) -> tuple[int, datetime | None]:
-    """Return how many changes of a section wait, and the time of the oldest.
-
-    As far as they can be read.
-    """
+    """Return how many changes of a section wait, and when the oldest was recorded."""
     number, times, kept = 0, list[datetime](), Change.objects.filter(section=section)
     for alias in databases():
         rows = kept.using(alias)
@@ -109,15 +108,11 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
     with suppress(*_OTHER_PLAN):
         if space is not None:
             named = _named(source, space, changes)
-    for other in _on_other_sites(section):
-        if space is not None and (is_announced or other.next_number == 1):
-            _note(other, space, named, changes)
-        if other.pages.exists():
-            _mark(other, space, named)
-    if space is not None and is_announced:
-        _note(section, space, named, changes)
-    # These go with the last mark: a crash in between marks other sites twice.
-    _mark(section, space, named, changes)
+    for one in [*_on_other_sites(section), section]:
+        if space is not None and (is_announced or one.next_number == 1):
+            _note(one, space, named, changes)
+        # These go with the last mark: a crash in between marks other sites twice.
+        _mark(one, space, named, changes if one is section else ())
     return () if named.is_all else named.keys
 
 
@@ -125,7 +120,7 @@ def _mark(
     section: Section,
     space: KeySpace | None,
     named: _Named,
-    changes: Collection[Change] = (),
+    changes: Collection[Change],
 ) -> None:
     """Make the pages dirty that changes name, and delete these changes."""
     if space is None or named.is_all:
@@ -188,37 +183,3 @@ def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any
     for bounds in ranges:
         between = rows.filter(**{f"{space.key}__range": bounds})
         yield from between.values_list(space.key, flat=True).iterator(BATCH_CHANGES)
-
-
-def take_saves(section: Section, source: Source) -> None:
-    """Note the rows of recorded changes of a section without pages, as far as known."""
-    space = reader_of(source).key_space()
-    for alias in databases():
-        while batch := _read(section, source, alias):
-            sections = [section, *_on_other_sites(section)]
-            if _has_plan(sections):
-                return  # a build is to see them
-            with suppress(*_OTHER_PLAN):
-                if space is not None:
-                    named = _named(source, space, batch)
-                    for one in sections:
-                        _note(one, space, named, batch)
-            if not _delete_unplanned(sections, batch):
-                return
-
-
-def _has_plan(sections: Iterable[Section]) -> bool:
-    rows = Section.objects.filter(pk__in=[section.pk for section in sections])
-    return rows.filter(next_number__gt=1).exists()
-
-
-@retried
-def _delete_unplanned(sections: list[Section], changes: list[Change]) -> bool:
-    """Delete changes, unless one of the sections got its first plan meanwhile."""
-    with atomic():
-        # A plan that is about to be stored comes after it.
-        lock([section.pk for section in sections])
-        if _has_plan(sections):
-            return False
-        delete_changes(changes)
-    return True

@@ -25,10 +25,7 @@ _paused: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
 
 
 def databases() -> list[str]:
-    """Return the databases on which changes may lie.
-
-    All that have our tables: ``save(using="other")`` asks no router.
-    """
+    """Return the databases with our tables: ``save(using="other")`` asks no router."""
     own = own_alias()
     others = [alias for alias in connections if alias != own]
     return [own, *filter(may_hold_changes, others)]

@@ -22,9 +22,9 @@ _asked_at = -PAUSE_SECONDS  # by the monotonic clock
 
 
 def note_models(section: Section, source: Source, *, is_new: bool) -> None:
-    """Note what a class lists, for all processes: it is asked once for each deploy.
+    """Note what a class lists, for all processes; ask it once a deploy.
 
-    And in each build as long as it does not say it: a list may be empty.
+    In each build as long as it does not say it, since a list may be empty.
     """
     if not isinstance(source, SitemapSource):
         return
@@ -52,26 +52,19 @@ def unknown_sections() -> dict[str, SitemapSource]:
 
 
 def learn() -> set[str]:
-    """Learn what builds have noted, if that was not asked for of late; never raise.
-
-    Returns:
-        The sections of which the models are known now.
-    """
+    """Learn what builds have noted, unless asked of late; return sections now known."""
     global _asked_at
     now = time.monotonic()
     if now < _asked_at + PAUSE_SECONDS or not is_tracking():
         return set()
     _asked_at = now
     sections = unknown_sections()
-    found = set()
     # Without our tables, or out of reach: no build can be there either.
     with suppress(Exception), contained():
         rows = Section.objects.filter(name__in=sections, listed_models__isnull=False)
         for name, labels in rows.values_list("name", "listed_models"):
             sections[name].models = _models(labels)
-            if sections[name].models is not None:
-                found.add(name)
-        if found:
+        if found := sections.keys() - unknown_sections():
             registry.changed()
         return found
     return set()

@@ -52,11 +52,11 @@ class Located:
 
 
 def plans(section: Section) -> list[list[Slot]]:
-    """Return the plan that is served and, while it is made, the next one."""
+    """Return the plan that is served, if any, and the next one while it is made."""
     rows = section.pages.planned().values_list("pk", "low", "high", "state")
     slots = list(starmap(Slot, rows))
     active = [slot for slot in slots if slot.state == State.ACTIVE]
-    found = [in_plan_order(active)]
+    found = [in_plan_order(active)] if active else []
     if len(active) < len(slots):
         found.append(chain(sorted(slots, key=lambda slot: slot.state == State.NEXT)))
     return found

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -26,41 +25,37 @@ STATUS_INTERVAL = timedelta(minutes=1)
 #: Rows that are located one by one; more make the whole section dirty.
 MAX_ROWS = 10_000
 
-
 #: How long no change may be recorded after a first plan: processes do not know of it
 #: yet, and transactions were open before.
 FIRST_GRACE = timedelta(minutes=1)
 
 
 def mark_scheduled(section: Section, source: Source) -> None:
-    """Mark the pages of rows that have entered or left the queryset by the clock.
-
-    Note the time of this build for the status too.
-    """
+    """Mark the pages of rows that the clock has listed or not; note when, for all."""
     now, since = timezone.now(), section.schedule_checked_at
-    if not isinstance(source, ModelSource) or not (source.starts or source.ends):
-        if since is None or now - since > STATUS_INTERVAL:
-            Section.objects.filter(pk=section.pk).update(schedule_checked_at=now)
+    if isinstance(source, ModelSource) and (source.starts or source.ends):
+        if since is not None:
+            _mark_crossed(section, source, since - CLOCK_OVERLAP, now)
+    elif since is not None and now - since <= STATUS_INTERVAL:
         return
-    space = reader_of(source).key_space()
-    if since is not None and space is not None:
-        crossed = _crossed(source, since - CLOCK_OVERLAP, now)
-        keys = list(crossed.values_list(source.key, flat=True)[: MAX_ROWS + 1])
-        if len(keys) > MAX_ROWS:
-            mark_all(section)
-        elif keys:
-            mark_keys(section, space, keys)
     # Marked first: a crash in between marks twice.
     Section.objects.filter(pk=section.pk).update(schedule_checked_at=now)
 
 
-def _crossed(source: ModelSource, since: datetime, now: datetime) -> QuerySet[Any]:
-    """Return the rows, in the queryset or no longer, whose time lay in between."""
+def _mark_crossed(
+    section: Section, source: ModelSource, since: datetime, now: datetime
+) -> None:
+    """Mark the pages of rows, listed or no longer, whose time lay in between."""
     times = Q()
-    for path in (source.starts, source.ends):
-        if path:
-            times |= Q(**{f"{path}__gt": since, f"{path}__lte": now})
-    return every_row(source).filter(times).distinct()
+    for path in filter(None, (source.starts, source.ends)):
+        times |= Q(**{f"{path}__gt": since, f"{path}__lte": now})
+    rows = every_row(source).filter(times).distinct()
+    keys = list(rows.values_list(source.key, flat=True)[: MAX_ROWS + 1])
+    space = reader_of(source).key_space()
+    if len(keys) > MAX_ROWS:
+        mark_all(section)
+    elif keys and space is not None:
+        mark_keys(section, space, keys)
 
 
 def mark_old(section: Section, source: Source) -> None:

@@ -12,7 +12,6 @@ from django.apps import apps
 from django.db.models import Model
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
-from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
@@ -42,15 +41,15 @@ from .relations import (
 Columns = Callable[[], frozenset[str] | None]
 
 
-def _all() -> None:
-    return None
-
+Row = tuple[str, str, str, str]  # section, kind, low, high
 
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
-Row = tuple[str, str, str, str]  # section, kind, low, high
+
+def _all() -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -83,11 +82,7 @@ class Watched:
 
 
 def watched_models() -> dict[type[Model], list[Watched]]:
-    """Return every model that some section depends on, with what depends on it.
-
-    A proxy and a child by multi-table inheritance are saved under their own name, and
-    so are the models behind a proxy and the parents of a child that a section lists.
-    """
+    """Return every model that some section depends on, with what depends on it."""
     found: dict[type[Model], list[Watched]] = {}
     for name, source in registry.items():
         for sender, watched in _of_sound(name, _watched(name, source)):
@@ -115,22 +110,24 @@ def _of_sound(name: str, found: Iterable[T]) -> list[T]:
     try:
         return list(found)
     except Exception as error:  # noqa: BLE001 - Django starts; a check says what to do
-        details = {"action": "source_broken", "section": name}
-        logger.error(
-            "Saves of section %r are not recorded: %r", name, error, extra=details
-        )
+        text, details = "Saves of section %r are not recorded: %r", (name, error)
+        logger.error(text, *details, extra={"action": "source_broken"})
         return []
 
 
 def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]:
-    """Yield the models under whose names rows are saved, with what depends on them."""
+    """Yield the models under whose names rows are saved, with what depends on them.
+
+    A proxy and a child by multi-table inheritance are saved under their own name, and
+    so are the models behind a proxy and the parents of a child that a section lists.
+    """
     if isinstance(source, SitemapSource) and not source.models:
         return  # it need not be made yet, while Django starts
     kind, tracks = Change.Kind, getattr(source, "track_deletes", True)
     for model, way, names in _dependencies(source):
         senders = _senders(model)
         if way == Way(model):  # its objects are rows
-            key = _key_attribute(model, getattr(source, "key", "pk"))
+            key = own_field(model, getattr(source, "key", "pk")).attname
             deletion = kind.KEY if tracks else None
             watched = Watched(name, kind.KEY, model, key, "", deletion, names)
         else:
@@ -165,13 +162,6 @@ def _related(
 ) -> Watched:
     kind, attribute = Change.Kind.RELATED, field.attname
     return Watched(name, kind, field.model, attribute, way.by(field), deletion, names)
-
-
-def _key_attribute(model: type[Model], key: str) -> str:
-    try:
-        return str(own_field(model, key).attname)
-    except ConfigurationError:
-        return key  # a check says that there is none
 
 
 def _senders(model: type[Model]) -> list[type[Model]]:

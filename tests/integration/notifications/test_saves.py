@@ -9,10 +9,11 @@ import pytest
 from django.db import transaction
 
 from django_sitemaps_plus import notify_changed
-from django_sitemaps_plus.models import Change, Section
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.models import Change, Page
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.testing import RecordingEngine
-from django_sitemaps_plus.tracking import collecting, recording
+from django_sitemaps_plus.tracking import locating, recording
 from tests.integration.tracking.rows import BookSource, make_books
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
@@ -134,18 +135,23 @@ class TestASiteThatIsNotBuilt:
         clock.forward(seconds=60)
         assert told() == product_urls([3])
 
-    def test_saves_are_left_to_a_first_build_that_began_meanwhile(
+    def test_saves_are_not_lost_to_a_first_build_that_began_meanwhile(
         self, products, monkeypatch
     ):
-        """Its pages may have been read before them; it holds the lock meanwhile."""
+        """Its pages may have been read before them, so the one concerned is dirty."""
+        real = locating.locate
 
-        def wait_for_the_plan(sections):
-            Section.objects.filter(pk__in=sections).update(next_number=2)
+        def locate_before_the_build(*args):
+            located = real(*args)
+            monkeypatch.setattr(locating, "locate", real)
+            build(notices=False)
+            return located
 
-        monkeypatch.setattr(collecting, "lock", wait_for_the_plan)
+        monkeypatch.setattr(locating, "locate", locate_before_the_build)
         products[3].save()
-        told()
-        assert Change.objects.count() == 1
+        assert told() == product_urls([3])
+        assert not Change.objects.exists()
+        assert Page.objects.filter(section__name="products").dirty().count() == 1
 
     def test_nothing_is_recorded_for_engines_that_are_off(self, products, tell):
         tell(recording=RecordingEngine, NOTIFY=False)

@@ -9,7 +9,6 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Count
 
 from django_sitemaps_plus.models import Change, Page, Section
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import readers, watching
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Author, Label, Product, Tag
@@ -31,12 +30,6 @@ def no_pages(monkeypatch, publish):
     readers.forget()
     for model in (Page, Change):
         monkeypatch.setattr(model._meta, "db_table", "no_such_table")
-
-
-def bad_key(monkeypatch, publish):
-    """The user has named a key that is not there."""
-    registry.register("products", limited(10, key="nowhere"))
-    readers.add("products")
 
 
 def bad_settings(monkeypatch, publish):
@@ -63,7 +56,7 @@ def no_sections(monkeypatch, publish):
     monkeypatch.setattr(watching, "columns", fail)
 
 
-FAULTS = [no_changes, no_pages, no_sections, bad_key, bad_settings]
+FAULTS = [no_changes, no_pages, no_sections, bad_settings]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.__name__)
@@ -81,6 +74,17 @@ def test_the_transaction_of_a_save_goes_on(
         assert Product.objects.count() == 2
     assert sorted(Product.objects.values_list("name", flat=True)) == ["three", "two"]
     assert "was not recorded" in messages("change_lost")[0]
+
+
+@pytest.mark.django_db
+def test_a_source_that_fails_is_not_watched(sections, messages):
+    """It is said once, and not again with each save."""
+    sections.register("products", limited(10, key="nowhere"))
+    readers.add("products")
+    make_product("one")
+    assert not recorded()
+    assert "'products' are not recorded" in messages("source_broken")[0]
+    assert not messages("change_lost")
 
 
 @pytest.mark.django_db
