@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import ClassVar, Literal
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any, ClassVar, Literal
 
 from django_sitemaps_plus.core.entries import Entry
 
@@ -53,3 +53,30 @@ class Source:
 
     def __repr__(self) -> str:
         return f"<{type(self).__module__}.{type(self).__qualname__}>"
+
+
+class DeclaredSource(Source):
+    """Says by attributes what an entry has.
+
+    With ``languages``, each row or view is listed once a language, and each of these
+    entries names all versions.
+
+    Attributes:
+        languages: codes of languages, or ``"all"`` for those of ``LANGUAGES``.
+        x_default: whether the entries name the URL of ``LANGUAGE_CODE``, without its
+            prefix, for all other languages.
+        get_languages: the languages of a row or view, where not each has all: a method
+            that takes it; of rows, the path of a field that holds a list of codes.
+    """
+
+    languages: Sequence[str] | Literal["all"] = ()
+    x_default: bool = False
+    get_languages: Any = None
+
+    lastmod: Any = None
+    changefreq: Any = None
+    priority: Any = None
+    images: Any = None
+    videos: Any = None
+    news: Any = None
+    alternates: Any = None

@@ -41,16 +41,14 @@ def surroundings(site: Site) -> Iterator[None]:
     if _as_requested.get():
         yield
         return
-    urlconf, script_prefix = get_urlconf(), get_script_prefix()
-    with translation.override(settings.LANGUAGE_CODE), timezone.override(UTC):
+    urlconf = get_urlconf()
+    with surroundings_in(settings.LANGUAGE_CODE, site), timezone.override(UTC):
         # By name: with None, reverse() takes a sixth longer.
         set_urlconf(getattr(settings, "ROOT_URLCONF", None))
-        set_script_prefix(site.script_prefix)
         try:
             yield
         finally:
             set_urlconf(urlconf)
-            set_script_prefix(script_prefix)
 
 
 @contextmanager

@@ -24,10 +24,11 @@ from .base import Source
 from .contrib_fields import aware, contrib_getters, methods_of, own_getters
 from .elements import NAMESPACE_OF
 from .instances import quickly_made
-from .lines import CHUNK_ROWS, Tally
+from .lines import CHUNK_ROWS, Lines, Tally
 from .positions import at_positions, position
 from .querysets import by_key, in_range, on_write_database, pages_by_key
-from .reading import Reader, Render, reader_of
+from .reading import Reader, reader_of
+from .rows import without_repeated
 
 #: Items up to which a live index asks each for its lastmod.
 MAX_DATED_ITEMS = 100
@@ -182,9 +183,9 @@ class SitemapReader(Reader[SitemapSource]):
         rows = self._queryset()
         if rows is None:
             return
-        render = self._renderer(site, tally)
+        lines = self._writer(site)
         for item in by_key(rows.filter(pk__in=keys), "pk").iterator(CHUNK_ROWS):
-            yield str(item.pk), render(list(self._in_languages([item])))
+            yield str(item.pk), lines.render(list(self._in_languages([item])), tally)
 
     def _queryset(self) -> QuerySet[Any] | None:
         self._items: Any = self.sitemap.items()
@@ -216,10 +217,11 @@ class SitemapReader(Reader[SitemapSource]):
         languages = self.sitemap.get_languages_for_item
         return ((item, language) for item in items for language in languages(item))
 
-    def _renderer(self, site: Site, tally: Tally) -> Render:
+    def _writer(self, site: Site) -> Lines:
         origin = contrib_origin(self.sitemap, site)
         getters = contrib_getters(self.sitemap, origin, self._lastmod)
-        return self._renderer_of(getters, origin, tally, self._items)
+        lines, items = self._lines(getters, origin), self._items
+        return without_repeated(lines, items) if isinstance(items, QuerySet) else lines
 
 
 class OwnPagesReader(SitemapReader):
@@ -256,8 +258,8 @@ class OwnPagesReader(SitemapReader):
             urls = self.sitemap.get_urls(page=number, site=current, protocol=scheme)
         return urls
 
-    def _renderer(self, site: Site, tally: Tally) -> Render:
-        return self._renderer_of(own_getters(self._lastmod), None, tally)
+    def _writer(self, site: Site) -> Lines:
+        return self._lines(own_getters(self._lastmod), None)
 
 
 @reader_of.register

@@ -10,14 +10,14 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist, FieldError
-from django.db.models import DateField, F, Field, FileField, Model
+from django.db.models import DateField, F, Field, FileField, Model, QuerySet
 from django.db.models.expressions import Combinable
 
 from django_sitemaps_plus.conf import Site, site_in
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
 
-from .base import Source
+from .base import DeclaredSource
 from .columns import (
     Getter,
     NoLocationError,
@@ -34,9 +34,7 @@ from .images import FileColumn, file_column
 from .languages import in_language, language_lines, languages_of
 from .lines import Lines
 from .model import ModelSource
-from .querysets import queryset_of
 from .route import CompiledRoute, Route
-from .views import ViewSource
 
 #: What columns of instances are called; no model field begins like this.
 _ALIAS = "sitemaps_plus_"
@@ -101,7 +99,7 @@ class Columns:
         return {f"{_ALIAS}{i}": e for i, e in enumerate(self.expressions)}
 
 
-def declarations_of(source: Source) -> dict[str, Any]:
+def declarations_of(source: DeclaredSource) -> dict[str, Any]:
     """Return what a source declares; for no location, the object's own method."""
     found = {name: getattr(source, name) for name in FIELDS}
     if found["location"] is None:
@@ -114,29 +112,29 @@ def get_absolute_url(obj: Any) -> Any:
     return obj.get_absolute_url()
 
 
-def declared_methods(source: ModelSource | ViewSource) -> dict[str, Any]:
+def declared_methods(source: DeclaredSource) -> dict[str, Any]:
     """Return what a source declares by code, which makes rows model instances."""
     declared = declarations_of(source) | {"get_languages": source.get_languages}
     return {name: value for name, value in declared.items() if is_method(value)}
 
 
-def compile_lines(source: ModelSource, alias: str, site: Site) -> tuple[Columns, Lines]:
+def compile_lines(
+    source: ModelSource, queryset: QuerySet[Any], site: Site
+) -> tuple[Columns, Lines]:
     """Return the columns to select, and what writes rows in a site's surroundings."""
     columns = Columns(of_instances=bool(declared_methods(source)))
     declared = declarations_of(source)
     locate = declared.pop("location")
-    languages = languages_of(source)
     versions = {}
-    for language in languages:
+    for language in languages_of(source):
         own = site_in(language, site)
         with surroundings_in(language, own):
             located = in_language(locate, language)
             versions[language] = _location(located, columns, own.origin)
-    if not languages:
-        location = _location(locate, columns, site.origin)
-        fields = _fields(source, declared, columns, alias, site)
+    location = None if versions else _location(locate, columns, site.origin)
+    fields = _fields(source, declared, columns, queryset, site)
+    if location is not None:
         return columns, Lines(location, fields, source.on_error == "raise")
-    fields = _fields(source, declared, columns, alias, site)
     offered = source.get_languages
     getter = offered and _getter("get_languages", offered, columns)
     return columns, language_lines(source, versions, getter, fields, site)
@@ -146,17 +144,17 @@ def _fields(
     source: ModelSource,
     declared: Mapping[str, Any],
     columns: Columns,
-    alias: str,
+    queryset: QuerySet[Any],
     site: Site,
 ) -> list[Values]:
     fields = []
     own = columns_on(site.origin)
-    if files := files_of(source, site.origin):
+    if files := files_of(source, queryset, site.origin):
         own["images"] = files
     for name, value in declared.items():
         dates = None
         if name == "lastmod" and isinstance(value, str):
-            dates = date_column(value, find_field(source.model, value), alias)
+            dates = date_column(value, find_field(source.model, value), queryset.db)
         getter = _getter(name, dates.expression if dates else value, columns)
         fields.append(Values(getter, dates or own[name]))
     if source.mobile:
@@ -164,13 +162,15 @@ def _fields(
     return fields
 
 
-def files_of(source: ModelSource, origin: str) -> FileColumn | None:
+def files_of(
+    source: ModelSource, queryset: QuerySet[Any], origin: str
+) -> FileColumn | None:
     """Return what writes images that are the files of a field; None if they are not."""
     images = F(source.images) if isinstance(source.images, str) else source.images
     if not is_expression(images):
         return None
     with suppress(FieldError):  # the query says what is wrong
-        resolved = images.resolve_expression(queryset_of(source).query.clone())
+        resolved = images.resolve_expression(queryset.query.clone())
         if isinstance(resolved.output_field, FileField):
             return file_column(resolved.output_field, origin)
     return None

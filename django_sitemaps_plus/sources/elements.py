@@ -9,15 +9,19 @@ from django.utils.functional import Promise
 
 from django_sitemaps_plus.core.entries import (
     Alternate,
+    News,
     Video,
     check_all,
     check_changefreq,
-    check_news,
     check_priority,
     format_priority,
 )
 from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.core.renderers.extensions import extension_elements
+from django_sitemaps_plus.core.renderers.extensions import (
+    alternate_element,
+    news_element,
+    video_element,
+)
 from django_sitemaps_plus.core.xml import escape
 
 from .columns import (
@@ -73,11 +77,11 @@ def _priority(value: object) -> str:
 
 def _videos(value: Any) -> str:
     videos = (value,) if isinstance(value, Video) else value
-    return extension_elements(videos=check_all(Video, videos))
+    return "".join(map(video_element, check_all(Video, videos)))
 
 
 def _news(value: Any) -> str:
-    return extension_elements(news=check_news(value))
+    return "".join(map(news_element, check_all(News, [value])))
 
 
 class _AlternatesColumn(Column):
@@ -105,11 +109,11 @@ class _AlternatesColumn(Column):
 
 def _alternate(value: Any) -> str:
     """Write one language version, which may be a pair of hreflang and URL as well."""
-    if isinstance(value, Alternate):
-        return extension_elements(alternates=[value])
-    if not isinstance(value, tuple | list):  # a list where JSON has it
+    if isinstance(value, tuple | list):  # a list where JSON has it
+        value = Alternate(*value)
+    if not isinstance(value, Alternate):
         raise TypeError(f"{value!r} is not an Alternate")
-    return extension_elements(alternates=[Alternate(*value)])
+    return alternate_element(value)
 
 
 def _simple(name: str, write: Callable[[Any], str]) -> Column:

@@ -13,6 +13,7 @@ from django.utils import translation
 
 from django_sitemaps_plus.conf import Site, site_in
 
+from .base import DeclaredSource
 from .columns import (
     Column,
     Failed,
@@ -30,10 +31,9 @@ from .elements import COLUMNS
 from .lines import Lines, Namer, Tally, describe_at, side_by_side
 from .model import ModelSource
 from .route import Route, in_path
-from .views import ViewSource
 
 
-def languages_of(source: ModelSource | ViewSource) -> list[str]:
+def languages_of(source: DeclaredSource) -> list[str]:
     """Return the codes of the languages that a source lists; none if it lists one."""
     if source.languages == "all":
         return [code for code, _ in settings.LANGUAGES]
@@ -158,7 +158,7 @@ class LanguageLines(Lines):
 
 
 def language_lines(
-    source: ModelSource | ViewSource,
+    source: DeclaredSource,
     versions: Mapping[str, Values | RouteValues],
     offered: Getter | None,
     fields: Sequence[Values],

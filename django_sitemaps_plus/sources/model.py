@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
 from django.db.models import Model, QuerySet
 
 from django_sitemaps_plus.core.limits import MAX_NEWS
 
-from .base import Source
+from .base import DeclaredSource, Source
 from .trees import Under
 
 #: Of a saved object the rows that it concerns; see ``ModelSource.watch``.
 Concerned = str | Callable[[Any], QuerySet[Any]] | Under
 
 
-class ModelSource(Source):
+class ModelSource(DeclaredSource):
     """The rows of a model.
 
     Each of ``location``, ``lastmod``, ``changefreq``, ``priority``, ``images``,
@@ -27,19 +27,13 @@ class ModelSource(Source):
     instance is ever made; one method switches the source to instances. Without
     ``location``, the object's ``get_absolute_url()`` is asked.
 
-    With ``languages``, each row is listed once a language, and each of these entries
-    names all versions. The location is asked for in each language. ``{language}`` in
+    With ``languages``, the location is asked for in each language. ``{language}`` in
     its paths stands for the code, as in the names of translated fields:
     ``Route("post", slug="slug_{language}")``. A version where a value is None is left
     out.
 
     Attributes:
         model: the model.
-        languages: codes of languages, or ``"all"`` for those of ``LANGUAGES``.
-        x_default: whether the entries name the URL of ``LANGUAGE_CODE``, without its
-            prefix, for all other languages.
-        get_languages: the languages of a row, where not each has all: a method that
-            takes the object, or the path of a field that holds a list of codes.
         key: a unique, not null, indexed field whose values never change; pages are
             ranges of it. Integers, UUIDs and strings will do.
         using: alias of the database to read; by default the one that the router
@@ -68,18 +62,7 @@ class ModelSource(Source):
     announce_saves: bool = False
     track_deletes: bool = True
 
-    languages: Sequence[str] | Literal["all"] = ()
-    x_default: bool = False
-    get_languages: Any = None
-
     location: Any = None
-    lastmod: Any = None
-    changefreq: Any = None
-    priority: Any = None
-    images: Any = None
-    videos: Any = None
-    news: Any = None
-    alternates: Any = None
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

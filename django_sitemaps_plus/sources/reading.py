@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import (
-    Callable,
-    Collection,
-    Iterable,
-    Iterator,
-    Mapping,
-)
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property, partial, singledispatch
 from itertools import chain
@@ -21,34 +15,22 @@ from django_sitemaps_plus.conf import Site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.limits import MAX_NEWS
 
-from .base import Source
+from .base import DeclaredSource, Source
 from .columns import Getter, Values, called, constant
 from .dates import as_stored
-from .declarations import (
-    compile_lines,
-    declarations_of,
-    indexed_lastmod,
-)
+from .declarations import compile_lines, declarations_of, indexed_lastmod
 from .elements import COLUMNS, NAMESPACE_OF, location_column
 from .keys import KeySpace
 from .languages import language_lines, languages_of
 from .lines import CHUNK_ROWS, Lines, Tally, lines_of
 from .model import ModelSource
 from .positions import at_positions, positions
-from .querysets import (
-    batches,
-    by_key,
-    first_keys,
-    in_range,
-)
+from .querysets import batches, by_key, first_keys, in_range
 from .rows import listed_rows, names_of, read, rows_in, select, without_repeated
 from .views import ViewSource
 
 S = TypeVar("S", bound=Source)
-D = TypeVar("D", bound=ModelSource | ViewSource)
-
-#: What makes lines of rows.
-Render = Callable[[list[Any]], str]
+D = TypeVar("D", bound=DeclaredSource)
 
 
 class Reader(Generic[S]):
@@ -114,7 +96,8 @@ class Reader(Generic[S]):
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
         page = self._page(key_range, site)
-        return map(self._renderer(site, tally), batches(page))
+        render = partial(self._writer(site).render, tally=tally)
+        return map(render, batches(page))
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
@@ -144,22 +127,11 @@ class Reader(Generic[S]):
     def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
         return at_positions(self._rows(site), key_range)
 
-    def _renderer(self, site: Site, tally: Tally) -> Render:
-        names = {name: name for name in COLUMNS} | {"location": "loc"}
-        getters = {name: called(attrgetter(names[name])) for name in names}
-        return self._renderer_of(getters, site.origin, tally)
-
-    def _renderer_of(
-        self,
-        getters: Mapping[str, Getter],
-        origin: str | None,
-        tally: Tally,
-        items: object = None,
-    ) -> Render:
-        lines = self._lines(getters, origin)
-        if isinstance(items, QuerySet):
-            lines = without_repeated(lines, items)
-        return partial(lines.render, tally=tally)
+    def _writer(self, site: Site) -> Lines:
+        """Return what writes the rows of a page."""
+        getters = {name: called(attrgetter(name)) for name in COLUMNS}
+        getters["location"] = called(attrgetter("loc"))
+        return self._lines(getters, site.origin)
 
     def _lines(self, getters: Mapping[str, Getter], origin: str | None) -> Lines:
         raises, is_mobile = self.source.on_error == "raise", self.source.mobile
@@ -187,23 +159,23 @@ class ViewReader(_DeclaredReader[ViewSource]):
     def _rows(self, site: Site) -> Iterable[Any]:
         return self.source.views
 
-    def _renderer(self, site: Site, tally: Tally) -> Render:
-        getters = {
-            name: called(value) if callable(value) else constant(value)
-            for name, value in declarations_of(self.source).items()
-        }
+    def _writer(self, site: Site) -> Lines:
+        declared = declarations_of(self.source).items()
+        getters = {name: _of_views(value) for name, value in declared}
         lines = self._lines(getters, site.origin)
-        if languages := languages_of(self.source):
-            versions = {
-                code: Values(
-                    getters["location"], location_column(site_in(code, site).origin)
-                )
-                for code in languages
-            }
-            offered = self.source.get_languages
-            getter = called(offered) if callable(offered) else constant(offered)
-            lines = language_lines(self.source, versions, getter, lines.fields, site)
-        return partial(lines.render, tally=tally)
+        if not (languages := languages_of(self.source)):
+            return lines
+        location, offered = getters["location"], _of_views(self.source.get_languages)
+        origins = {code: site_in(code, site).origin for code in languages}
+        versions = {
+            code: Values(location, location_column(origin))
+            for code, origin in origins.items()
+        }
+        return language_lines(self.source, versions, offered, lines.fields, site)
+
+
+def _of_views(declared: Any) -> Getter:
+    return called(declared) if callable(declared) else constant(declared)
 
 
 class ModelReader(_DeclaredReader[ModelSource]):
@@ -242,7 +214,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         queryset = rows_in(self.source, key_range)
-        columns, lines = compile_lines(self.source, queryset.db, site)
+        columns, lines = compile_lines(self.source, queryset, site)
         query = select(queryset, columns)
         lines, first = without_repeated(lines, query), 0
         name = names_of(queryset, columns, self.max_entries)
@@ -257,7 +229,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
     ) -> Iterator[tuple[str, str]]:
         source = self.source
         queryset = listed_rows(source).filter(**{f"{source.key}__in": keys})
-        columns, lines = compile_lines(source, queryset.db, site)
+        columns, lines = compile_lines(source, queryset, site)
         key = columns.add(source.key)
         # A join may show a row more than once.
         query = select(by_key(queryset, source.key), columns)

@@ -54,12 +54,11 @@ def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:
 def page_query(source: ModelSource, key_range: KeyRange, site: Site) -> QuerySet[Any]:
     """Return the query that reads a page, not yet run."""
     queryset = rows_in(source, key_range)
-    columns, _ = compile_lines(source, queryset.db, site)
-    query: QuerySet[Any] = select(queryset, columns)
-    return query
+    columns, _ = compile_lines(source, queryset, site)
+    return select(queryset, columns)
 
 
-def select(queryset: QuerySet[Any], columns: Columns) -> Any:
+def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:
     """Return the query that reads columns, as instances or as tuples."""
     if columns.of_instances:
         return quickly_made(queryset.annotate(**columns.aliases()))

@@ -156,14 +156,15 @@ def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
 
 
 def _model_parts(source: ModelSource, site: Site) -> Iterator[str]:
-    yield _query_words(listed_rows(source))
+    rows = listed_rows(source)
+    yield _query_words(rows)
     if source.location is None:
         yield _words(getattr(source.model, "get_absolute_url", None))
     for language in languages_of(source):
         own = site_in(language, site)
         with surroundings_in(language, own):  # in which patterns may be others
             yield f"{own} {_words(source.location)}"
-    if (files := files_of(source, site.origin)) and files.prefix:
+    if (files := files_of(source, rows, site.origin)) and files.prefix:
         yield files.prefix[0]
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from django_sitemaps_plus.core.entries import Entry, format_priority
-from django_sitemaps_plus.core.renderers.extensions import extension_elements
+from django_sitemaps_plus.core.renderers.extensions import (
+    alternate_element,
+    news_element,
+    video_element,
+)
 from django_sitemaps_plus.core.xml import escape
 
 
@@ -16,5 +20,9 @@ def entry_line(entry: Entry) -> str:
         line += f"<changefreq>{entry.changefreq}</changefreq>"
     if entry.priority is not None:
         line += f"<priority>{format_priority(entry.priority)}</priority>"
-    parts = entry.images, entry.videos, entry.news, entry.alternates
-    return f"{line}{extension_elements(*parts)}</url>\n"
+    for image in entry.images:
+        line += f"<image:image><image:loc>{escape(image.loc)}</image:loc></image:image>"
+    line += "".join(map(video_element, entry.videos))
+    if entry.news is not None:
+        line += news_element(entry.news)
+    return line + "".join(map(alternate_element, entry.alternates)) + "</url>\n"

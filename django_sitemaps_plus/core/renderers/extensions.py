@@ -1,12 +1,12 @@
-"""Extension elements of a ``<url>``, in the order that their XSDs require."""
+"""Extension elements of a ``<url>``, with children in the order of their XSDs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import date
 
 from django_sitemaps_plus.core.dates import w3c
-from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
+from django_sitemaps_plus.core.extensions import Alternate, News, Video
 from django_sitemaps_plus.core.xml import escape
 
 #: Prefix and namespace of each extension, in the order in which roots declare them.
@@ -19,34 +19,16 @@ NAMESPACES = {
 }
 
 
-def extension_elements(
-    images: Iterable[Image] = (),
-    videos: Iterable[Video] = (),
-    news: News | None = None,
-    alternates: Iterable[Alternate] = (),
-) -> str:
-    """Return all extension elements of one entry, on one line."""
-    parts = [_image(image) for image in images]
-    for video in videos:
-        parts += ["<video:video>", *_video_parts(video), "</video:video>"]
-    if news is not None:
-        parts.append(_news(news))
-    parts += [_alternate(alternate) for alternate in alternates]
-    return "".join(parts)
-
-
-def _image(image: Image) -> str:
-    return f"<image:image><image:loc>{escape(image.loc)}</image:loc></image:image>"
-
-
-def _alternate(alternate: Alternate) -> str:
+def alternate_element(alternate: Alternate) -> str:
+    """Return the element of a language version."""
     return (
         f'<xhtml:link rel="alternate" hreflang="{escape(alternate.hreflang)}" '
         f'href="{escape(alternate.href)}"/>'
     )
 
 
-def _news(news: News) -> str:
+def news_element(news: News) -> str:
+    """Return the element of an article."""
     return (
         "<news:news><news:publication>"
         f"<news:name>{_line(news.name)}</news:name>"
@@ -54,6 +36,11 @@ def _news(news: News) -> str:
         f"<news:publication_date>{w3c(news.publication_date)}</news:publication_date>"
         f"<news:title>{_line(news.title)}</news:title></news:news>"
     )
+
+
+def video_element(video: Video) -> str:
+    """Return the element of a video."""
+    return f"<video:video>{''.join(_video_parts(video))}</video:video>"
 
 
 def _video_parts(video: Video) -> Iterator[str]:

@@ -170,3 +170,16 @@ def test_the_images_of_views():
 
     assert images_of(render(Source)) == [["https://example.com/static/a.png"]]
     assert images_of(render(Method)) == [[f"{MEDIA}/a%20b.jpg"]]
+
+
+def test_the_queryset_is_asked_for_once():
+    """A page of it needs one, also to see what kind of field its images are."""
+    asked = []
+
+    class Source(AnnotationSource):
+        def get_queryset(self) -> Any:
+            asked.append(self)
+            return super().get_queryset()
+
+    assert images_of(render(Source)) == URLS
+    assert len(asked) == 1

@@ -19,7 +19,8 @@ from django_sitemaps_plus.core.renderers import (
 )
 from django_sitemaps_plus.core.renderers.extensions import (
     NAMESPACES,
-    extension_elements,
+    alternate_element,
+    video_element,
 )
 from django_sitemaps_plus.core.xml import drop_illegal, escape
 from tests.support.entries import entry_line
@@ -151,12 +152,12 @@ def video(**values: object) -> str:
     """Return the XML of a video with the values."""
     needed = {"thumbnail_loc": URL, "title": "T", "description": "D"}
     made = Video(**{**needed, "content_loc": URL, **values})  # type: ignore[arg-type]
-    return extension_elements(videos=[made])
+    return video_element(made)
 
 
 def test_attributes_are_escaped():
     """A quotation mark cannot end them."""
-    assert extension_elements(alternates=[Alternate("de", f"{URL}?a'b&c")]) == (
+    assert alternate_element(Alternate("de", f"{URL}?a'b&c")) == (
         '<xhtml:link rel="alternate" hreflang="de" '
         'href="https://shop.example/v?a&apos;b&amp;c"/>'
     )

@@ -25,6 +25,7 @@ from django_sitemaps_plus.sources import Tally, dates
 from django_sitemaps_plus.sources.columns import called
 from django_sitemaps_plus.sources.declarations import compile_lines
 from django_sitemaps_plus.sources.lines import Lines, lines_of
+from django_sitemaps_plus.sources.rows import listed_rows
 from tests.support.entries import entry_line
 from tests.support.testapp.models import Product
 
@@ -136,7 +137,7 @@ def check(lines: Lines, rows: Sequence[Any], expected: tuple[str, Tally]) -> Tal
 
 def compiled(origin: str = ORIGIN, **declared: Any) -> tuple[Any, Lines]:
     source = type("DeclaredSource", (ModelSource,), {"model": Product, **declared})()
-    return compile_lines(source, "default", Site("default", origin))
+    return compile_lines(source, listed_rows(source), Site("default", origin))
 
 
 class TestRoutes:

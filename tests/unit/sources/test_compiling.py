@@ -11,6 +11,7 @@ from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.sources.declarations import compile_lines
 from django_sitemaps_plus.sources.lines import Tally
+from django_sitemaps_plus.sources.rows import listed_rows
 from tests.support.testapp.models import Product
 
 from .zoo import ZOO, surroundings
@@ -22,7 +23,7 @@ def compiled(**values: Any) -> Any:
     """Return the columns and the renderer of a source with the values."""
     declared = {"model": Product, "location": Route("product-detail", slug="slug")}
     source = type("DeclaredSource", (ModelSource,), {**declared, **values})()
-    return compile_lines(source, "default", SITE)
+    return compile_lines(source, listed_rows(source), SITE)
 
 
 def test_a_lastmod_field_is_selected_as_text():
