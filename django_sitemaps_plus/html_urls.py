@@ -10,6 +10,6 @@ app_name = "sitemaps_plus_html"
 
 urlpatterns = [
     path("", views.site_map, name="site_map"),
-    path("<str:section>/", views.site_map_section, name="section"),
-    path("<str:section>/<int:number>/", views.site_map_section, name="part"),
+    path("<str:section>/", views.site_map, name="section"),
+    path("<str:section>/<int:number>/", views.site_map, name="part"),
 ]

@@ -6,12 +6,11 @@ validators, single flight and pages by key range, and no row breaks a page.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, partial, wraps
+from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -21,7 +20,6 @@ from django.contrib.sitemaps.views import SitemapIndexItem, x_robots_tag
 from django.contrib.sites.shortcuts import get_current_site
 from django.core.exceptions import BadRequest, ObjectDoesNotExist
 from django.core.paginator import EmptyPage, Paginator
-from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template import TemplateDoesNotExist
 from django.template.backends.django import DjangoTemplates
@@ -33,24 +31,18 @@ from django.utils.http import http_date
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
 from django_sitemaps_plus.core.gzip import Document, write_document
-from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.renderers import render_urlset
-from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError
+from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.planning import Plan, bounded_plan
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.serving.live import MAX_BYTES
+from django_sitemaps_plus.serving.live import MAX_BYTES, cache_key
 from django_sitemaps_plus.serving.single_flight import SingleFlight
 from django_sitemaps_plus.sources import Tally, as_requested, reader_of
 from django_sitemaps_plus.sources.printed import PrintedSource
-from django_sitemaps_plus.views.responses import (
-    Content,
-    read_only,
-    respond,
-    unavailable,
-)
-from django_sitemaps_plus.views.sitemaps import log_failure
+from django_sitemaps_plus.views.responses import Content, read_only, respond
+from django_sitemaps_plus.views.sitemaps import put_off
 
 __all__ = ["SitemapIndexItem", "index", "sitemap", "x_robots_tag"]
 
@@ -73,23 +65,9 @@ class _Answer:
     last_modified: str | None
 
 
-def _put_off(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make a view answer 503 where a sitemap cannot be read."""
-
-    @wraps(view)
-    def call(*args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(*args, **kwargs)
-        except (SitemapsPlusError, LimitExceededError, Error) as error:
-            log_failure(error)
-            return unavailable()
-
-    return call
-
-
 @read_only
 @x_robots_tag
-@_put_off
+@put_off
 def index(
     request: HttpRequest,
     sitemaps: Mapping[str, Any],
@@ -109,7 +87,7 @@ def index(
 
 @read_only
 @x_robots_tag
-@_put_off
+@put_off
 def sitemap(
     request: HttpRequest,
     sitemaps: Mapping[str, Any],
@@ -173,11 +151,9 @@ def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
 
 
 def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpResponse:
-    content = Content.of_document(answer.document)
+    content = Content.of_document(answer.document, content_type)
     response = respond(request, content, as_file=False)
     del response["Cache-Control"]  # a decorator may want to say that
-    if "Content-Type" in response:
-        response["Content-Type"] = content_type
     if answer.last_modified:
         response["Last-Modified"] = answer.last_modified
     return response
@@ -214,8 +190,7 @@ class _Visit:
             *(self.request.get_host(), self.request.path, self.site, get_urlconf()),
             *(translation.get_language(), timezone.get_current_timezone_name()),
         )
-        digest = hashlib.sha256(repr((*around, kind, *parts)).encode()).hexdigest()
-        key = f"contrib:{digest[:32]}"
+        key = cache_key("contrib", *around, kind, *parts)
         with as_requested():
             return SingleFlight(key, kind, self.seconds, compute, _is_small).value()
 

@@ -100,10 +100,10 @@ def _is_small(document: Document) -> bool:
     return len(document.gzip) < MAX_BYTES
 
 
-def cache_key(kind: str, section: str, *parts: object) -> str:
+def cache_key(kind: str, *parts: object) -> str:
     """Return the name in the cache of what these parts decide."""
-    # The name too: caches refuse keys with spaces.
-    digest = hashlib.sha256(repr((_FORMAT, section, *parts)).encode()).hexdigest()
+    # A digest, since caches refuse keys with spaces, as a name may have.
+    digest = hashlib.sha256(repr((_FORMAT, *parts)).encode()).hexdigest()
     return f"{kind}:{digest[:32]}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .converters import KeyFileConverter, RobotsConverter
 from .files import text_file
-from .html_site_map import site_map, site_map_section
+from .html_site_map import site_map
 from .sitemaps import feed, index, moved, page, text
 
 __all__ = [
@@ -15,7 +15,6 @@ __all__ = [
     "moved",
     "page",
     "site_map",
-    "site_map_section",
     "text",
     "text_file",
 ]

@@ -1,4 +1,4 @@
-"""The views of the HTML site map: what the sitemaps list, as links for people."""
+"""The view of the HTML site map: what the sitemaps list, as links for people."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from django.core.paginator import InvalidPage, Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import get_language
+from django.views.decorators.http import conditional_page
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.dates import W3C_LENGTH
@@ -40,24 +41,21 @@ class Link:
 
 
 @read_only
-def site_map(request: HttpRequest) -> HttpResponse:
-    """Answer with the sections of the site."""
-    answer = _ask(request, index)
-    if answer.status_code != 200:
-        return answer
-    context = {"sections": _sections(answer)}
-    return render(request, "sitemaps_plus/site_map.html", context)
-
-
-@read_only
-def site_map_section(
-    request: HttpRequest, section: str, number: int | None = None
+@conditional_page
+def site_map(
+    request: HttpRequest, section: str | None = None, number: int | None = None
 ) -> HttpResponse:
-    """Answer with links of a section: those of one sitemap, by default of its first."""
+    """Answer with the sections of the site, or with links of one.
+
+    Those are the links of one sitemap of the section, by default of its first.
+    """
     answer = _ask(request, index)
     if answer.status_code != 200:
         return answer
-    parts = _sections(answer).get(section, [])
+    sections = _sections(answer)
+    if section is None:
+        return render(request, "sitemaps_plus/site_map.html", {"sections": sections})
+    parts = sections.get(section, [])
     if number is None and parts:
         number = parts[0]
     if number not in parts:

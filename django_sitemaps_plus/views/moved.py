@@ -13,14 +13,11 @@ from django.http import (
 )
 
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sources import SitemapSource
-
-from .responses import unavailable
 
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
@@ -33,10 +30,7 @@ def redirect_old_page(request: HttpRequest, section: str, site: Site) -> HttpRes
     old = request.GET.get("p", "1")
     if section not in registry or not _NUMBER.fullmatch(old):
         raise Http404("No such page")
-    try:
-        number = _number(section, int(old), site)
-    except SourceError:
-        return unavailable()
+    number = _number(section, int(old), site)
     if number is None:
         raise Http404("No such page")
     url = page_url(section, number, site).removeprefix(site.origin)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial, wraps
+from typing import Any
 
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.gzip import Document
+from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import (
-    ConfigurationError,
     SitemapsPlusError,
     SourceError,
     StoreError,
@@ -35,35 +36,37 @@ from .waiting import say_that_changes_wait
 
 logger = logging.getLogger(__name__)
 
+View = Callable[..., HttpResponse]
+
 _TEXT = "text/plain; charset=utf-8"
 
 
-def _put_off(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Make a view answer for the site of its request.
-
-    It answers 503 without an origin, or if first rows are unreadable.
-    """
+def put_off(view: View) -> View:
+    """Make a view answer 503, and log why, where there can be no sitemap."""
 
     @wraps(view)
-    def call(request: HttpRequest, *args: str, **kwargs: str | bool) -> HttpResponse:
+    def call(*args: Any, **kwargs: Any) -> HttpResponse:
         try:
-            with in_force(get_site(request)):
-                return view(request, *args, **kwargs)
-        except ConfigurationError as error:
-            logger.error(
-                "There is no sitemap: %s", error, extra={"action": "no_origin"}
-            )
-            return unavailable()
-        except Error as error:
-            action = {"action": "rows_failed"}
-            logger.error("Rows cannot be read: %s", in_one_line(error), extra=action)
+            return view(*args, **kwargs)
+        except (SitemapsPlusError, LimitExceededError, Error) as error:
+            _log_failure(error)
             return unavailable()
 
     return call
 
 
-@read_only
-@_put_off
+def _of_site(view: View) -> View:
+    """Make a view answer GET and HEAD for the site of the request."""
+
+    @wraps(view)
+    def call(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        with in_force(get_site(request)):
+            return view(request, *args, **kwargs)
+
+    return read_only(put_off(call))
+
+
+@_of_site
 def index(
     request: HttpRequest, number: str = "0", as_file: bool = False
 ) -> HttpResponse:
@@ -82,8 +85,7 @@ def index(
     return _answer(request, current, render, as_file, fault, last=row)
 
 
-@read_only
-@_put_off
+@_of_site
 def page(
     request: HttpRequest, section: str, number: str, as_file: bool = False
 ) -> HttpResponse:
@@ -104,15 +106,13 @@ def page(
     return _answer(request, row, render, as_file, fault)
 
 
-@read_only
-@_put_off
+@_of_site
 def moved(request: HttpRequest, section: str) -> HttpResponse:
     """Redirect from a URL of contrib's view to the page that has these rows now."""
     return redirect_old_page(request, section, get_site(request))
 
 
-@read_only
-@_put_off
+@_of_site
 def text(
     request: HttpRequest, section: str, number: str = "0", as_file: bool = False
 ) -> HttpResponse:
@@ -136,8 +136,7 @@ def text(
         raise Http404(f"{words}{section}-1.txt") from None
 
 
-@read_only
-@_put_off
+@_of_site
 def feed(
     request: HttpRequest, section: str, form: str, as_file: bool = False
 ) -> HttpResponse:
@@ -236,14 +235,14 @@ def _answer(
         document = render()
     except (SitemapsPlusError, Error) as error:
         if not fault:
-            log_failure(error)
+            _log_failure(error)
         return _published(request, last, as_file) or unavailable()
     if document is None:
         raise Http404("No entries")
     return respond(request, Content.of_document(document, content_type), as_file)
 
 
-def log_failure(error: Exception) -> None:
+def _log_failure(error: Exception) -> None:
     """Log in one line why there is no page; with the traceback of the user's code."""
     cause = error.__cause__ if isinstance(error, SourceError) else None
     logger.error(

@@ -91,10 +91,11 @@ def test_what_contrib_has_not_is_404(sections, client, path):
     assert client.get(path).status_code == 404
 
 
-def test_a_class_that_cannot_be_made_is_503(sections, client):
-    """As its pages are."""
+def test_a_class_that_cannot_be_made_is_503(sections, client, messages):
+    """As its pages are, and the log says why."""
     sections.register("products", lambda: 1 / 0)
     assert client.get("/sitemap-products.xml").status_code == 503
+    assert "ZeroDivisionError" in messages("live_failed")[0]
 
 
 def test_the_index_takes_no_notice_of_a_page(sections, client):

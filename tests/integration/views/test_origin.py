@@ -80,14 +80,14 @@ class TestWithoutBaseUrl:
         """Without DEBUG the request never gives the origin."""
         settings.SITEMAPS_PLUS = {}
         assert_unavailable(client.get(path))
-        assert "Set SITEMAPS_PLUS['BASE_URL']" in messages("no_origin")[0]
+        assert "Set SITEMAPS_PLUS['BASE_URL']" in messages("live_failed")[0]
 
     def test_nor_without_a_current_site(self, client, settings, django_site, messages):
         """SITE_ID is missing."""
         settings.SITEMAPS_PLUS = {}
         del settings.SITE_ID
         assert_unavailable(client.get(PAGE))
-        assert "Set SITE_ID" in messages("no_origin")[0]
+        assert "Set SITE_ID" in messages("live_failed")[0]
 
     @pytest.mark.parametrize("command", COMMANDS)
     def test_commands_say_what_to_do(self, settings, command):

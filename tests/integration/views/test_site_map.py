@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
 from lxml import html
 
+import django_sitemaps_plus
 from django_sitemaps_plus import Alternate, Entry, Source
 from django_sitemaps_plus.views.html_site_map import _link
 from tests.support.faults import fail_open, fail_queries
@@ -75,13 +77,30 @@ class TestLinks:
     def test_what_is_not_there_is_404(self, served, small_pages, client, path):
         assert client.get(f"/sitemap/{path}").status_code == 404
 
-    def test_it_does_not_depend_on_what_a_browser_has_of_it(self, served, client):
-        """Conditions are about the HTML, which has no validators."""
+    def test_conditions_are_about_the_html(self, served, client):
+        """Not about the sitemaps that it is made of."""
         expected = client.get("/sitemap/products/").content
         tag = client.get("/sitemap.xml")["ETag"]
-        for name in ("If-None-Match", "If-Match", "Accept-Encoding"):
+        for name in ("If-None-Match", "Accept-Encoding"):
             given = {name: f"{tag}, gzip"}
             assert client.get("/sitemap/products/", headers=given).content == expected
+
+    def test_who_has_a_page_gets_a_304(self, served, client):
+        """Of this page, and not of another."""
+        for path, status in {"/sitemap/products/": 304, "/sitemap/": 200}.items():
+            tag = client.get("/sitemap/products/")["ETag"]
+            response = client.get(path, headers={"If-None-Match": tag})
+            assert response.status_code == status
+
+    @pytest.mark.parametrize("path", ["/sitemap/", "/sitemap/products/"])
+    def test_a_strict_content_security_policy_allows_all_of_it(
+        self, served, client, path
+    ):
+        """Its style is a file, and there is no script."""
+        page = html.fromstring(client.get(path).content)
+        assert page.xpath("//style | //script | //@style") == []
+        (style,) = page.xpath("//link[@rel='stylesheet']/@href")
+        assert (Path(django_sitemaps_plus.__file__).parent / "static" / style).is_file()
 
 
 class Odd(Source):
