@@ -32,7 +32,7 @@ class Plan:
     step: int  # rows that each was given when the plan was made
 
 
-def first_plan(section: str, site: Site, step: int | None = None) -> Plan:
+def first_plan(section: str | Source, site: Site, step: int | None = None) -> Plan:
     """Make a plan as :func:`bounded_plan` does, of all rows.
 
     Without rows its one range awaits the first.

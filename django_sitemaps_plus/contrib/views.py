@@ -35,7 +35,7 @@ from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models.lease import heartbeat
-from django_sitemaps_plus.planning import Plan, bounded_plan
+from django_sitemaps_plus.planning import Plan, first_plan
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.serving.live import MAX_BYTES, cache_key
 from django_sitemaps_plus.serving.single_flight import SingleFlight
@@ -52,9 +52,6 @@ _contrib: Any = views  # its types know dicts of sitemaps only
 
 #: Where contrib has them, whether its app is installed or not.
 _TEMPLATES = Path(views.__file__).parent / "templates"
-
-#: More rows than a section has, so that all of its pages are counted.
-_ANY_NUMBER = 10**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,19 +214,17 @@ class _Visit:
 
     def _part(self, name: str, number: int) -> _Part:
         source = PrintedSource(self.sitemaps[name])
-        ranges = Paginator(self._plan(name, source).ranges, 1).page(number).object_list
-        if not ranges:  # it has no rows
-            return _Part([], (), None)
+        (bounds,) = Paginator(self._plan(name, source).ranges, 1).page(number)
         lines = []
         with reading(source, self.site):
             reader: Any = reader_of(source)
-            for chunk in reader.chunks(ranges[0], self.site, Tally(name)):
+            for chunk in reader.chunks(bounds, self.site, Tally(name)):
                 heartbeat()
                 lines.append(chunk)
             return _Part(lines, reader.extensions, reader.newest)
 
     def _plan(self, name: str, source: PrintedSource) -> Any:
-        make = partial(bounded_plan, source, self.site, _ANY_NUMBER)
+        make = partial(first_plan, source, self.site)
         with reading(source, self.site):
             if source.has_own_paging:  # what is kept would not follow its own code
                 return make()
@@ -237,8 +232,7 @@ class _Visit:
 
     def _listed(self, name: str) -> SimpleNamespace:
         source = PrintedSource(self.sitemaps[name])
-        pages = len(self._plan(name, source).ranges)
-        lastmod = None
+        pages, lastmod = len(self._plan(name, source).ranges), None
         try:
             with reading(source, self.site):
                 reader: Any = reader_of(source)
@@ -248,7 +242,7 @@ class _Visit:
         return SimpleNamespace(
             protocol=source.sample.protocol,
             get_latest_lastmod=lambda: lastmod,
-            paginator=SimpleNamespace(num_pages=max(1, pages)),
+            paginator=SimpleNamespace(num_pages=pages),
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
@@ -46,11 +47,8 @@ def notify_engines(
         return report
     site, names = owning_site(), list(names)
     engines = chosen_engines(names)
-    until = end = None
-    if seconds is not None:
-        until = timezone.now() + timedelta(seconds=seconds)
-        end = time.monotonic() + seconds
-    report.failures += relay_saves(site, end)
+    until = time.monotonic() + (math.inf if seconds is None else seconds)
+    report.failures += relay_saves(site, until)
     want_feeds(site, engines=engines)
     patience = timezone.now() + timedelta(seconds=wait)
     dispatch(site, engines, report, until)
@@ -63,15 +61,14 @@ def notify_engines(
 
 
 def _seconds_left(
-    next_at: datetime | None, patience: datetime, until: datetime | None
+    next_at: datetime | None, patience: datetime, until: float
 ) -> float | None:
     """Return the seconds until more may be submitted; None if that is too late."""
     now = timezone.now()
     if next_at is None or next_at > max(patience, now):
         return None
-    if until is not None and max(next_at, now) >= until:
-        return None
-    return max((next_at - now).total_seconds(), 0.01)
+    left = max((next_at - now).total_seconds(), 0.01)
+    return left if time.monotonic() + left < until else None
 
 
 def chosen_engines(names: Sequence[str]) -> list[Engine]:
@@ -93,7 +90,7 @@ def dispatch(
     site: Site,
     engines: Iterable[Engine],
     report: DeliveryReport,
-    until: datetime | None = None,
+    until: float = math.inf,
 ) -> None:
     """Submit what is due; one process at a time does so for an engine and a host.
 
@@ -146,9 +143,7 @@ def retry(names: Iterable[str] = ()) -> None:
     rows.retry()
 
 
-def read_back(
-    site: Site, engines: Iterable[Engine], until: datetime | None = None
-) -> None:
+def read_back(site: Site, engines: Iterable[Engine], until: float = math.inf) -> None:
     """Ask engines once a day about the feeds that they accepted; keep the answers."""
     for engine in engines:
         if engine.takes is not Takes.FEEDS or not _may_ask(site, engine):
@@ -158,7 +153,7 @@ def read_back(
         before = timezone.now() - ASK_AGAIN
         rows = rows.filter(Q(feedback_at=None) | Q(feedback_at__lt=before))
         for row in rows:
-            if until is not None and timezone.now() >= until:
+            if time.monotonic() >= until:
                 return
             if rows.filter(pk=row.pk).update(feedback_at=timezone.now()):
                 _ask(engine, site, row)

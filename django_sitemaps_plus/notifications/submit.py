@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -52,15 +54,16 @@ class Submitter:
     engine: Engine
     host: EngineHost
     report: DeliveryReport
-    until: datetime | None = None
+    until: float = math.inf  # by the monotonic clock
     blamed: int = 0  # single targets, since the last success
 
     def run(self) -> None:
         """Make requests until nothing is due, and give up the claim."""
         try:
             for _ in range(MAX_REQUESTS):
-                is_over = self.until is not None and timezone.now() >= self.until
-                if is_over or not self.host.renew() or not self._submit():
+                if time.monotonic() >= self.until or not self.host.renew():
+                    break
+                if not self._submit():
                     break
         finally:
             with suppress(Error):  # the lease gives it up then

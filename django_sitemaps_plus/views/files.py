@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from typing import cast
 
 from django.core.exceptions import SuspiciousOperation
 from django.http import Http404, HttpRequest, HttpResponse
@@ -35,17 +36,15 @@ def text_file(request: HttpRequest, name: str) -> HttpResponse:
     """
     with in_force(_site(request)):
         content = _content(request, name)
-    etag = f'"{hashlib.sha256(content).hexdigest()}"'
-    response = get_conditional_response(request, etag)
-    if response is None:
-        response = HttpResponse(
-            b"" if request.method == "HEAD" else content,
-            content_type="text/plain; charset=utf-8",
-        )
-        response["Content-Length"] = str(len(content))
-    response["ETag"] = etag
+    body = b"" if request.method == "HEAD" else content
+    response = HttpResponse(body, content_type="text/plain; charset=utf-8")
+    response["Content-Length"] = str(len(content))
+    response["ETag"] = f'"{hashlib.sha256(content).hexdigest()}"'
     response["Cache-Control"] = f"public, max-age={get_settings().client_cache_seconds}"
-    return response
+    return cast(
+        HttpResponse,
+        get_conditional_response(request, response["ETag"], response=response),
+    )
 
 
 def _site(request: HttpRequest) -> Site | None:

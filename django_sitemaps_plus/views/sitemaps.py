@@ -191,24 +191,18 @@ def _is_planned(site: str) -> bool:
 
 def _is_gone(site: Site, section: str, number: int) -> bool:
     """Return whether a page existed once; 404 where it never did, nor could be live."""
-    highest = _highest_number(site.name, section)
-    if highest is not None and 0 < number <= highest:
-        return True  # it was merged into another, or a new plan has fewer
-    if highest is not None or section not in registry:
-        raise Http404("No such page")
-    return False
-
-
-def _highest_number(site: str, section: str) -> int | None:
-    """Return the highest page number ever used; None where there is no plan."""
-    rows = Section.objects.filter(site=site, name=section, next_number__gt=1)
+    planned = Section.objects.filter(site=site.name, name=section, next_number__gt=1)
     try:
-        found = rows.values_list("next_number", flat=True).first()
+        next_number = planned.values_list("next_number", flat=True).first()
     except Error as error:
         if is_outage(error):
             raise
-        return None  # as in _row()
-    return None if found is None else found - 1
+        next_number = None  # as in _row()
+    if next_number is None and section in registry:
+        return False
+    if next_number is None or not 0 < number < next_number:
+        raise Http404("No such page")
+    return True  # it was merged into another, or a new plan has fewer
 
 
 def _answer(
