@@ -7,6 +7,7 @@ there is to do is in the database. So it may be lost, or come twice or late.
 from __future__ import annotations
 
 import logging
+import math
 import random
 import time
 from collections.abc import Iterable, Iterator
@@ -155,7 +156,8 @@ class CeleryExecutor(Executor):
             self.notifications.wake("engines", wait.total_seconds())
 
     def faults(self) -> Iterator[tuple[str, str]]:
-        """Yield that messages go nowhere."""
+        """Yield that messages go nowhere, and that time limits are too short."""
+        yield from _short_limits()
         # As a wake-up sees it: an app may be that of the thread which made it alone.
         with ThreadPoolExecutor(1) as pool:
             is_lost = pool.submit(_goes_nowhere).result()
@@ -190,6 +192,24 @@ class CeleryExecutor(Executor):
         elif own not in [q["name"] for name in able for q in queues.get(name, ())]:
             words = f"No worker listens to the queue {own!r}, where our messages go."
             yield words, f"Start one: celery -A PROJECT worker -Q {own}."
+
+
+def _short_limits() -> Iterator[tuple[str, str]]:
+    """Yield that workers end what should end by itself, with its remedy."""
+    conf, limits = current_app.conf, []
+    for task in (refresh, build_pages, audit):
+        limits.append(task.time_limit or conf.task_time_limit)
+        limits.append(task.soft_time_limit or conf.task_soft_time_limit)
+    numbers = [it for it in limits if it and isinstance(it, int | float)]
+    least = min(numbers, default=math.inf)
+    seconds: object = get_settings().task_seconds  # another check names a wrong type
+    if isinstance(seconds, int) and least <= seconds:
+        yield (
+            f"Celery ends tasks after {least:g} s, and one that builds leaves after "
+            f"{seconds} s, TASK_SECONDS.",
+            "Set TASK_SECONDS to less, or longer limits for the tasks of "
+            "django_sitemaps_plus in task_annotations.",
+        )
 
 
 def _goes_nowhere() -> bool:

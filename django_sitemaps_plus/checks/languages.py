@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator
 from contextlib import suppress
+from inspect import isclass
 from typing import Any
 
 from django.conf import settings
+from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.core.checks import CheckMessage
+from django.middleware.locale import LocaleMiddleware
 from django.urls import NoReverseMatch, get_script_prefix
+from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, site_in
 from django_sitemaps_plus.sources import ModelSource, Route, ViewSource
@@ -58,6 +62,13 @@ def _of_project(
     source: ModelSource | ViewSource, codes: list[str]
 ) -> Iterator[CheckMessage]:
     """Yield what the project lacks to answer in these languages, or to name them."""
+    if len(codes) > 1 and is_language_prefix_patterns_used(settings.ROOT_URLCONF)[0]:
+        classes = [import_string(name) for name in settings.MIDDLEWARE]
+        if not any(isclass(it) and issubclass(it, LocaleMiddleware) for it in classes):
+            kept = settings.LANGUAGE_CODE
+            message = f"without LocaleMiddleware Django answers 404 to all but {kept!r}"
+            hint = f"Add '{LocaleMiddleware.__module__}.LocaleMiddleware' to MIDDLEWARE"
+            yield warning(51, f"{message}.", f"{hint}, after SessionMiddleware.")
     project: Any = settings  # whose stubs lack a method
     if source.languages == "all" and not project.is_overridden("LANGUAGES"):
         message = f'languages is "all": {len(codes)}, since LANGUAGES is not set.'

@@ -1,4 +1,4 @@
-"""Checks of what robots.txt says."""
+"""Checks of robots.txt: what it says, and whether a crawler finds it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 from django.urls import NoReverseMatch
 
+from django_sitemaps_plus import views
 from django_sitemaps_plus.conf import SETTING, Site, get_settings, parse_base_url
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
@@ -18,6 +19,7 @@ from django_sitemaps_plus.sites import site_in_force
 
 from .messages import error, warning
 from .sites import for_each_site
+from .urls import PUT_FIRST, is_answered_by
 
 _ROBOTS = f"{SETTING}['ROBOTS']"
 
@@ -36,7 +38,7 @@ def check_robots(**kwargs: Any) -> list[CheckMessage]:
         site = site_in_force() or parse_base_url(base_url)
     except ConfigurationError:
         return messages  # another check says so
-    return [*messages, *_forbidden(site)]
+    return [*messages, *_forbidden(site), *_misplaced(site)]
 
 
 def _faults() -> Iterator[CheckMessage]:
@@ -64,3 +66,20 @@ def _paths(site: Site) -> list[str]:
     except NoReverseMatch:
         return []  # another check says so
     return [url.removeprefix(site.origin) for url in urls]
+
+
+def _misplaced(site: Site) -> Iterator[CheckMessage]:
+    hint = "Crawlers read /robots.txt at the root of a host only. "
+    if site.script_prefix != "/":
+        yield warning(
+            21,
+            f"The project lives under {site.script_prefix}, so its robots.txt is not "
+            "at the root of the host.",
+            f"{hint}Serve the same text there, and leave ROBOTS out.",
+        )
+    elif not is_answered_by(views.text_file, "/robots.txt"):
+        yield warning(
+            21,
+            f"{_ROBOTS} is set, but another view answers /robots.txt.",
+            f"{hint}{PUT_FIRST}, or leave ROBOTS out.",
+        )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage
+from django.http import HttpResponse
 from django.urls import (
     NoReverseMatch,
     Resolver404,
-    ResolverMatch,
     get_resolver,
     resolve,
     reverse,
@@ -28,7 +28,7 @@ from .messages import error, warning
 _INCLUDE = 'path("", include("django_sitemaps_plus.urls"))'
 
 #: What to do if another view answers.
-_PUT_FIRST = f"Put {_INCLUDE} before what answers it now"
+PUT_FIRST = f"Put {_INCLUDE} before what answers it now"
 
 #: The rule of sitemaps.org on the location of a sitemap.
 _RULE = (
@@ -43,14 +43,14 @@ def check_urls(**kwargs: Any) -> list[CheckMessage]:
     if not getattr(settings, "ROOT_URLCONF", None) or has_only_views_of_contrib():
         return []
     with surroundings(Site(DEFAULT_SITE, "")):
-        try:
-            return list(_misplaced(reverse("sitemaps_plus:index")))
-        except NoReverseMatch:
+        if not are_included():
             message = "The URLconf does not include the sitemaps."
             return [error(7, message, f"Add {_INCLUDE}, without a namespace.")]
+        return list(_misplaced())
 
 
-def _misplaced(index: str) -> Iterator[CheckMessage]:
+def _misplaced() -> Iterator[CheckMessage]:
+    index = reverse("sitemaps_plus:index")
     begin = index.removesuffix("sitemap.xml")
     if not begin.endswith("/"):
         message = f"The index is at {index}, since include() was given a file's name."
@@ -58,15 +58,22 @@ def _misplaced(index: str) -> Iterator[CheckMessage]:
         return
     page = reverse("sitemaps_plus:page", args=[next(iter(registry), "pages"), 1])
     for view, path in ((views.index, index), (views.page, page)):
-        found = _match(path)
-        if found is None or found.func is not view:
-            answer = found._func_path if found else "no view"
-            message = f"{path} leads to {answer}, not to the sitemaps."
-            yield error(31, message, f"{_PUT_FIRST}.")
+        if not is_answered_by(view, path):
+            message = f"{path} leads to {_answer(path)}, not to the sitemaps."
+            yield error(31, message, f"{PUT_FIRST}.")
             return
     if begin != "/":
         hint = f"Write {_INCLUDE} in urlpatterns, outside of i18n_patterns()."
         yield warning(31, f"Sitemaps are below {begin}. {_RULE}", hint)
+
+
+def are_included() -> bool:
+    """Return whether the URLconf includes our URLs, at the root or elsewhere."""
+    try:
+        reverse("sitemaps_plus:index")
+    except NoReverseMatch:
+        return False
+    return True
 
 
 def has_only_views_of_contrib() -> bool:
@@ -77,10 +84,18 @@ def has_only_views_of_contrib() -> bool:
     return is_view(f"{module}.sitemap") or is_view(f"{module}.index")
 
 
-def _match(path: str) -> ResolverMatch | None:
+def is_answered_by(view: Callable[..., HttpResponse], path: str) -> bool:
+    """Return whether a path leads to a view."""
+    try:
+        return resolve(path).func is view
+    except Resolver404:
+        return False
+
+
+def _answer(path: str) -> str:
     with suppress(Resolver404):
-        return resolve(path)
-    return None
+        return resolve(path)._func_path
+    return "no view"
 
 
 def explain_reverse(name: str, arguments: Collection[str]) -> tuple[str, str]:

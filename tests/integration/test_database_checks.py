@@ -1,4 +1,4 @@
-"""Checks of the databases that a command names: tables, and the current site."""
+"""Checks of the databases that a command names: tables, and pages of sections."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from django.core.management import call_command
 from django.db import ProgrammingError, connections
 
 from django_sitemaps_plus.checks import (
+    check_built,
     check_current_site,
     check_migrated,
     check_routers,
 )
 from django_sitemaps_plus.models import Change
+from tests.support.builds import build_fully
 from tests.support.shop import limited
 from tests.support.testapp.models import Product
 
@@ -80,6 +82,48 @@ class TestMigrated:
         assert django.VERSION >= (6, 1) or "W005" not in capsys.readouterr().err
         call_command("check", tags=["sitemaps_plus"], databases=["other"])
         assert "W005" in capsys.readouterr().err
+
+
+class TestBuilt:
+    @pytest.fixture(autouse=True)
+    def engine(self, settings, monkeypatch):
+        """Have an engine that takes URLs, outside tests."""
+        one = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
+        monkeypatch.setattr("django_sitemaps_plus.checks.engines.is_test_run", bool)
+
+    def test_a_section_that_is_not_built_is_named(self):
+        """Engines are notified of saves alone then."""
+        Product.objects.create(name="a", slug="a")
+        (message,) = check_built(databases=["default"])
+        assert message.id == "sitemaps_plus.W007"
+        assert "'products'" in message.msg
+        build_fully()
+        assert check_built(databases=["default"]) == []
+
+    def test_tests_are_spared(self, monkeypatch):
+        """Their database has nothing built, each time."""
+        path = "django_sitemaps_plus.checks.engines.is_test_run"
+        monkeypatch.setattr(path, lambda: True)
+        Product.objects.create(name="a", slug="a")
+        assert check_built(databases=["default"]) == []
+
+    @pytest.mark.parametrize(
+        ("given", "debug", "databases"),
+        [
+            ({"ENGINES": {}}, False, ["default"]),
+            ({"NOTIFY": False}, False, ["default"]),
+            ({"ENGINES": {"one": {"BACKEND": "no.such.Engine"}}}, False, ["default"]),
+            ({}, True, ["default"]),
+            ({}, False, None),
+            ({}, False, ["other"]),
+        ],
+    )
+    def test_it_is_fine(self, settings, given, debug, databases):
+        """Without engines that take URLs, under DEBUG, or where nobody may look."""
+        settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, **given}
+        settings.DEBUG = debug
+        assert check_built(databases=databases) == []
 
 
 class TestCurrentSite:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from celery import Celery, _state
 from django.apps import apps
+from django.http import HttpResponse
+from django.urls import include, path
 
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.checks import (
@@ -132,6 +134,21 @@ class TestSettings:
         assert ids(check_settings()) == []
 
 
+class Elsewhere:
+    """A URLconf that includes ours below the root."""
+
+    urlpatterns = [path("maps/", include("django_sitemaps_plus.urls"))]
+
+
+class Behind:
+    """A URLconf where another view answers /robots.txt first."""
+
+    urlpatterns = [
+        path("robots.txt", lambda request: HttpResponse("mine")),
+        path("", include("django_sitemaps_plus.urls")),
+    ]
+
+
 class TestRobots:
     @pytest.mark.parametrize(
         ("robots", "expected"),
@@ -172,8 +189,25 @@ class TestRobots:
         (message,) = check_robots()
         assert "'DISALLOW'" in message.msg
 
+    @pytest.mark.parametrize(
+        ("urlconf", "base_url"),
+        [
+            (Elsewhere, "https://example.com"),
+            (Behind, "https://example.com"),
+            ("tests.support.urls", "https://example.com/app"),
+        ],
+    )
+    def test_a_file_that_crawlers_do_not_find_is_named(
+        self, settings, urlconf, base_url
+    ):
+        """They look at the root of the host only, and get one answer."""
+        settings.SITEMAPS_PLUS = {"BASE_URL": base_url, "ROBOTS": {}}
+        settings.ROOT_URLCONF = urlconf
+        assert ids(check_robots()) == ["W021"]
+
 
 CELERY = {**BASE, "EXECUTOR": "django_sitemaps_plus.tasks.CeleryExecutor"}
+TASK = "django_sitemaps_plus.tasks.{}"
 
 
 @pytest.fixture
@@ -215,6 +249,41 @@ class TestCelery:
     def test_a_broker_that_celery_finds_by_itself_is_fine(self, monkeypatch, name):
         monkeypatch.setenv(name, "memory://")
         assert check_settings() == []
+
+
+@pytest.mark.parametrize(
+    ("conf", "seconds", "expected"),
+    [
+        ({"task_time_limit": 60}, 60, ["W010"]),
+        ({"task_soft_time_limit": 60}, 60, ["W010"]),
+        ({"task_soft_time_limit": 60}, 50, []),
+        ({"task_time_limit": 60}, "300", ["E002"]),
+        (
+            {"task_annotations": {TASK.format("build_pages"): {"time_limit": 30}}},
+            60,
+            ["W010"],
+        ),
+        (
+            {
+                "task_soft_time_limit": 60,
+                "task_annotations": {
+                    TASK.format(name): {"soft_time_limit": 300}
+                    for name in ("refresh", "build_pages", "audit")
+                },
+            },
+            60,
+            [],
+        ),
+    ],
+)
+def test_a_time_limit_that_ends_each_long_build_is_named(
+    no_app, settings, conf, seconds, expected
+):
+    settings.SITEMAPS_PLUS = {**CELERY, "TASK_SECONDS": seconds}
+    app = make_app()
+    app.set_default()
+    app.conf.update(conf)
+    assert ids(check_settings()) == expected
 
 
 class Faulty(Executor):

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+from unittest import mock
 
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.http import HttpResponse
+from django.test import modify_settings
+from django.urls import include, path
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.checks import check_engines
-from django_sitemaps_plus.notifications import Secret
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.notifications import Batch, Engine, Secret, Takes
 from tests.support.servers.engine_requests import State
 from tests.support.servers.service_account import make_service_account
 from tests.support.shop import START
 from tests.support.testapp.models import Product
 
-from .test_checks import BASE, ids
+from .test_checks import BASE, Elsewhere, ids
 
 
 def engine(name: str, **options: object) -> dict[str, object]:
@@ -159,3 +164,107 @@ class TestUnannouncedSaves:
         info = {"queryset": Product.objects.all(), "date_field": date_field}
         sections.register("generic", GenericSitemap(info))
         assert ids(check_engines()) == expected
+
+
+class Behind:
+    """A URLconf where another view answers for each text file first."""
+
+    urlpatterns = [
+        path("<str:name>.txt", lambda request, name: HttpResponse("mine")),
+        path("", include("django_sitemaps_plus.urls")),
+    ]
+
+
+class Without:
+    """A URLconf that does not include ours."""
+
+    urlpatterns = [path("", lambda request: HttpResponse("mine"))]
+
+
+class Feeds(Engine):
+    """Takes feeds, and looks for a file whose name the settings give."""
+
+    takes = Takes.FEEDS
+
+    def __init__(self, file: object) -> None:
+        self.file = file
+
+    def send(self, batch: Batch) -> None:
+        """Take whatever it is told."""
+
+    def files(self, site: Site) -> dict[str, str]:
+        return {self.file: "text"} if self.file else 1 / 0
+
+
+def looking_for(file: object) -> dict[str, object]:
+    """Return engines of which one looks for a file."""
+    backend = {"BACKEND": f"{__name__}.Feeds", "OPTIONS": {"file": file}}
+    return {"ENGINES": {"feeds": backend}}
+
+
+class TestKeyFiles:
+    """W011: an engine looks for a file that the app does not serve."""
+
+    @staticmethod
+    def said(settings, urlconf="tests.support.urls", **given):
+        """Return what is said of engines in a project with this URLconf."""
+        settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"bing": INDEXNOW}, **given}
+        settings.ROOT_URLCONF = urlconf
+        return check_engines()
+
+    @pytest.mark.parametrize("urlconf", [Elsewhere, Behind])
+    def test_a_file_that_is_not_served_is_named(self, settings, urlconf):
+        """By its engine and what to do, without the key that is its name."""
+        (message,) = self.said(settings, urlconf)
+        assert message.id == "sitemaps_plus.W011"
+        assert "'bing'" in message.msg
+        assert 'Put path("", include(' in message.hint
+        assert KEY not in f"{message}"
+
+    def test_each_engine_that_looks_for_one_is_named(self, settings):
+        """Whatever it takes; one that cannot be made has a message of its own."""
+        given = {"broken": engine("IndexNow"), "bing": INDEXNOW, "one": RECORDING}
+        given |= looking_for("a-key.txt")["ENGINES"]
+        messages = self.said(settings, Behind, ENGINES=given)
+        assert ids(messages) == ["E025", "W011", "W011"]
+        assert "'bing'" in messages[1].msg
+        assert "'feeds'" in messages[2].msg
+
+    @pytest.mark.parametrize("file", ["google123.html", "x/y.txt", 5])
+    def test_a_name_that_is_never_served_is_named(self, settings, file):
+        (message,) = self.said(settings, **looking_for(file))
+        assert message.id == "sitemaps_plus.W011"
+        assert "return a name of A-Z" in message.hint
+
+    @pytest.mark.parametrize(
+        ("urlconf", "given"),
+        [
+            ("tests.support.urls", {}),
+            ("tests.support.urls", looking_for("a-key.txt")),
+            (Without, {}),
+            (None, {}),
+            (Behind, {"NOTIFY": False}),
+            (Behind, {"BASE_URL": None}),
+            (Behind, {"ENGINES": {}}),
+            (Behind, looking_for(None)),
+        ],
+    )
+    def test_nothing_else_is_said(self, settings, urlconf, given):
+        """Where it is served, nobody looks, or another check or the log says more."""
+        assert self.said(settings, urlconf, **given) == []
+
+    def test_a_project_under_a_path_serves_its_file_there(self, settings, client):
+        """Where the engine is told to look, though not at the root of the host."""
+        assert self.said(settings, BASE_URL="https://example.com/app") == []
+        found = client.get(f"/{KEY}.txt", SCRIPT_NAME="/app")
+        assert found.wsgi_request.path == f"/app/{KEY}.txt"
+        assert (found.status_code, found.content) == (200, KEY.encode())
+
+    def test_the_current_site_is_not_asked_for(self, settings):
+        """It is in a database, which no check may need."""
+        with modify_settings(INSTALLED_APPS={"append": "django.contrib.sites"}):
+            from django.contrib.sites.models import Site as DjangoSite
+
+            with mock.patch.object(DjangoSite.objects, "get_current") as asked:
+                assert self.said(settings, Behind, BASE_URL=None) == []
+        asked.assert_not_called()

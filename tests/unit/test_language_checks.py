@@ -19,6 +19,12 @@ pytestmark = pytest.mark.urls("tests.support.urls_i18n")
 ROUTE = Route("product-detail", slug="slug")
 
 
+@pytest.fixture(autouse=True)
+def locale_middleware(settings: Any) -> None:
+    """Have what the patterns of languages need."""
+    settings.MIDDLEWARE = ["django.middleware.locale.LocaleMiddleware"]
+
+
 def found(kind: Any = ModelSource, **attributes: Any) -> list[CheckMessage]:
     """Return what the checks say of a source."""
     source = type("Listed", (kind,), {"model": Product, **attributes})
