@@ -9,6 +9,7 @@ from typing import Any
 
 import feedparser
 from lxml import etree
+from usp.tree import sitemap_from_str
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c
@@ -28,7 +29,11 @@ Item = tuple[str | None, datetime, str | None]
 def check_formats(seed: str, urlset: bytes, entries: list[Entry]) -> None:
     """Fail where a format says of the entries what they do not say."""
     urls = sorted({entry.loc for entry in entries})
-    assert render_text(urlset).decode().split("\n") == [*urls, ""], seed
+    text = render_text(urlset).decode()
+    assert text.split("\n") == [*urls, ""], seed
+    if seed.endswith("0"):  # others' parsers are slow
+        pages = sitemap_from_str(text).all_pages()
+        assert {page.url for page in pages} == set(urls), seed
     lines = newest_lines(urlset.decode().split("\n"))
     dated = [entry for entry in entries if entry.lastmod]
     expected = Counter(map(item_given, dated))
@@ -41,7 +46,7 @@ def check_formats(seed: str, urlset: bytes, entries: list[Entry]) -> None:
         assert Counter(items) == expected, seed
         moments = [moment for _, moment, _ in items]
         assert moments == sorted(moments, reverse=True), seed
-        if seed.endswith("00"):  # it is slow
+        if seed.endswith("0"):
             assert len(feedparser.parse(written).entries) == len(dated), seed
         if form == "rss":
             assert Counter(media_read(root)) == Counter(media_given(dated)), seed

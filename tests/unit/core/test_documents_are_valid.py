@@ -6,6 +6,7 @@ the same document from it again.
 
 from __future__ import annotations
 
+import gzip
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ import pytest
 from lxml import etree
 
 from django_sitemaps_plus.core.entries import Entry
+from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.renderers import render_index, render_urlset
 from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
 from django_sitemaps_plus.core.xml import drop_illegal
@@ -34,15 +36,25 @@ BATCH = 1_000
 SCHEMAS = Path(__file__).parents[3].parent / "shared" / "xsd"
 
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
-IMAGE, VIDEO, NEWS, XHTML, _ = [f"{{{uri}}}" for uri in NAMESPACES.values()]
+IMAGE, VIDEO, NEWS, XHTML, MOBILE = [f"{{{uri}}}" for uri in NAMESPACES.values()]
 
 
 GETTERS = {name: called(attrgetter(name)) for name in COLUMNS}
-LINES = lines_of({"location": called(attrgetter("loc")), **GETTERS}, None, raises=True)
+#: By whether the pages are for feature phones.
+LINES = [
+    lines_of(
+        {"location": called(attrgetter("loc")), **GETTERS},
+        None,
+        raises=True,
+        is_mobile=is_mobile,
+    )
+    for is_mobile in (False, True)
+]
 
 
 def urlset(entries: list[Entry]) -> bytes:
-    lines = LINES.render(entries, Tally("section"))
+    """Return a sitemap; each of an odd number of entries is a mobile one."""
+    lines = LINES[len(entries) % 2].render(entries, Tally("section"))
     return b"".join(render_urlset([lines], NAMESPACES))
 
 
@@ -54,7 +66,7 @@ def index(pages: list[tuple[str, str, str | None]]) -> bytes:
 def test_whatever_entries_take_makes_a_valid_urlset(batch):
     """Well-formed, valid, a line an entry, always the same, and nothing lost.
 
-    So are its text sitemap, RSS and Atom.
+    So are its text sitemap, RSS and Atom, and the gzip file.
     """
     seen: Counter[str] = Counter()
     for seed in seeds():
@@ -62,8 +74,10 @@ def test_whatever_entries_take_makes_a_valid_urlset(batch):
         root = check(seed, content, b"<url>", len(entries), "all-urlset.xsd")
         for found, entry in zip(root, entries, strict=True):
             assert dict(facts_read(found)) == dict(facts_given(entry)), seed
+            assert len(found.findall(f"{MOBILE}mobile")) == len(entries) % 2, seed
             seen.update(name for name, fact in facts_given(entry) if fact)
         check_formats(seed, content, entries)
+        assert gzip.decompress(write_document([content]).gzip) == content, seed
         assert made(seed, hostile.entry, urlset)[1] == content, seed
     # The generator is not so hostile that hardly anything passes.
     assert len(seen) == len(dict(facts_given(Entry("https://shop.example"))))
