@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from contextlib import suppress
-from itertools import chain, islice, product
+from itertools import islice, product
+from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -23,7 +25,6 @@ from django_sitemaps_plus.sources.contrib import SitemapReader
 from django_sitemaps_plus.sources.declarations import declarations_of, is_method
 from django_sitemaps_plus.sources.languages import in_language, languages_of
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
-from django_sitemaps_plus.sources.querysets import tuples
 from django_sitemaps_plus.sources.rows import every_row, rows_in
 
 # Rows that show the route of a method.
@@ -36,16 +37,25 @@ def with_route(source: Source, sample: KeyRange) -> ModelSource | None:
     None where the location is not a method, or its URLs are not those of one route; the
     first URL without a route raises Resolver404. The caller compares the URLs.
     """
-    copied, locate = _copied(source)
-    if copied is None:
+    rows = as_model_source(source)
+    if rows is None or rows.languages:
         return None
-    copied.location = _find_route(rows_in(copied, sample), locate)
+    locate = declarations_of(rows)["location"]
+    if not is_method(locate):
+        return None
+    copied = copy.copy(rows)
+    copied.location = _find_route(rows_in(rows, sample), locate)
     return copied if copied.location is not None else None
 
 
 def as_model_source(source: Source) -> ModelSource | None:
     """Return a source of the same rows; None for what is not paged by their keys."""
-    return source if isinstance(source, ModelSource) else _copied(source)[0]
+    if isinstance(source, ModelSource):
+        return source
+    reader = reader_of(source)
+    if not isinstance(reader, SitemapReader) or reader.key_space() is None:
+        return None
+    return _Rows(reader.sitemap)
 
 
 def rows_at(
@@ -85,23 +95,12 @@ def _values(location: Any, url: str) -> dict[str, Any]:
     return {it: arguments[name] for name, it in fields if isinstance(it, str)}
 
 
-def _copied(source: Source) -> tuple[ModelSource | None, Callable[[Any], Any]]:
-    """Return a copy that may get a route, and what gives a row's location today."""
-    if isinstance(source, ModelSource):
-        locate = declarations_of(source)["location"]
-        may_get_one = is_method(locate) and not source.languages
-        return (copy.copy(source) if may_get_one else None), locate
-    reader = reader_of(source)
-    if not isinstance(reader, SitemapReader) or reader.key_space() is None:
-        return None, str
-    return _Rows(reader.sitemap), reader.sitemap._location
-
-
 class _Rows(ModelSource):
-    """The rows of a contrib class, and its methods for all but the location."""
+    """The rows and methods of a contrib class."""
 
     def __init__(self, sitemap: Any) -> None:
         self.sitemap, self.model = sitemap, sitemap.items().model
+        self.location = sitemap._location
         for name in ("lastmod", "changefreq", "priority"):
             if callable(method := getattr(sitemap, name, None)):
                 setattr(self, name, method)
@@ -112,20 +111,33 @@ class _Rows(ModelSource):
 
 
 def _find_route(rows: QuerySet[Any], locate: Callable[[Any], Any]) -> Route | None:
-    locations = [attempt(locate, row) for row in rows.iterator(CHUNK_ROWS)]
-    matches = list(map(match_of, locations))
-    patterns = {(view, *arguments) for view, arguments in filter(None, matches)}
-    if len(patterns) != 1:
-        return None
-    view, *names = patterns.pop()
-    arguments = {}
-    for name in names:
-        wanted = [str(match[1][name]) if match else None for match in matches]
-        path = _path(rows, name, wanted)
-        if path is None:
+    patterns = set[tuple[str, ...]]()
+    paths: dict[str, list[str]] = {}  # that hold an argument in every row so far
+    values = defaultdict[str, set[str]](set)
+    for row in rows.iterator(CHUNK_ROWS):
+        match = match_of(attempt(locate, row))
+        if match is None:
+            continue
+        view, arguments = match
+        patterns.add((view, *arguments))
+        if len(patterns) > 1:
             return None
-        arguments[name] = path
-    return Route(view, **arguments)
+        for name, value in arguments.items():
+            known = paths.get(name) or _paths(rows.model, name)
+            paths[name] = [path for path in known if _has(row, path, str(value))]
+            if not paths[name]:
+                return None
+            values[name].add(str(value))
+    # One value may be in several fields by chance.
+    if not patterns or any([len(paths[it]) > len(values[it]) == 1 for it in paths]):
+        return None
+    [[view, *names]] = patterns
+    return Route(view, **{name: paths[name][0] for name in names})
+
+
+def _has(row: Any, path: str, value: str) -> bool:
+    found = attempt(attrgetter(path.replace("__", ".")), row)
+    return str(found) == value
 
 
 def match_of(location: Any) -> tuple[str, dict[str, Any]] | None:
@@ -142,38 +154,15 @@ def match_of(location: Any) -> tuple[str, dict[str, Any]] | None:
     return match.view_name, given | match.captured_kwargs
 
 
-def _path(
-    rows: QuerySet[Any], argument: str, wanted: Sequence[str | None]
-) -> str | None:
-    """Return the best field path that holds these values; None without a sure one."""
-    paths = sorted(
-        _paths(rows.model, argument),
-        key=lambda path: (path.replace("__", "_") != argument, "__" in path),
-    )
-    # A few rows first: all values of a long text would fill the memory.
-    few = (path for path in paths if _fits(rows[:20], path, wanted))
-    fitting = (path for path in few if _fits(rows, path, wanted))
-    found = next(fitting, None)
-    if len({*wanted} - {None}) < 2 and next(fitting, None) is not None:
-        return None  # one value, which several fields have by chance
-    return found
-
-
-def _paths(model: type[Model], argument: str) -> Iterator[str]:
-    """Yield the paths of a model's fields, and of those behind its foreign keys."""
+def _paths(model: type[Model], argument: str) -> list[str]:
+    """Return paths of fields, also behind foreign keys; the best for a name first."""
+    paths = []
     fields: Iterable[Any] = model._meta.concrete_fields
     for field in fields:
         is_pk = field.primary_key and field.name != argument
-        yield "pk" if is_pk else field.attname
+        paths.append("pk" if is_pk else field.attname)
         if field.is_relation:
             for other in field.related_model._meta.concrete_fields:
                 if other != field.target_field:  # its value is the field's own
-                    yield f"{field.name}__{other.attname}"
-
-
-def _fits(rows: QuerySet[Any], path: str, wanted: Sequence[str | None]) -> bool:
-    values = chain.from_iterable(tuples(QuerySet.values_list(rows, path)))
-    return all(
-        text is None or text == str(value)
-        for (value,), text in zip(values, wanted, strict=False)
-    )
+                    paths.append(f"{field.name}__{other.attname}")
+    return sorted(paths, key=lambda it: (it.replace("__", "_") != argument, "__" in it))
