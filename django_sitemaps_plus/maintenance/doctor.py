@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from shlex import quote
 from urllib.parse import urlsplit
 
@@ -14,7 +13,6 @@ from django.core.checks import ERROR, run_checks
 from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
 from django.template.defaultfilters import pluralize
-from django.utils import timezone
 
 from django_sitemaps_plus import cache
 from django_sitemaps_plus.conf import (
@@ -42,7 +40,7 @@ from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
 from .project import Project
-from .status import SectionStatus, engine_status, section_status
+from .status import SectionStatus, engine_status, overdue, section_status
 
 _INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
 _NETWORK = "Look at DNS, TLS and firewalls."
@@ -51,6 +49,9 @@ _SQLITE = (
     "Set DATABASES['default']['OPTIONS'] = {'transaction_mode': 'IMMEDIATE', "
     "'init_command': 'PRAGMA journal_mode=WAL;'}, or readers meet locks."
 )
+
+# Seconds after which a build is missed; some sites build once a night.
+_A_NIGHT = 25 * 3_600
 
 # The last column of the answer has it.
 _MODE = {
@@ -212,14 +213,10 @@ def _builds(site: Site) -> Findings:
     if not built:
         yield Finding("builds", None, "none, so all is served live")
         return
-    now = timezone.now()
-    last = now - min([it.last_build_at or now for it in built])
-    waits = now - min([it.oldest or now for it in built])
-    times = [str(time).partition(".")[0] for time in (last, waits)]
-    text = "the last was {} ago; the oldest change waits for {}".format(*times)
+    late = overdue(built, [], _A_NIGHT)
+    text = late[0].partition(". ")[0] if late else "no section has waited for 25 hours"
     remedy = "Run manage.py build_sitemaps from cron, or Celery's beat and workers."
-    ok = max(last, waits) < timedelta(hours=25)  # some build once a night
-    yield Finding("builds", _mild(ok), text, remedy)
+    yield Finding("builds", _mild(not late), text, remedy)
 
 
 def _engines(site: Site) -> Findings:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Now
+from django.utils import timezone
 
 from django_sitemaps_plus.building.report import none_listed
 from django_sitemaps_plus.conf import Site, get_settings
@@ -126,6 +128,29 @@ def engine_status(site: Site) -> list[EngineStatus]:
     for name, target, feedback in _feedback(site):
         found[name].feedback[target] = feedback
     return [found[name] for name in sorted(found)]
+
+
+def overdue(
+    sections: Collection[SectionStatus],
+    engines: Collection[EngineStatus],
+    seconds: int,
+) -> list[str]:
+    """Return what has waited for longer, as where workers have died."""
+    change = "the oldest change that waits"
+    times = [(it.section, change, it.oldest) for it in sections]
+    times += [(it.section, "the last build", it.last_build_at) for it in sections]
+    times += [(it.engine, change, it.oldest) for it in engines]
+    return [
+        f"{name}: {what} is {age_of(moment):,.0f} s old, more than {seconds:,} s. See "
+        "that workers or a cron job run."
+        for name, what, moment in times
+        if moment and age_of(moment) > seconds
+    ]
+
+
+def age_of(moment: datetime) -> float:
+    """Return how many seconds ago a moment was."""
+    return (timezone.now() - moment).total_seconds()
 
 
 def _fill(status: SectionStatus | EngineStatus, row: dict[str, Any]) -> None:

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.utils import timezone
 
 from django_sitemaps_plus.building.report import index_problems
 from django_sitemaps_plus.maintenance.status import (
     EngineStatus,
     SectionStatus,
+    age_of,
     engine_status,
+    overdue,
     section_status,
 )
 from django_sitemaps_plus.management.base import SiteCommand
@@ -79,24 +80,9 @@ class Command(SiteCommand):
         problems += [problem for section in sections for problem in section.problems]
         problems += [problem for engine in engines for problem in engine.problems]
         if max_age is not None:
-            problems += _late(sections, engines, max_age)
+            problems += overdue(sections, engines, max_age)
         if problems:
             raise CommandError("\n".join(problems))
-
-
-def _late(
-    sections: list[SectionStatus], engines: list[EngineStatus], seconds: int
-) -> Iterator[str]:
-    """Yield what has waited for longer, as where workers have died."""
-    times = [(s.section, "the oldest change that waits", s.oldest) for s in sections]
-    times += [(s.section, "the last build", s.last_build_at) for s in sections]
-    times += [(e.engine, "the oldest change that waits", e.oldest) for e in engines]
-    for name, what, moment in times:
-        if moment and _seconds(moment) > seconds:
-            yield (
-                f"{name}: {what} is {_age(moment)} old, more than {seconds:,} s. See "
-                "that workers or a cron job run."
-            )
 
 
 def _as_text(sections: list[SectionStatus], engines: list[EngineStatus]) -> str:
@@ -123,12 +109,6 @@ def _cell(row: SectionStatus | EngineStatus, name: str) -> str | int:
         return "live" if name == "pages" else "-"
     if isinstance(value, dict):
         return len(value)
-    return value if isinstance(value, str | int) else _age(value)
-
-
-def _age(moment: datetime | None) -> str:
-    return "-" if moment is None else f"{_seconds(moment):,.0f} s"
-
-
-def _seconds(moment: datetime) -> float:
-    return (timezone.now() - moment).total_seconds()
+    if isinstance(value, datetime):
+        return f"{age_of(value):,.0f} s"
+    return "-" if value is None else value
