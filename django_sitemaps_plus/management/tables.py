@@ -2,15 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django_sitemaps_plus.maintenance.status import age_of
 
 
-def table(head: Sequence[str], rows: Iterable[Sequence[str | int]]) -> str:
-    """Return rows under a head: first column to the left, numbers to the right."""
-    texts = [[f"{c:,}" if isinstance(c, int) else c for c in row] for row in rows]
-    widths = [max(map(len, column)) for column in zip(head, *texts, strict=True)]
+def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows by columns, a head and a key each; all but the first to the right."""
+    texts = [[_cell(row[key]) for key in columns.values()] for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *texts, strict=True)]
     rule = ["-" * width for width in widths]
-    return "\n".join([_line(line, widths) for line in (head, rule, *texts)])
+    return "\n".join([_line(line, widths) for line in (list(columns), rule, *texts)])
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text: of a moment its age, of many things their number."""
+    match value:
+        case None:
+            return "-"
+        case float():
+            return f"{value:.2f}"
+        case int():
+            return f"{value:,}"
+        case datetime():
+            return f"{age_of(value):,.0f} s"
+        case list() | dict():
+            return f"{len(value):,}"
+    return str(value)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int]) -> str:

@@ -121,8 +121,7 @@ class Command(SiteCommand):
             raise CommandError("\n".join(problems))
 
     def _show(self, report: BuildReport, verbosity: int) -> None:
-        rows = [_row(section) for section in report.sections]
-        self.stdout.write(table([*_COLUMNS, "seconds"], rows))
+        self.stdout.write(table(_COLUMNS, asdict(report)["sections"]))
         for name in report.missing:
             self.stderr.write(self.style.WARNING(_MISSING.format(name, quote(name))))
         for section in report.sections:
@@ -155,6 +154,7 @@ _COLUMNS = {
     "gzipped": "gzip_size",
     "rendered": "rendered",
     "stored": "stored",
+    "seconds": "seconds",
 }
 
 #: What becomes of a section without a source.
@@ -163,11 +163,6 @@ _MISSING = (
     "and are served until prune_sitemaps removes them. Register it again if it is to "
     "stay. If you renamed or removed it, run prune_sitemaps --section {1} --now"
 )
-
-
-def _row(section: SectionReport) -> list[str | int]:
-    row = [getattr(section, name) for name in _COLUMNS.values()]
-    return [*row, f"{section.seconds:.2f}"]
 
 
 def _outcome(report: BuildReport) -> str:

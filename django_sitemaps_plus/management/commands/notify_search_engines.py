@@ -53,6 +53,12 @@ _FLAGS = {
     "--json": "print JSON only",
     "--new-key": "print a new key for IndexNow",
 }
+_COLUMNS = {
+    "engine": "engine",
+    "waiting": "waiting",
+    "rejected": "dead",
+    "last notified": "sent_at",
+}
 
 
 class Command(SiteCommand):
@@ -99,12 +105,11 @@ class Command(SiteCommand):
         begin = timezone.now()
         report, chosen = _notify(begin, **asked)
         engines = engine_status(get_site())
+        rows = [asdict(engine) for engine in engines]
         if asked["json"]:
-            shown = {"chosen": chosen, **asdict(report)}
-            self.write_json({**shown, "engines": list(map(asdict, engines))})
+            self.write_json({"chosen": chosen, **asdict(report), "engines": rows})
         elif verbosity:
-            rows = [_row(engine) for engine in engines]
-            self.stdout.write(table(_HEAD, rows))
+            self.stdout.write(table(_COLUMNS, rows))
             dry_run = f"Nothing was sent (--dry-run). {chosen:,} URLs chosen."
             self.stdout.write(
                 dry_run if asked["dry_run"] else _closing(report, engines)
@@ -221,22 +226,14 @@ def _left(names: list[str], begin: datetime) -> list[str]:
     ]
 
 
-_SECOND = "%Y-%m-%d %H:%M:%S"
-
-_HEAD = ("engine", "waiting", "rejected", "last notified")
-
-
-def _row(engine: EngineStatus) -> tuple[str, ...]:
-    at = f"{engine.sent_at:{_SECOND}}" if engine.sent_at else "never"
-    return engine.engine, f"{engine.waiting:,}", f"{engine.dead:,}", at
-
-
 def _closing(report: DeliveryReport, engines: list[EngineStatus]) -> str:
     closing = f"{report.sent:,} accepted in {report.requests:,} requests."
     at = report.next_at
     if at is not None and at > timezone.now():
         at = at if timezone.is_naive(at) else timezone.localtime(at)
-        closing += f"{_why_they_wait(engines)} The next is due at {at:{_SECOND}}."
+        closing += (
+            f"{_why_they_wait(engines)} The next is due at {at:%Y-%m-%d %H:%M:%S}."
+        )
     return closing
 
 

@@ -46,7 +46,7 @@ class Command(SiteCommand):
         if json:
             self.write_json(asdict(report))
         elif verbosity:
-            counted = {**asdict(report), "sections": len(report.sections)}
-            self.stdout.write(table(["removed", "number"], list(counted.items())))
+            rows = [{"what": it, "number": n} for it, n in asdict(report).items()]
+            self.stdout.write(table({"removed": "what", "number": "number"}, rows))
             if dry_run:
                 self.stdout.write("Nothing was removed (--dry-run).")

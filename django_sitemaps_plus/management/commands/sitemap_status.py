@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
-from datetime import datetime
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
 from django_sitemaps_plus.building.report import index_problems
 from django_sitemaps_plus.maintenance.status import (
-    EngineStatus,
-    SectionStatus,
-    age_of,
     engine_status,
     overdue,
     section_status,
@@ -38,6 +34,8 @@ _COLUMNS = {
     "built": "last_build_at",
     "published": "published_at",
 }
+# What it shows of a section that is not built.
+_LIVE = {**dict.fromkeys(list(_COLUMNS.values())[1:]), "pages": "live"}
 _ENGINE_COLUMNS = {
     "engine": "engine",
     "waiting": "waiting",
@@ -72,11 +70,12 @@ class Command(SiteCommand):
         site = owning_site()
         sections, engines = section_status(site), engine_status(site)
         problems = index_problems(Page.objects.of(site.name, INDEX))
+        found = {"sections": [asdict(section) for section in sections]}
+        found["engines"] = [asdict(engine) for engine in engines]
         if json:
-            found = {"sections": [asdict(section) for section in sections]}
-            self.write_json({**found, "engines": [asdict(it) for it in engines]})
+            self.write_json(found)
         else:
-            self.stdout.write(_as_text(sections, engines))
+            self.stdout.write("\n".join(_tables(**found)))
         problems += [problem for section in sections for problem in section.problems]
         problems += [problem for engine in engines for problem in engine.problems]
         if max_age is not None:
@@ -85,30 +84,13 @@ class Command(SiteCommand):
             raise CommandError("\n".join(problems))
 
 
-def _as_text(sections: list[SectionStatus], engines: list[EngineStatus]) -> str:
-    found = [_table(_COLUMNS, sections)]
+def _tables(
+    sections: list[dict[str, Any]], engines: list[dict[str, Any]]
+) -> Iterator[str]:
+    yield table(_COLUMNS, [row | _LIVE if row["live"] else row for row in sections])
     if engines:
-        found.append(_table(_ENGINE_COLUMNS, engines))
+        yield table(_ENGINE_COLUMNS, engines)
     for engine in engines:
-        for feed, feedback in engine.feedback.items():
+        for feed, feedback in engine["feedback"].items():
             words = json.dumps(feedback, ensure_ascii=False)
-            found.append(f"{engine.engine} says of {feed}: {words}")
-    return "\n".join(found)
-
-
-def _table(
-    columns: Mapping[str, str], rows: Sequence[SectionStatus | EngineStatus]
-) -> str:
-    cells = [[_cell(row, name) for name in columns.values()] for row in rows]
-    return table(list(columns), cells)
-
-
-def _cell(row: SectionStatus | EngineStatus, name: str) -> str | int:
-    value = getattr(row, name)
-    if getattr(row, "live", False) and name != "section":
-        return "live" if name == "pages" else "-"
-    if isinstance(value, dict):
-        return len(value)
-    if isinstance(value, datetime):
-        return f"{age_of(value):,.0f} s"
-    return "-" if value is None else value
+            yield f"{engine['engine']} says of {feed}: {words}"

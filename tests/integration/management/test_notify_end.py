@@ -70,7 +70,7 @@ class TestEnd:
     def test_a_table_and_a_sum(self):
         lines = run(URL).splitlines()
         assert lines[0].split() == ["engine", "waiting", "rejected", "last", "notified"]
-        assert re.fullmatch(r"one +0 +0 +2\d{3}-\d\d-\d\d \d\d:\d\d:\d\d", lines[2])
+        assert re.fullmatch(r"one +0 +0 +\d+ s", lines[2])
         assert lines[-1] == "2 accepted in 2 requests."
 
     def test_verbosity_0_says_nothing(self):
