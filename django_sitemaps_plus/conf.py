@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
 from django.core.signals import setting_changed
 from django.dispatch import receiver
-from django.http import Http404
+from django.http import Http404, HttpRequest
 
-from .core.suggestions import suggest as suggest
 from .exceptions import ConfigurationError
 from .sites import DEFAULT_SITE as DEFAULT_SITE
 from .sites import Site as Site
@@ -25,6 +23,7 @@ from .sites import (
     all_contrib_sites,
     contrib_site,
     current_id,
+    for_each,
     hosts_of,
     in_force,
     site_in_force,
@@ -32,13 +31,7 @@ from .sites import (
 from .sites import is_public as is_public
 from .sites import parse_base_url as parse_base_url
 
-if TYPE_CHECKING:
-    from django.http import HttpRequest
-
 SETTING = "SITEMAPS_PLUS"
-
-#: The value of SITES by which each row of ``django.contrib.sites`` is a site.
-CONTRIB_SITES = "contrib.sites"
 
 #: What a site of SITES may have: the address, and values in the place of those of all.
 SITE_KEYS = ("BASE_URL", "ENGINES", "LANGUAGE_ORIGINS", "NOTIFY", "ROBOTS")
@@ -54,8 +47,7 @@ class AppSettings:
     base_url: str | None = None  # https://shop.example, or one with a path
     # A name to {"BASE_URL": ...} for each of several sites; or "contrib.sites".
     sites: Mapping[str, Mapping[str, Any]] | str | None = None
-    # By language, addresses as BASE_URL of the URLs that are not there.
-    language_origins: Mapping[str, str] = field(default_factory=dict)
+    language_origins: Mapping[str, str] = field(default_factory=dict)  # by language
     scheme: str = "https"  # of the origin that django.contrib.sites gives
     contrib_sitemaps: str | None = None  # dotted path of a dict of contrib's sitemaps
     storage: str | None = None  # alias in STORAGES; None: MEDIA_ROOT/sitemaps
@@ -115,7 +107,7 @@ class AppSettings:
     @classmethod
     def keys(cls) -> list[str]:
         """Return the keys of the setting, in order."""
-        names = [item.name for item in dataclasses.fields(cls)]
+        names = [item.name for item in fields(cls)]
         return [name.upper() for name in names if name != "unknown"]
 
 
@@ -126,10 +118,10 @@ def get_settings() -> AppSettings:
 
 def settings_name() -> str:
     """Return the name of the site in force if it has values of its own, else ""."""
-    if (site := site_in_force()) is None:
+    site, given = site_in_force(), _settings_of("").sites
+    if site is None or not isinstance(given, Mapping) or site.name not in given:
         return ""
-    given = _settings_of("").sites
-    return site.name if isinstance(given, Mapping) and site.name in given else ""
+    return site.name
 
 
 @cache
@@ -157,18 +149,14 @@ def is_tracking() -> bool:
 
 
 def notifies_engines() -> bool:
-    """Return whether engines are notified of changes of the site in force, or of any.
+    """Return whether engines are notified of changes of some site, or of that in force.
 
-    Unless NOTIFY says so, they are not under DEBUG, in tests, and if the public cannot
-    reach the origin.
+    Unless NOTIFY says so, not under DEBUG, in tests, or from an origin that is private.
     """
-    if get_settings().sites is None:
-        return not silence_reason()
     with suppress(ConfigurationError):  # a check reports it
-        for site in get_sites():
-            with in_force(site):
-                if not silence_reason():
-                    return True
+        is_one = get_settings().sites is None  # which may lack an origin
+        sites = [site_in_force()] if is_one else get_sites()
+        return not all(for_each(sites, silence_reason))
     return False
 
 
@@ -194,18 +182,14 @@ def silence_reason() -> str:
 def _clear_settings(*, setting: str, **kwargs: object) -> None:
     if setting in (SETTING, "FORCE_SCRIPT_NAME"):
         _settings_of.cache_clear()
-        _site_of.cache_clear()
+        site_named.cache_clear()
 
 
 def get_site(request: HttpRequest | None = None) -> Site:
     """Return the site in force, else the only one, else the one of a request's host.
 
-    The only one has the address BASE_URL, or that of the current site of
-    ``django.contrib.sites``; with neither, that of the request, under DEBUG only.
-
     Raises:
-        ConfigurationError: there is no origin, or BASE_URL is not one; or there are
-            several sites, and neither one in force nor a request.
+        ConfigurationError: there is no origin, or none of several sites was chosen.
         Http404: none of several sites has the host.
     """
     if site := site_in_force():
@@ -217,23 +201,18 @@ def get_site(request: HttpRequest | None = None) -> Site:
     sites = get_sites()
     if len(sites) != 1:
         raise ConfigurationError(
-            f"There are {len(sites)} sites. Choose one: commands by --site, "
-            "code by a request."
+            f"There are {len(sites)} sites. Choose one by --site, or by a request."
         )
     return sites[0]
 
 
 def get_sites() -> list[Site]:
-    """Return the site in force, else all of SITES, else the only one.
-
-    Raises:
-        ConfigurationError: one of them has no origin.
-    """
+    """Return the site in force, else all of SITES, else the only one."""
     given = get_settings().sites
     if given is None or site_in_force():
         return [get_site()]
     if isinstance(given, Mapping):
-        return [_site_of(name) for name in given]
+        return [site_named(name) for name in given]
     return all_contrib_sites(get_settings().scheme)
 
 
@@ -242,28 +221,19 @@ def sites_of_settings() -> list[Site | None]:
     given, found = get_settings().sites, list[Site | None]([None])
     for name in given if isinstance(given, Mapping) else ():
         with suppress(ConfigurationError):  # a check reports it
-            found.append(_site_of(name))
+            found.append(site_named(name))
     return found
-
-
-def all_settings() -> list[AppSettings]:
-    """Return the settings, and those of each site that may have its own."""
-    return [_settings_of(site.name if site else "") for site in sites_of_settings()]
 
 
 def sample_site() -> Site:
     """Return the site in force, else some site that is known without a query."""
-    if site := site_in_force():
-        return site
-    given = get_settings().sites
-    if isinstance(given, Mapping) and given:
-        with suppress(ConfigurationError):  # a check reports it
-            return _site_of(next(iter(given)))
-    return Site(DEFAULT_SITE if given is None else current_id() or "1", "")
+    name = (current_id() or "1") if get_settings().sites else DEFAULT_SITE
+    return site_in_force() or sites_of_settings()[-1] or Site(name, "")
 
 
 @cache
-def _site_of(name: str) -> Site:
+def site_named(name: str) -> Site:
+    """Return a site of SITES; raise ConfigurationError if its address is none."""
     given: Any = get_settings().sites
     try:
         where = f"SITES[{name!r}]['BASE_URL']"
@@ -282,44 +252,45 @@ def _site_of_host(request: HttpRequest) -> Site:
     host = request.get_host().lower()
     for site in get_sites():
         with in_force(site):
-            own = [site, *language_sites().values()]
-        if any(host in hosts_of(it) for it in own):
-            return site
+            if any(host in hosts_of(it) for it in own_sites(site)):
+                return site
     raise Http404("No such site")
 
 
 def _only_site(request: HttpRequest | None) -> Site:
-    base_url = get_settings().base_url or None
-    if base_url is None and apps.is_installed("django.contrib.sites"):
-        return replace(contrib_site(get_settings().scheme), name=DEFAULT_SITE)
-    if base_url is None and request is not None and settings.DEBUG:
-        base_url = f"{request.scheme}://{request.get_host()}"
-    if base_url is None:
-        raise ConfigurationError(
-            "Sitemap URLs have no origin. Set SITEMAPS_PLUS['BASE_URL'] to the address "
-            "of your site, such as 'https://shop.example', or install "
-            "django.contrib.sites."
-        )
-    return parse_base_url(base_url)
+    """Return the site of BASE_URL, else of contrib.sites, else of a request."""
+    configured = get_settings()
+    if configured.base_url:
+        return parse_base_url(configured.base_url)
+    if apps.is_installed("django.contrib.sites"):
+        return replace(contrib_site(configured.scheme), name=DEFAULT_SITE)
+    if request is not None and settings.DEBUG:
+        return parse_base_url(f"{request.scheme}://{request.get_host()}")
+    raise ConfigurationError(
+        "Sitemap URLs have no origin. Set SITEMAPS_PLUS['BASE_URL'] to the address "
+        "of your site, such as 'https://shop.example', or install "
+        "django.contrib.sites."
+    )
 
 
 def site_in(language: str, site: Site) -> Site:
-    """Return where a site has the URLs of a language: LANGUAGE_ORIGINS, or the site.
-
-    Raises:
-        ConfigurationError: it is not an origin.
-    """
+    """Return where a site has the URLs of a language: LANGUAGE_ORIGINS, or the site."""
     return language_sites().get(language, site)
 
 
 def site_at(url: str, site: Site) -> Site | None:
     """Return the site, or that of a language, on whose origin a URL is, else None."""
-    own = [site, *language_sites().values()]
-    return next((it for it in own if f"{url}/".startswith(f"{it.origin}/")), None)
+    own = [it for it in own_sites(site) if f"{url}/".startswith(f"{it.origin}/")]
+    return own[0] if own else None
+
+
+def own_sites(site: Site) -> list[Site]:
+    """Return the site in force, and where it has the URLs of some languages."""
+    return [site, *language_sites().values()]
 
 
 def language_sites() -> dict[str, Site]:
-    """Return where the URLs of the languages of LANGUAGE_ORIGINS are."""
+    """Return where URLs of LANGUAGE_ORIGINS are; ConfigurationError if not origins."""
     return {
         code: parse_base_url(origin, f"LANGUAGE_ORIGINS[{code!r}]")
         for code, origin in get_settings().language_origins.items()

@@ -68,14 +68,6 @@ class SourceRegistry:
                 f'register() needs the name of a section: write @register("products") '
                 f"above {above}, with a name of your choice."
             )
-        if isinstance(source, str) and not isinstance(name, str):
-            given = getattr(name, "__qualname__", name)
-            raise TypeError(f"The name comes first: register({source!r}, {given}).")
-        if isinstance(name, dict):
-            raise TypeError(
-                "register() takes one section: write register(name, sitemap) for each "
-                f"item of {name!r}."
-            )
         check_name(name)
         if source is _NOT_GIVEN:
             return lambda decorated: self.register(name, decorated)

@@ -8,21 +8,18 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from django.apps import apps
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured, ObjectDoesNotExist
 from django.db import Error
-from django.http import Http404
+from django.http import Http404, HttpRequest
 
 from .core.locations import encode_url
 from .exceptions import ConfigurationError, SitemapsPlusError
 from .outages import in_one_line
-
-if TYPE_CHECKING:
-    from django.http import HttpRequest
 
 T = TypeVar("T")
 

@@ -21,3 +21,9 @@ def warning(number: int, message: str, hint: str) -> checks.CheckMessage:
 def _message(level: int, code: str, message: str, hint: str) -> checks.CheckMessage:
     hint = f"{hint} See {PAGE}#{code.lower()}"
     return checks.CheckMessage(level, message, hint, id=f"sitemaps_plus.{code}")
+
+
+def reason_and_remedy(fault: Exception) -> tuple[str, str]:
+    """Return what an error says, and its last sentence."""
+    reason, _, remedy = str(fault).rpartition(". ")
+    return f"{reason}.", remedy

@@ -11,7 +11,7 @@ from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.utils.functional import cached_property
 
-from django_sitemaps_plus.conf import suggest
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.sources import (
     ModelSource,
     SitemapSource,

@@ -19,15 +19,15 @@ from django_sitemaps_plus.conf import (
     get_site,
     is_public,
     is_test_run,
-    language_sites,
+    own_sites,
     parse_base_url,
-    suggest,
 )
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.storage import get_storage
 
-from .messages import error, warning
+from .messages import error, reason_and_remedy, warning
 from .sites import for_each_site
 from .urls import has_only_views_of_contrib
 
@@ -88,8 +88,7 @@ def _bad_url(origin: str, name: str) -> Iterator[CheckMessage]:
     try:
         parse_base_url(origin, name)
     except ConfigurationError as fault:
-        reason, _, remedy = str(fault).rpartition(". ")
-        yield error(2, f"{reason}.", remedy)
+        yield error(2, *reason_and_remedy(fault))
 
 
 def _problem(name: str, kind: str, value: Any) -> str:
@@ -119,8 +118,7 @@ def check_public_origin(**kwargs: Any) -> list[CheckMessage]:
     if not get_settings().base_url:
         return []  # another check asks the database
     try:
-        site = get_site()
-        sites = [site, *language_sites().values()]
+        sites = own_sites(get_site())
     except ConfigurationError:
         return []  # another check reports it
     return [message for it in sites for message in _not_public(it.origin)]

@@ -13,23 +13,23 @@ from django.apps import apps
 from django.core.checks import CheckMessage
 
 from django_sitemaps_plus.conf import (
-    CONTRIB_SITES,
     DEFAULT_SITE,
     SETTING,
     SITE_KEYS,
     get_settings,
-    language_sites,
-    parse_base_url,
+    own_sites,
+    site_named,
     sites_of_settings,
-    suggest,
 )
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import hosts_of, in_force
 
-from .messages import error
+from .messages import error, reason_and_remedy
 
 _SITES = f"{SETTING}['SITES']"
+_OF_CONTRIB = "contrib.sites"
 _FORM = "Write {'shop': {'BASE_URL': 'https://shop.example'}}, or 'contrib.sites'."
 
 # It becomes the name of a directory.
@@ -69,7 +69,7 @@ def _faults(given: Any) -> Iterator[CheckMessage]:
         for host in [host for host, number in hosts.items() if number > 1]:
             message = f"{_SITES} has several sites of {host}."
             yield error(61, message, "A request's host chooses one: give each its own.")
-    elif given != CONTRIB_SITES:
+    elif given != _OF_CONTRIB:
         yield error(60, f"{_SITES} is {given!r}, which names no sites.", _FORM)
     elif not apps.is_installed("django.contrib.sites"):
         message = f"{_SITES} is {given!r}, which is not installed."
@@ -77,26 +77,20 @@ def _faults(given: Any) -> Iterator[CheckMessage]:
 
 
 def _of_site(name: Any, values: Any, hosts: Counter[str]) -> Iterator[CheckMessage]:
-    where = f"{_SITES}[{name!r}]"
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         message = f"{name!r} cannot name a site in {_SITES}."
         yield error(60, message, "Use 1 to 64 of a-z, 0-9, '_' and '-'.")
-    if not isinstance(values, Mapping) or "BASE_URL" not in values:
-        yield error(60, f"{where} has no BASE_URL.", _FORM)
+    try:
+        site = site_named(name)
+    except ConfigurationError as fault:
+        yield error(60, *reason_and_remedy(fault))
         return
     for key in values.keys() - {*SITE_KEYS}:
         hint = suggest(str(key).upper(), SITE_KEYS, f"Keys: {', '.join(SITE_KEYS)}.")
-        yield error(60, f"{where} has an unknown key {key!r}.", hint)
-    try:
-        site = parse_base_url(values["BASE_URL"], site=str(name))
-    except ConfigurationError as fault:
-        reason, _, remedy = str(fault).rpartition(". ")
-        yield error(60, f"{where}: {reason}.", remedy)
-        return
+        yield error(60, f"{_SITES}[{name!r}] has an unknown key {key!r}.", hint)
     # Another check says what is wrong with LANGUAGE_ORIGINS.
     with in_force(site), suppress(ConfigurationError, AttributeError):
-        own = [site, *language_sites().values()]
-        hosts.update({hosts_of(it)[0] for it in own})
+        hosts.update({hosts_of(it)[0] for it in own_sites(site)})
 
 
 def _of_sources(given: Any) -> Iterator[CheckMessage]:
@@ -106,7 +100,7 @@ def _of_sources(given: Any) -> Iterator[CheckMessage]:
         if not isinstance(sites, list | tuple | set | frozenset | None):
             message = f"Section {name!r}: sites is {sites!r}, which is not a list."
             yield error(62, message, f"Write sites = [{sites!r}].")
-        elif given != CONTRIB_SITES:  # whose rows need a query
+        elif given != _OF_CONTRIB:  # whose rows need a query
             for site in [it for it in sites or () if str(it) not in known]:
                 message = f"Section {name!r}: sites names {site!r}, which SITES lacks."
                 yield error(62, message, suggest(str(site), known, f"Known: {known}."))

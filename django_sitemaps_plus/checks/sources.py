@@ -25,9 +25,10 @@ from django.db.models import (
 from django.urls import NoReverseMatch, get_script_prefix
 from django.utils.module_loading import module_has_submodule
 
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site, suggest
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import (

@@ -18,7 +18,8 @@ from django.urls import (
 )
 
 from django_sitemaps_plus import views
-from django_sitemaps_plus.conf import DEFAULT_SITE, Site, suggest
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import surroundings
 from django_sitemaps_plus.sources.route import resolver_of

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlsplit
 
 from django.urls import Resolver404
 
-from django_sitemaps_plus.conf import Site, language_sites, site_at
+from django_sitemaps_plus.conf import Site, own_sites, site_at
 from django_sitemaps_plus.core.diff import urls_in
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.locations import SAFE, encode_url
@@ -125,7 +125,7 @@ def _forms(url: str, site: Site) -> list[str]:
     path = urlsplit(url).path
     bare = path.rstrip("/")
     paths = [path, f"{bare}/", bare, quote(unquote(path), safe=SAFE)]
-    own = [site, *language_sites().values()]
+    own = own_sites(site)
     return list(dict.fromkeys([url, *[o.origin + it for o in own for it in paths]]))
 
 

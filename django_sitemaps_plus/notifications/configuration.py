@@ -14,8 +14,9 @@ from django.core.signals import setting_changed
 from django.dispatch import receiver
 from django.utils.module_loading import import_string
 
-from django_sitemaps_plus.conf import SETTING, get_settings, settings_name, suggest
+from django_sitemaps_plus.conf import SETTING, get_settings, settings_name
 from django_sitemaps_plus.core.locations import encode_url
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
 
 from .base import Engine, Takes

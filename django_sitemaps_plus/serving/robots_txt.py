@@ -24,7 +24,6 @@ from django_sitemaps_plus.conf import (
     get_settings,
     get_site,
     settings_name,
-    suggest,
 )
 from django_sitemaps_plus.core.robots import (
     Group,
@@ -35,6 +34,7 @@ from django_sitemaps_plus.core.robots import (
     render_robots,
     sitemap_url,
 )
+from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import in_one_line

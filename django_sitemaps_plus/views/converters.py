@@ -5,7 +5,8 @@ All other paths are left to the project's own URL patterns, as if these were not
 
 from __future__ import annotations
 
-from django_sitemaps_plus.conf import all_settings
+from django_sitemaps_plus.conf import get_settings, sites_of_settings
+from django_sitemaps_plus.sites import for_each
 
 from .files import key_files
 
@@ -16,7 +17,8 @@ class RobotsConverter:
     regex = r"robots\.txt"
 
     def to_python(self, value: str) -> str:
-        if not any([it.robots is not None for it in all_settings()]):
+        robots = for_each(sites_of_settings(), lambda: get_settings().robots)
+        if robots == [None] * len(robots):
             raise ValueError("ROBOTS is not set")
         return value
 

@@ -12,16 +12,16 @@ from django.utils.cache import get_conditional_response
 
 from django_sitemaps_plus.conf import (
     Site,
-    all_settings,
     get_settings,
     get_site,
     get_sites,
+    sites_of_settings,
 )
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.secrets import without_text
 from django_sitemaps_plus.serving.robots_txt import render_site_robots
-from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sites import for_each, in_force
 
 from .responses import read_only
 
@@ -73,8 +73,8 @@ def key_files() -> dict[str, str]:
     files: dict[str, str] = {}
     try:
         # Without engines nothing is asked: the sites may be in the database.
-        has_engines = any([it.engines for it in all_settings()])
-        for site in get_sites() if has_engines else ():
+        engines = for_each(sites_of_settings(), lambda: get_settings().engines)
+        for site in get_sites() if any(engines) else ():
             with in_force(site):
                 for engine in get_engines().values():
                     files.update(engine.files(site))

@@ -93,7 +93,7 @@ class TestRegister:
         """When it is made, since a wrong first argument is often the source."""
         with pytest.raises(ConfigurationError, match="cannot name a section"):
             sources.register(Blog())
-        with pytest.raises(TypeError, match=r"register\(name, sitemap\) for each"):
+        with pytest.raises(ConfigurationError, match="cannot name a section"):
             sources.register({"blog": Blog})
 
     @pytest.mark.parametrize(
