@@ -22,6 +22,8 @@ _PASSING_CLASSES = {"08", "40", "53", "57"}
 # failure; MySQL's deadlock, lock wait and (MariaDB) record that has changed.
 _LOST = {"40P01", "40001", 1213, 1205, 1020}
 
+_MIGRATE = "Run manage.py migrate if tables or columns are missing"
+
 # In messages of SQLite, and of PostgreSQL's clients when the connection is lost.
 _PASSING_WORDS = ("connection", "locked", "busy", "unable to open", "disk I/O")
 
@@ -46,8 +48,9 @@ def in_one_line(error: BaseException) -> str:
     text = str(error) if is_sentence else f"{type(error).__name__}: {error}"
     text = text.partition("\n")[0].rstrip(".")
     cause = error if isinstance(error, Error) else error.__cause__
-    if isinstance(cause, DatabaseError) and not is_outage(cause):
-        text += ". Run manage.py migrate if tables or columns are missing"
+    is_ours = text.endswith(_MIGRATE)  # whose text has been said of its cause already
+    if isinstance(cause, DatabaseError) and not is_outage(cause) and not is_ours:
+        text += f". {_MIGRATE}"
     return text
 
 

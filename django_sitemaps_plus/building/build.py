@@ -302,6 +302,8 @@ class Build:
         for section in sections:
             report = self.report(section.name)
             report.hold_reason = section.hold_reason
+            # A page that the guard holds at first is rendered again.
+            report.problems = [*dict.fromkeys(report.problems)]
             if is_wanted or section.name in self.grown or is_peak_old(section):
                 report.read_totals(section)
                 if self.is_through:  # what builds of other sites mark is for the next

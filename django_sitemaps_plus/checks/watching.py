@@ -85,7 +85,7 @@ def check_unwatched(
     source: ModelSource, rows: Query, page: Query
 ) -> Iterator[CheckMessage]:
     """Yield the models that a queryset which works reads and no watch covers."""
-    if names := ", ".join(sorted(_unwatched(source, rows, page))):
+    if names := ", ".join(sorted({*_unwatched(source, rows, page)})):
         yield warning(
             9,
             f"it depends on rows of {names}, whose saves it does not watch.",

@@ -14,6 +14,7 @@ from django.db.models import Model
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import (
     ModelSource,
@@ -110,9 +111,15 @@ def _of_sound(name: str, found: Iterable[T]) -> list[T]:
     try:
         return list(found)
     except Exception as error:  # noqa: BLE001 - Django starts; a check says what to do
-        text, details = "Saves of section %r are not recorded: %r", (name, error)
-        logger.error(text, *details, extra={"action": "source_broken"})
+        _say_once(name, in_one_line(error))
         return []
+
+
+@cache
+def _say_once(name: str, error: str) -> None:
+    """Log it at the first of the several times that signals and checks meet it."""
+    details = {"action": "source_broken", "section": name}
+    logger.error("Saves of section %r are not recorded: %s", name, error, extra=details)
 
 
 def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]:

@@ -242,7 +242,7 @@ class TestUnwatched:
     def test_a_model_that_an_inner_query_reads(self, rows, model):
         (message,) = messages_of(**listing(rows))
         assert message.id == "sitemaps_plus.W009"
-        assert f"rows of {model._meta.label}," in message.msg
+        assert f"rows of {model._meta.label}, whose" in message.msg
         assert ids_of(**listing(rows), watch={model: "book"}) == []
 
     def test_a_model_that_a_declared_query_reads(self):

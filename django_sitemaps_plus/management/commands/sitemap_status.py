@@ -44,6 +44,15 @@ _ENGINE_COLUMNS = {
     "failing": "failing",
     "oldest": "oldest",
 }
+_MEANINGS = (
+    "Columns: pages, with entries, or live if none are built; dirty: pages to be built;"
+    " held: pages that the guard holds; parked: pages that failed too often, or hosts "
+    "of an engine that wait for you; skipped: rows that cannot be listed; changes: "
+    "saves whose pages are not known yet; oldest: age of the oldest change that waits; "
+    "built: time since a build last looked for changes; published: time since a page "
+    "last changed; waiting, rejected: URLs and feeds of an engine; failing: hosts "
+    "whose last request failed, which are tried again."
+)
 
 
 class Command(SiteCommand):
@@ -57,6 +66,7 @@ class Command(SiteCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
+        parser.epilog = _MEANINGS
         parser.add_argument("--json", action="store_true", help="print JSON only")
         parser.add_argument(
             "--max-age",

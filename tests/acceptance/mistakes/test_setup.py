@@ -144,6 +144,13 @@ def spoil_media(project: Any) -> None:
         (POSTGRESQL, None, "sitemap_status", 2, "unknown: .*port 7 failed.*refused"),
         ("", None, "sitemap_status --max-age 1h", 2, "invalid int value: '1h'"),
         ("USE_TZ = False", None, "sitemap_status --max-age 9", 0, "^$"),
+        (
+            "",
+            drop_all,
+            "build_sitemaps",
+            1,
+            r"section\. Run [^.]*\.py [^.]*\. What was",
+        ),
         (SITES + "SITE_ID = 7", drop_all, "build_sitemaps", 1, "django_site.*migrate"),
         ("", spoil_media, "build_sitemaps", 1, "Not a directory: .*What was published"),
         (READ_ONLY, None, "build_sitemaps", 1, "'posts' .*write a readonly database"),
@@ -157,7 +164,13 @@ def spoil_media(project: Any) -> None:
     ],
     ids=[
         *("status before migrate", "status without a server", "age", "no time zone"),
-        *("build before migrate", "no directory", "read-only", "localhost"),
+        *(
+            "build before migrate",
+            "build without sites",
+            "no directory",
+            "read-only",
+            "localhost",
+        ),
     ],
 )
 def test_commands_say_what_to_do(project, added, sabotage, command, status, words):

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models import Value
+from django.db.models.functions import Concat
 from django.test import override_settings
 
 from django_sitemaps_plus import ViewSource
@@ -103,6 +105,13 @@ class TestOutput:
         _, err = run()
         assert "products: 1,249 of 1,250 entries listed, 0 values or rep" in err
         assert "no slug" in err
+
+    def test_a_row_is_named_once_where_the_guard_has_its_page_rendered_twice(self):
+        run()
+        few = Product.objects.filter(slug__lt="product-00080")
+        few.update(slug=Concat(Value("no "), "slug"))
+        found = json.loads(run("--full", "--json")[0])["sections"][0]["problems"]
+        assert len(found) == len({*found}) == 20
 
     def test_strict_fails_while_something_is_left_out(self):
         """Also where this run rendered nothing; all else is published."""

@@ -13,6 +13,7 @@ from django.db import OperationalError, ProgrammingError
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.management.commands import sitemap_status
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
@@ -40,6 +41,13 @@ def shown(**options: Any) -> str:
     out = io.StringIO()
     call_command("sitemap_status", stdout=out, **options)
     return out.getvalue()
+
+
+def test_help_says_what_the_columns_mean():
+    said = sitemap_status.Command().create_parser("manage.py", "it").format_help()
+    _, _, words = said.partition("Columns: ")
+    columns = {*sitemap_status._COLUMNS, *HEAD} - {"section", "engine"}
+    assert [name for name in columns if name not in words] == []
 
 
 class TestSections:
