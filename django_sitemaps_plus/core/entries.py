@@ -94,7 +94,8 @@ class Entry:
             set_(self, "priority", check_priority(self.priority))
         set_(self, "images", check_images(self.images))
         set_(self, "videos", check_all(Video, self.videos))
-        set_(self, "news", check_news(self.news))
+        if self.news is not None:
+            check_all(News, [self.news])
         set_(self, "alternates", check_all(Alternate, self.alternates))
 
     @property
@@ -120,8 +121,3 @@ def check_images(values: Iterable[Any]) -> tuple[Image, ...]:
     if len(images) > MAX_IMAGES:
         raise ValueError(f"{len(images):,} images: at most {MAX_IMAGES:,} are allowed")
     return check_all(Image, images)
-
-
-def check_news(value: object) -> News | None:
-    """Return the news of an entry, or None."""
-    return None if value is None else check_all(News, [value])[0]

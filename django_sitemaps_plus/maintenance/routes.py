@@ -23,8 +23,9 @@ from django_sitemaps_plus.sources import ModelSource, Route, Source, reader_of
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.contrib import SitemapReader
 from django_sitemaps_plus.sources.declarations import declarations_of, is_method
-from django_sitemaps_plus.sources.languages import in_language, languages_of
+from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
+from django_sitemaps_plus.sources.route import in_language
 from django_sitemaps_plus.sources.rows import every_row, rows_in
 
 # Rows that show the route of a method.

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.core.dates import check_w3c, w3c
 
-from .columns import Column, Problem
+from .columns import Column, Failed, Problem, attempt
 from .quoting import Form
 
 _DATE = Form("[0-9]{4}-[0-9]{2}-[0-9]{2}|")
@@ -74,16 +74,10 @@ class DateColumn(Column):
         try:
             deque(map(datetime.fromisoformat, filter(None, texts)), maxlen=0)
         except ValueError:
-            odd += [row for row, text in enumerate(texts) if not _is_date(text)]
+            read = [text and attempt(datetime.fromisoformat, text) for text in texts]
+            odd += [row for row, moment in enumerate(read) if type(moment) is Failed]
         self.write_rows(sorted(odd), values, texts, problems)
         return texts
-
-
-def _is_date(text: str) -> bool:
-    try:
-        return not text or bool(datetime.fromisoformat(text))
-    except ValueError:
-        return False
 
 
 def has_utc_text(alias: str) -> bool:

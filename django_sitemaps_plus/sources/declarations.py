@@ -31,10 +31,10 @@ from .context import surroundings_in
 from .dates import date_column
 from .elements import FIELDS, MOBILE, columns_on, location_column
 from .images import FileColumn, file_column
-from .languages import in_language, language_lines, languages_of
+from .languages import language_lines, languages_of
 from .lines import Lines
 from .model import ModelSource
-from .route import CompiledRoute, Route
+from .route import CompiledRoute, Route, in_language
 
 #: What columns of instances are called; no model field begins like this.
 _ALIAS = "sitemaps_plus_"

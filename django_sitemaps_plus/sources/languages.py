@@ -30,7 +30,7 @@ from .context import surroundings_in
 from .elements import COLUMNS
 from .lines import Lines, Namer, Tally, describe_at, side_by_side
 from .model import ModelSource
-from .route import Route, in_path
+from .route import in_language
 
 
 def languages_of(source: DeclaredSource) -> list[str]:
@@ -55,13 +55,6 @@ def default_language() -> str:
         return translation.get_supported_language_variant(settings.LANGUAGE_CODE)
     except LookupError:
         return ""
-
-
-def in_language(location: Any, language: str) -> Any:
-    """Return a location with the language in the place of ``{language}`` in paths."""
-    if isinstance(location, Route):
-        return location.in_language(language)
-    return in_path(location, language) if isinstance(location, str) else location
 
 
 @dataclass(frozen=True, slots=True)

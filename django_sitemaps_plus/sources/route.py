@@ -56,10 +56,8 @@ class Route:
 
     def in_language(self, language: str) -> Route:
         """Return the route with the language in its paths."""
-        arguments = {
-            name: in_path(it, language) if isinstance(it, str) else it
-            for name, it in self.arguments.items()
-        }
+        declared = self.arguments.items()
+        arguments = {name: in_language(it, language) for name, it in declared}
         if arguments == self.arguments:
             return self
         route = Route(self.name, **arguments)
@@ -75,9 +73,13 @@ class Route:
         return known[surroundings]
 
 
-def in_path(path: str, language: str) -> str:
-    """Return a field path with a language as it is in names: ``slug_pt_br``."""
-    return path.replace("{language}", language.replace("-", "_"))
+def in_language(declared: Any, language: str) -> Any:
+    """Return a declaration with a language in its paths as in names: ``slug_pt_br``."""
+    if isinstance(declared, Route):
+        return declared.in_language(language)
+    if isinstance(declared, str):
+        return declared.replace("{language}", language.replace("-", "_"))
+    return declared
 
 
 @dataclass(frozen=True)
@@ -249,17 +251,16 @@ def _plain_route(
     Its regular expression is then literal text and the expressions of Django's own
     converters in a row, so a path matches when each value matches its own.
     """
-    first, *others = candidate.template.split("%(")
-    names = [text.partition(")s")[0] for text in others]
-    pieces = [first, *[text.partition(")s")[2] for text in others]]
+    found = _ARGUMENT.split(candidate.template)
+    pieces, names = found[::2], found[1::2]
     kinds = [type(candidate.converters.get(name)) for name in names]
     if (
-        sorted(names) != sorted(arguments)
+        {*names} != {*arguments}
         or any(kind not in ARGUMENTS for kind in kinds)
         or any("%" in piece for piece in pieces)
         or not _is_plain(candidate, pieces, names)
-        or first.startswith("//")
-        or (first == "/" and kinds and kinds[0] is converters.PathConverter)
+        or pieces[0].startswith("//")
+        or (pieces[0] == "/" and kinds and kinds[0] is converters.PathConverter)
     ):
         return None
     numbers = map(arguments.index, names)

@@ -15,7 +15,6 @@ from django_sitemaps_plus.core.entries import (
     Image,
     check_changefreq,
     check_images,
-    check_news,
     check_priority,
     format_priority,
 )
@@ -117,6 +116,6 @@ class TestImages:
 
 @pytest.mark.parametrize("value", ["T", {}, 0, Image(LOC)])
 def test_news_are_news_or_none(value):
-    assert check_news(None) is None
+    assert Entry(LOC, news=None).news is None
     with pytest.raises(TypeError, match="is not of the class News"):
-        check_news(value)
+        Entry(LOC, news=value)
