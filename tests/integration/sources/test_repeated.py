@@ -88,8 +88,7 @@ def test_an_item_is_listed_once_in_each_language():
 
 
 def test_repetitions_of_one_batch_in_the_next_are_found(monkeypatch):
-    monkeypatch.setattr("django_sitemaps_plus.sources.rows.CHUNK_ROWS", 2)
-    monkeypatch.setattr("django_sitemaps_plus.sources.querysets.CHUNK_ROWS", 2)
+    monkeypatch.setattr("django_sitemaps_plus.sources.reading.CHUNK_ROWS", 2)
     page = render(Tuples)
     assert locs(plain(page)) == URLS
     assert page.tally.dropped == 6
