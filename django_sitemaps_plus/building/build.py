@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
@@ -18,7 +18,11 @@ from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
-from django_sitemaps_plus.models.transactions import as_django_errors, update_pages
+from django_sitemaps_plus.models.transactions import (
+    as_django_errors,
+    is_well,
+    update_pages,
+)
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
@@ -30,7 +34,7 @@ from django_sitemaps_plus.tracking.detect import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
 from .guard import is_peak_old, look_again, note_peak
-from .index import forget_missing, may_publish_index, note_missing
+from .index import may_publish_index, note_failure, note_missing
 from .origin import take_origin
 from .plan.replan import begin_replan, plan_section, renew_plan
 from .pool import share
@@ -48,9 +52,7 @@ Progress = Callable[[str, int, int], None]
 
 
 def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
-    """Bring the pages of sections of the site, by default of all, up to date.
-
-    The options are attributes of :class:`Build`, by default as of ``build_sitemaps``.
+    """Bring pages of the site up to date; the options are attributes of Build.
 
     Raises:
         NotRegistered: a section that does not exist.
@@ -71,25 +73,15 @@ def _run(made: Build) -> BuildReport:
         with as_django_errors():
             report = made.run()
     except StoreError as error:
-        _note_failure(made.site, error)
+        note_failure(made.site, error)
         raise
     except Error as error:  # InterfaceError is no DatabaseError
+        is_well()  # it closes a connection that broke: the next build opens another
         raise BuildError(f"the database failed: {in_one_line(error)}") from error
     build_finished.send_robust(sender=BuildReport, report=report)
     numbers, extra = (len(made.names), report.seconds), {"action": "build_finished"}
     logger.info("Built %s section(s) in %.1f s", *numbers, extra=extra)
     return report
-
-
-def _note_failure(site: Site, error: Exception) -> None:
-    """Let the status say why a build has failed, until the indexes are built again.
-
-    Pages whose public names could not be changed are flipped and clean, so they do not
-    say it.
-    """
-    with suppress(Error):
-        indexes = Page.objects.of(site.name, INDEX)
-        indexes.update(error=str(error), wanted=F("wanted") + 1)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -118,8 +110,7 @@ class Build:
     since: datetime | None = None  # claims made before this time are taken over
     reports: dict[str, SectionReport] = field(default_factory=dict)  # by section
     stale: set[str] = field(default_factory=set)  # whose plan fits the source no more
-    small: dict[str, set[int]] = field(default_factory=dict)  # pages that may merge
-    grown: set[str] = field(default_factory=set)  # may have more entries than ever
+    small: set[int] = field(default_factory=set)  # pages that may merge
     #: Of the sources of this process, by the key of their section.
     fingerprints: dict[int, str] = field(default_factory=dict)
     #: Whether public names may have been wrong before the first page was built; None
@@ -141,26 +132,22 @@ class Build:
         return self.seconds is not None and passed >= self.seconds
 
     def run(self) -> BuildReport:
-        """Notice changes, build pages, publish the index; and report."""
+        """Notice changes, build pages and publish the index."""
         take_origin(self.site, has_moved=self.move_origin)
         sections = self._plan()
         if self.notices:
             self._notice(sections)
-        if self.call_help is not None:
-            ids = [section.pk for section in sections]
-            pages = Page.objects.claimable().filter(section__in=ids).count()
-            if pages > BATCH_PAGES:
-                self.call_help([section.name for section in sections], pages)
+        self._call_help(sections)
         self._build(sections)
         if self.audits:
             self._audit(sections)
         missing = note_missing(self.site)
-        indexes = self._publish_index(missing)
+        indexes = self._publish_index()
         if indexes is not None and sync.look_after(
             self.site, indexes, was_behind=bool(self.was_behind)
         ):
             self._build(sections)
-            indexes = self._publish_index(missing)
+            indexes = self._publish_index()
             sync.repair(self.site)  # an index that was hidden has its name again
         self._read_totals(sections)
         return BuildReport(
@@ -221,6 +208,11 @@ class Build:
             pages = section.pages.planned()
             update_pages(pages, [section.pk], wanted=F("wanted") + 1, attempts=0)
 
+    def _call_help(self, sections: list[Section]) -> None:
+        pages = Page.objects.claimable().filter(section__in=sections)
+        if self.call_help is not None and (total := pages.count()) > BATCH_PAGES:
+            self.call_help([section.name for section in sections], total)
+
     def _build(self, sections: list[Section]) -> None:
         for _ in range(MAX_ROUNDS):
             self._work(sections)
@@ -248,10 +240,8 @@ class Build:
         for other in others:
             for name, report in other.reports.items():
                 self.report(name).add(report)
-            for name, pages in other.small.items():
-                self.small.setdefault(name, set()).update(pages)
+            self.small |= other.small
             self.stale |= other.stale
-            self.grown |= other.grown
 
     def show_progress(self, report: SectionReport) -> None:
         """Say that a page of a section was built."""
@@ -277,10 +267,8 @@ class Build:
         while time.monotonic() < end and not self.is_over and mark_unchecked(ids):
             self._build(sections)
 
-    def _publish_index(self, missing: list[str]) -> list[Page] | None:
+    def _publish_index(self) -> list[Page] | None:
         """Publish the indexes; return their rows, None where it is too early."""
-        if missing:
-            forget_missing(self.site)
         pages: list[Page] = Page.objects.indexes(site=self.site.name)
         if self.audits and mark_old(pages):
             pages = Page.objects.indexes(site=self.site.name)
@@ -298,13 +286,13 @@ class Build:
 
     def _read_totals(self, sections: list[Section]) -> None:
         """Add to the reports how the sections are."""
-        is_wanted = self.waits or build_finished.has_listeners()
+        is_asked = self.waits or build_finished.has_listeners()
         for section in sections:
             report = self.report(section.name)
             report.hold_reason = section.hold_reason
             # A page that the guard holds at first is rendered again.
             report.problems = [*dict.fromkeys(report.problems)]
-            if is_wanted or section.name in self.grown or is_peak_old(section):
+            if is_asked or report.rendered or is_peak_old(section):
                 report.read_totals(section)
                 if self.is_through:  # what builds of other sites mark is for the next
                     report.dirty = 0

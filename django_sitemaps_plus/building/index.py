@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 
+from django.db import Error
 from django.db.models import F, Max
 from django.utils import timezone
 
@@ -43,6 +45,13 @@ def may_publish_index(site: Site) -> bool:
     return planned == len(registry) and not unbuilt.exists()
 
 
+def note_failure(site: Site, error: Exception) -> None:
+    """Let the status say why a build failed: pages that are flipped do not say it."""
+    with suppress(Error):
+        indexes = Page.objects.of(site.name, INDEX)
+        indexes.update(error=str(error), wanted=F("wanted") + 1)
+
+
 def note_missing(site: Site) -> list[str]:
     """Note since when sections with pages are no longer registered; return their names.
 
@@ -57,10 +66,12 @@ def note_missing(site: Site) -> list[str]:
             ", ".join([f"section {name!r}" for name in names]),
             extra={"action": "section_missing"},
         )
+    if names:
+        _forget_missing(site)
     return names
 
 
-def forget_missing(site: Site) -> None:
+def _forget_missing(site: Site) -> None:
     """Have the index rendered again without sections that are missing too long."""
     past = timezone.now() - MISSING_GRACE
     gone = Section.objects.filter(site=site.name, missing_since__lte=past)

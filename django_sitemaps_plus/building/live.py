@@ -8,20 +8,11 @@ from django.db.models import F
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.exceptions import BuildError
-from django_sitemaps_plus.models import (
-    INDEX,
-    Change,
-    Page,
-    Publication,
-    Section,
-    has_subscribers,
-)
+from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import bounded_plan
 from django_sitemaps_plus.publishing.sync import hide_unknown, show_when_committed
-from django_sitemaps_plus.sites import in_force
-from django_sitemaps_plus.tracking.databases import attempt, databases
 
 from .plan.numbering import raise_plan_version
 
@@ -30,7 +21,7 @@ def serve_live(names: Collection[str]) -> None:
     """Remove the pages of sections, which are rendered on request from then on.
 
     The indexes are rendered too, until every section is built. Builders at work lose
-    their claims. Objects stay until they are pruned.
+    their claims. Objects, and changes that nothing reads, stay until they are pruned.
 
     Raises:
         NotRegistered: a section that does not exist.
@@ -47,15 +38,6 @@ def serve_live(names: Collection[str]) -> None:
             )
     for section in Section.objects.filter(site=site.name, name__in=names):
         _remove_pages(section, site)
-        with in_force(None):
-            is_read = has_subscribers()  # who relay what waits, and saves of live rows
-        if is_read:
-            continue
-        Publication.objects.filter(section=section).delete()
-        if not Section.objects.planned().filter(name=section.name).exists():
-            for alias in databases():
-                changes = Change.objects.using(alias).filter(section=section.name)
-                attempt(alias, changes.delete)
     hide_unknown(site)
 
 

@@ -18,16 +18,15 @@ if TYPE_CHECKING:
 
 def settle(build: Build, section: Section) -> bool:
     """Decide what waits for all pages of a section; return if some are dirty again."""
-    small = build.small.get(section.name, ())
     is_stale = section.name in build.stale
-    if not (small or is_stale or Section.objects.unsettled(section=section.pk)):
+    if not (build.small or is_stale or Section.objects.unsettled(section=section.pk)):
         return False
     section.refresh_from_db()
     if is_of_other_code(section, build.site, build.fingerprints):
         return False  # the process that builds its last page decides
     is_dirty = False
-    if small and not section.pages.filter(state=State.NEXT).exists():
-        is_dirty = merge_small(section, build.site, small)
+    if build.small and not section.pages.filter(state=State.NEXT).exists():
+        is_dirty = merge_small(section, build.site, build.small)
     if not build.waits and _is_left_to_others(section):
         return is_dirty
     return _decide(build, section) or is_dirty

@@ -182,9 +182,7 @@ def _count(build: Build, page: Page, built: BuiltPage) -> None:
     if name == INDEX:
         return
     if _is_small(page, built):
-        build.small.setdefault(name, set()).add(page.pk)
-    if built.entries > page.entries:
-        build.grown.add(name)
+        build.small.add(page.pk)
     build.show_progress(report)
 
 

@@ -40,7 +40,6 @@ class Pointer(NamedTuple):
     """What the row of a page says that its public name shows."""
 
     section: str
-    section_id: int
     number: int
     object: str
     published_at: datetime | None
@@ -77,7 +76,7 @@ def show(pages: Collection[int]) -> None:
 
     An index without a name, as in a new tree, gets it from :func:`repair`, after all
     pages have theirs. The name of a page without entries goes with the index that no
-    longer lists it. Where the file system fails, the next build repairs the names.
+    longer lists it.
     """
     tree = public_tree()
     if tree is None or not pages:
@@ -91,20 +90,14 @@ def show(pages: Collection[int]) -> None:
 
 
 def is_behind(site: Site) -> bool:
-    """Return whether names may be behind their pages, before a build.
-
-    Each flip makes the index dirty, and the index is built after the names have
-    changed. So a dirty index means that a builder was killed, failed or is at work.
-    """
+    """Return whether names may be behind their pages, before a build."""
+    # Each flip makes the index dirty, and the index is built after the names have
+    # changed. So a dirty index means that a builder was killed, failed or is at work.
     return bool(Page.objects.dirty_index(site.name))
 
 
 def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool:
-    """Repair public names where some may be wrong, and each LOOK_SECONDS.
-
-    ``was_behind`` is what :func:`is_behind` said before the build changed a page.
-    Returns what :func:`repair` does.
-    """
+    """Call :func:`repair` where names were behind or may be wrong, or it is time."""
     tree = public_tree()
     if tree is None:
         return False
@@ -120,10 +113,7 @@ def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool
 
 
 def repair(site: Site) -> bool:
-    """Let each public name of a site show what it should, and remove all others.
-
-    Returns whether objects are gone or damaged, so that their pages are dirty now.
-    """
+    """Correct the public names of a site; return if damage has made pages dirty."""
     tree = public_tree()
     if tree is None:
         return False
@@ -149,14 +139,12 @@ def hide_unknown(site: Site) -> None:
 def _settle(
     tree: PublicTree, found: Pointers, *, hides: bool = False, checks: bool = False
 ) -> set[int]:
-    """Show pages; return those whose object is gone or damaged.
+    """Show pages, or hide empty ones; return those whose object is gone or damaged.
 
     Another builder may flip a page and change its name at the same time, and either
     may be slow. So the rows are read again afterwards, until no pointer has moved: the
-    last to change a name then shows the last pointer.
-
-    With ``hides`` the names of pages without entries go. With ``checks`` objects are
-    read first, which those just stored need not be.
+    last to change a name then shows the last pointer. With ``checks`` objects are read
+    first, which those just stored need not be.
     """
     lost: set[int] = set()
     while found:
@@ -165,14 +153,9 @@ def _settle(
                 is_shown = _show(tree, pointer, hides=hides, checks=checks)
                 (lost.discard if is_shown else lost.add)(pk)
         now = _pointers_of(found)
-        removed = [found[pk] for pk in found.keys() - now.keys()]
+        if found.keys() - now.keys():  # pages that are removed by now
+            repair(sample_site())
         found = {pk: p for pk, p in now.items() if p != found[pk]}
-        for pointer in removed:
-            tree.hide(pointer.name)
-            # A page that was made meanwhile may have the name.
-            pages = Page.objects.filter(section=pointer.section_id)
-            same = pages.filter(number=pointer.number).values_list("pk", flat=True)
-            found |= _pointers_of(same)
     return lost
 
 
@@ -204,8 +187,7 @@ def _mend(tree: PublicTree, wrong: Pointers) -> bool:
     pages = [item for item in wrong.items() if item[1].section != INDEX]
     lost: set[int] = set()
     if pages:
-        one, many = "%s public name was wrong", "%s public names were wrong"
-        logger.warning(one if len(pages) == 1 else many, len(pages))
+        logger.warning("Public names that were wrong: %s", len(pages))
     for start in range(0, len(pages), BATCH_PAGES):
         lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]), checks=True)
     # An index gets its first name here.

@@ -56,6 +56,9 @@ def take_changes(section: Section, source: Source) -> Collection[Any]:
 def waiting_changes(section: str) -> tuple[int, datetime | None]:
     """Return how many changes of a section wait, and when the oldest was recorded."""
     number, times, kept = 0, list[datetime](), Change.objects.filter(section=section)
+    is_planned = Section.objects.planned().filter(name=section).exists()
+    if not is_planned and not _is_notified():
+        return 0, None  # left by a section that went back to live serving
     for alias in databases():
         rows = kept.using(alias)
         found = attempt(alias, partial(rows.aggregate, n=Count("pk"), at=Min("at")))
@@ -170,11 +173,15 @@ def _note(
     section: Section, space: KeySpace, named: _Named, changes: list[Change]
 ) -> None:
     """Note rows whose URLs engines are notified of, whatever became of their pages."""
-    with in_force(None):
-        is_wanted = notifies_engines()  # on any site
-    if is_wanted:
+    if _is_notified():
         keys = chain(named.keys, _between(space, named.ranges))
         Publication.objects.note_saves(section, map(str, keys), changes[0].at)
+
+
+def _is_notified() -> bool:
+    """Return whether engines of any site are notified."""
+    with in_force(None):
+        return notifies_engines()
 
 
 def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
