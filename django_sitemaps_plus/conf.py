@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import timedelta
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from django.apps import apps
 from django.conf import settings
@@ -30,6 +30,8 @@ from .sites import (
 )
 from .sites import is_public as is_public
 from .sites import parse_base_url as parse_base_url
+
+T = TypeVar("T")
 
 SETTING = "SITEMAPS_PLUS"
 
@@ -111,6 +113,16 @@ class AppSettings:
         return [name.upper() for name in names if name != "unknown"]
 
 
+_caches: list[Any] = []
+
+
+def until_settings_change(function: Callable[..., T]) -> Callable[..., T]:
+    """Keep what a function returns until the settings change."""
+    cached = cache(function)
+    _caches.append(cached)
+    return cached
+
+
 def get_settings() -> AppSettings:
     """Return the settings in force, of the site in force; tests may override them."""
     return _settings_of(settings_name())
@@ -124,7 +136,7 @@ def settings_name() -> str:
     return site.name
 
 
-@cache
+@until_settings_change
 def _settings_of(site: str) -> AppSettings:
     given = getattr(settings, SETTING, {})
     if not isinstance(given, Mapping):
@@ -181,8 +193,8 @@ def silence_reason() -> str:
 @receiver(setting_changed)
 def _clear_settings(*, setting: str, **kwargs: object) -> None:
     if setting in (SETTING, "FORCE_SCRIPT_NAME"):
-        _settings_of.cache_clear()
-        site_named.cache_clear()
+        for cached in _caches:
+            cached.cache_clear()
 
 
 def get_site(request: HttpRequest | None = None) -> Site:
@@ -231,7 +243,7 @@ def sample_site() -> Site:
     return site_in_force() or sites_of_settings()[-1] or Site(name, "")
 
 
-@cache
+@until_settings_change
 def site_named(name: str) -> Site:
     """Return a site of SITES; raise ConfigurationError if its address is none."""
     given: Any = get_settings().sites

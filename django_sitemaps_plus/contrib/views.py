@@ -41,7 +41,7 @@ from django_sitemaps_plus.serving.live import MAX_BYTES, cache_key
 from django_sitemaps_plus.serving.single_flight import SingleFlight
 from django_sitemaps_plus.sources import Tally, as_requested, reader_of
 from django_sitemaps_plus.sources.printed import PrintedSource
-from django_sitemaps_plus.views.responses import Content, read_only, respond
+from django_sitemaps_plus.views.responses import read_only, respond
 from django_sitemaps_plus.views.sitemaps import put_off
 
 __all__ = ["SitemapIndexItem", "index", "sitemap", "x_robots_tag"]
@@ -148,8 +148,7 @@ def _with_etag(request: HttpRequest, response: Any) -> HttpResponse:
 
 
 def _respond(request: HttpRequest, answer: _Answer, content_type: str) -> HttpResponse:
-    content = Content.of_document(answer.document, content_type)
-    response = respond(request, content, as_file=False)
+    response = respond(request, answer.document, False, content_type)
     del response["Cache-Control"]  # a decorator may want to say that
     if answer.last_modified:
         response["Last-Modified"] = answer.last_modified

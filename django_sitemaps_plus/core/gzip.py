@@ -33,6 +33,11 @@ class Document:
     plain_hash: str  # SHA-256 of the bytes before compression
     plain_size: int  # bytes before compression
 
+    @property
+    def gzip_size(self) -> int:
+        """Bytes after compression."""
+        return len(self.gzip)
+
 
 def write_document(pieces: Iterable[bytes], max_bytes: int = MAX_BYTES) -> Document:
     """Return the document of all pieces; memory holds its compressed form alone.

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import datetime
-from functools import cache
 
-from django.core.signals import setting_changed
-from django.dispatch import receiver
 from django.utils.module_loading import import_string
 
-from django_sitemaps_plus.conf import SETTING, get_settings
+from django_sitemaps_plus.conf import get_settings, until_settings_change
 from django_sitemaps_plus.exceptions import ConfigurationError
 
 
@@ -45,7 +42,7 @@ class Executor:
         return ()
 
 
-@cache
+@until_settings_change
 def get_executor() -> Executor:
     """Return the executor of the settings; ConfigurationError if it cannot be used."""
     path = get_settings().executor
@@ -62,9 +59,3 @@ def get_executor() -> Executor:
             "'django_sitemaps_plus.tasks.CeleryExecutor', or leave it out."
         )
     return executor
-
-
-@receiver(setting_changed)
-def _clear_executor(*, setting: str, **kwargs: object) -> None:
-    if setting == SETTING:
-        get_executor.cache_clear()

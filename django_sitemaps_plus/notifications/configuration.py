@@ -10,11 +10,14 @@ from functools import cache
 from inspect import signature
 from typing import Any
 
-from django.core.signals import setting_changed
-from django.dispatch import receiver
 from django.utils.module_loading import import_string
 
-from django_sitemaps_plus.conf import SETTING, get_settings, settings_name
+from django_sitemaps_plus.conf import (
+    SETTING,
+    get_settings,
+    settings_name,
+    until_settings_change,
+)
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
@@ -84,7 +87,7 @@ def _configured() -> Sequence[ConfiguredEngine]:
     return _engines_of(settings_name())
 
 
-@cache
+@until_settings_change
 def _engines_of(site: str) -> Sequence[ConfiguredEngine]:
     configured: Any = get_settings().engines
     if not isinstance(configured, Mapping):
@@ -99,12 +102,6 @@ def _engines_of(site: str) -> Sequence[ConfiguredEngine]:
 def _log(engine: BrokenEngine) -> None:
     """Log a fault once, where something waits for it; a check has it as a message."""
     logger.error("%s", engine.fault, extra={"action": "engine_broken"})
-
-
-@receiver(setting_changed)
-def _clear_engines(*, setting: str, **kwargs: object) -> None:
-    if setting == SETTING:
-        _engines_of.cache_clear()
 
 
 def _made(name: Any, configured: Any) -> ConfiguredEngine:

@@ -27,34 +27,26 @@ def text_sitemap(
     """Return the URLs of a page, one a line; None where it would have no entries.
 
     Number 0 stands for the only page of a section; None where it has several.
-
-    Raises:
-        BuildError: as :func:`live_page` raises it.
     """
-    render = partial(_render_text, section, number, site, row)
-    return shared(_key("text", section, number, site, row), render)
+    key = cache_key("text", section, number, site, _made_of(section, row))
+    return shared(key, partial(_render_text, section, number, site, row))
 
 
 def newest_entries(feed: Feed, row: Page | None) -> Document | None:
     """Return a feed; None where no entry has a lastmod.
 
     The row is that of the section's last page; None where it is not planned.
-
-    Raises:
-        BuildError: as :func:`live_page` raises it.
     """
-    render = partial(_render_feed, feed, row)
     configured = get_settings()
     # A hub that is notified of a change fetches the feed, which must have it then.
     seconds = min(configured.live_cache, int(configured.notify_delay_seconds))
-    return shared(_key("feed", feed.section, 0, feed.site, row, feed), render, seconds)
+    key = cache_key("feed", feed, _made_of(feed.section, row))
+    return shared(key, partial(_render_feed, feed, row), seconds)
 
 
-def _key(
-    kind: str, section: str, number: int, site: Site, row: Page | None, *more: object
-) -> str:
-    what = row.object if row and row.object else registry.get(section)
-    return cache_key(kind, section, number, site, what, *more)
+def _made_of(section: str, row: Page | None) -> object:
+    """Return what decides a page: its object, or its source while it is not built."""
+    return row.object if row is not None and row.built else registry.get(section)
 
 
 def _render_text(

@@ -74,7 +74,9 @@ def live_page(
         render = partial(_render_unplanned, section, number, site)
     else:
         render = partial(_render_planned, section, KeyRange(row.low, row.high), site)
-    return shared(_page_key(section, number, site), render)
+    return shared(
+        cache_key("page", section, number, site, registry.get(section)), render
+    )
 
 
 def live_plan(section: str, site: Site) -> Plan | None:
@@ -105,10 +107,6 @@ def cache_key(kind: str, *parts: object) -> str:
     # A digest, since caches refuse keys with spaces, as a name may have.
     digest = hashlib.sha256(repr((_FORMAT, *parts)).encode()).hexdigest()
     return f"{kind}:{digest[:32]}"
-
-
-def _page_key(section: str, number: int, site: Site) -> str:
-    return cache_key("page", section, number, site, registry.get(section))
 
 
 def _plan_key(section: str, site: Site) -> str:

@@ -9,12 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from django.core.exceptions import SuspiciousOperation
-from django.core.signals import setting_changed
-from django.dispatch import receiver
 from django.http import Http404, HttpRequest
 from django.urls import NoReverseMatch
 
@@ -24,6 +21,7 @@ from django_sitemaps_plus.conf import (
     get_settings,
     get_site,
     settings_name,
+    until_settings_change,
 )
 from django_sitemaps_plus.core.robots import (
     Group,
@@ -110,7 +108,7 @@ def robots_records() -> Records:
     return _records(settings_name())
 
 
-@cache
+@until_settings_change
 def _records(site: str) -> Records:
     given, reader = get_settings().robots, _Reader()
     values = reader.keys(_ROBOTS, {} if given is None else given, KEYS)
@@ -122,12 +120,6 @@ def _records(site: str) -> Records:
         logger.error("%s", fault, extra={"action": "robots_fault"})
     usable = tuple([group for group in groups if group]) or (Group(),)
     return Records(usable, extra, sitemaps, tuple(reader.faults))
-
-
-@receiver(setting_changed)
-def _clear(*, setting: str, **kwargs: object) -> None:
-    if setting == SETTING:
-        _records.cache_clear()
 
 
 class _Reader:

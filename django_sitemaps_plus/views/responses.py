@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeVar
 
 from django.db import connections, transaction
@@ -41,68 +39,28 @@ def read_only(view: V) -> V:
     return view
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
-    """What an answer is made of; the bytes are fetched only if they are sent."""
+def respond(
+    request: HttpRequest,
+    content: Page | Document,
+    as_file: bool,
+    content_type: str = "application/xml",
+) -> HttpResponse:
+    """Answer with a 304, the head or the whole of what was published or rendered.
 
-    plain_hash: str
-    gzip_hash: str
-    plain_size: int
-    gzip_size: int
-    read: Callable[[], bytes]  # the gzip bytes
-    published_at: datetime | None = None
-    content_type: str = "application/xml"
-
-    @classmethod
-    def of_page(cls, row: Page) -> Content:
-        """Return what a page serves; ``read`` raises StoreError if it is lost."""
-        return cls(
-            row.plain_hash,
-            row.gzip_hash,
-            row.plain_size,
-            row.gzip_size,
-            lambda: read_object(row.object, row.gzip_hash),
-            row.published_at,
-        )
-
-    @classmethod
-    def of_document(
-        cls, document: Document, content_type: str = "application/xml"
-    ) -> Content:
-        """Return what was rendered for this request, or for one like it."""
-        return cls(
-            document.plain_hash,
-            document.gzip_hash,
-            document.plain_size,
-            len(document.gzip),
-            lambda: document.gzip,
-            content_type=content_type,
-        )
-
-    def last_modified(self) -> int | None:
-        """Return the second of publication, once no other can fall into it."""
-        if self.published_at is None:
-            return None
-        second = int(self.published_at.timestamp())
-        return second if timezone.now().timestamp() >= second + 1 else None
-
-
-def respond(request: HttpRequest, content: Content, as_file: bool) -> HttpResponse:
-    """Answer with a 304, the head or the whole of a document."""
+    The object of a page is read only if it is sent; StoreError if it is lost.
+    """
     is_gzip = as_file or accepts_gzip(request.headers.get("Accept-Encoding", ""))
-    etag = f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
-    last_modified = content.last_modified()
+    etag = _etag(content, is_gzip)
+    last_modified = _last_modified(content)
     response = get_conditional_response(request, etag, last_modified)
     if response is None:
         body = b""
         if request.method != "HEAD":
-            body = content.read() if is_gzip else inflate(content.read())
+            body = _gzip_of(content) if is_gzip else inflate(_gzip_of(content))
         response = _FinalResponse(body)
         size = content.gzip_size if is_gzip else content.plain_size
         response["Content-Length"] = str(size)
-        response["Content-Type"] = (
-            "application/gzip" if as_file else content.content_type
-        )
+        response["Content-Type"] = "application/gzip" if as_file else content_type
         response["X-Robots-Tag"] = "noindex"
         if is_gzip and not as_file:
             response["Content-Encoding"] = "gzip"
@@ -113,6 +71,24 @@ def respond(request: HttpRequest, content: Content, as_file: bool) -> HttpRespon
         response["Last-Modified"] = http_date(last_modified)
     response["Cache-Control"] = f"public, max-age={get_settings().client_cache_seconds}"
     return response
+
+
+def _etag(content: Page | Document, is_gzip: bool) -> str:
+    return f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
+
+
+def _last_modified(content: Page | Document) -> int | None:
+    """Return the second of publication, once no other can fall into it."""
+    if isinstance(content, Document) or content.published_at is None:
+        return None
+    second = int(content.published_at.timestamp())
+    return second if timezone.now().timestamp() >= second + 1 else None
+
+
+def _gzip_of(content: Page | Document) -> bytes:
+    if isinstance(content, Document):
+        return content.gzip
+    return read_object(content.object, content.gzip_hash)
 
 
 def gone() -> HttpResponse:

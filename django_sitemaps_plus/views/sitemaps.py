@@ -31,7 +31,7 @@ from django_sitemaps_plus.site_urls import feed_url, has_feed
 from django_sitemaps_plus.sites import in_force
 
 from .moved import redirect_old_page
-from .responses import Content, gone, read_only, respond, unavailable
+from .responses import gone, read_only, respond, unavailable
 from .waiting import say_that_changes_wait
 
 logger = logging.getLogger(__name__)
@@ -233,7 +233,7 @@ def _answer(
         return _published(request, last, as_file) or unavailable()
     if document is None:
         raise Http404("No entries")
-    return respond(request, Content.of_document(document, content_type), as_file)
+    return respond(request, document, as_file, content_type)
 
 
 def _log_failure(error: Exception) -> None:
@@ -255,7 +255,7 @@ def _published(
         return None
     say_that_changes_wait()
     try:
-        return respond(request, Content.of_page(row), as_file)
+        return respond(request, row, as_file)
     except StoreError as error:
         logger.error("%s", error, extra={"action": "object_lost"})
         note_damaged(row)

@@ -59,6 +59,16 @@ class TestHttp:
         assert changed.status_code == 200
         assert b"/products/new/" in changed.content
 
+    def test_a_page_without_entries_is_404_as_in_xml(self, sections, client):
+        """Also where nobody knows its section any more."""
+        make_products(1)
+        sections.register("products", limited(5))
+        build_fully()
+        Page.objects.of("default", "products").update(object="")
+        sections.unregister("products")
+        for suffix in ("xml", "txt"):
+            assert client.get(f"/sitemap-products-1.{suffix}").status_code == 404
+
     @pytest.mark.parametrize("path", [*TYPES, "/sitemap-products.txt"])
     def test_the_cache_and_the_storage_may_be_away(
         self, sections, client, monkeypatch, settings, path
