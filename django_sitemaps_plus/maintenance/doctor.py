@@ -24,7 +24,11 @@ from django_sitemaps_plus.conf import (
     silence_reason,
 )
 from django_sitemaps_plus.core.gzip import write_document
-from django_sitemaps_plus.exceptions import ConfigurationError, SourceError
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    EngineError,
+    SourceError,
+)
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import INDEX, own_alias
 from django_sitemaps_plus.models.sections import owning_site
@@ -278,9 +282,12 @@ def _online(site: Site) -> Findings:
     engines = get_engines().values()
     asked = {f"engine {it.name}": it.endpoint for it in engines if it.endpoint}
     for name, url in {"index": index_url(site), **asked}.items():
-        status = request("HEAD", url).status
-        ok = status == 200 or name != "index"  # engines refuse an empty request
-        text = f"{urlsplit(url).hostname} answers {status}"
+        try:
+            status = request("HEAD", url).status
+            ok = status == 200 or name != "index"  # engines refuse an empty request
+            text = f"{urlsplit(url).hostname} answers {status}"
+        except EngineError as error:
+            ok, text = False, in_one_line(error)
         yield Finding(f"online: {name}", ok, text, _NETWORK)
 
 

@@ -430,7 +430,9 @@ class TestEngines:
         assert found["online: index"].ok is False
         assert found["online: engine indexnow"].text == "127.0.0.1 answers 501"
         engine.close()
-        assert "refused" in examined(is_online=True)["online"].text
+        found = examined(is_online=True)
+        assert "refused" in found["online: index"].text
+        assert "refused" in found["online: engine indexnow"].text
 
 
 class TestCommand:
