@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from django.core.checks import CheckMessage
-from django.db.models.sql.query import Query
 
 from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -30,7 +30,7 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
     yield from check_tree(source, rows)
 
 
-def _repeated(rows: Query, page: Query) -> Iterator[CheckMessage]:
+def _repeated(rows: Any, page: Any) -> Iterator[CheckMessage]:
     for table in many_joins(page) and many_joins(rows):
         message = f"get_queryset() joins {table}, and lists a row for each of its rows."
         hint = "Add .distinct(), or filter by Exists(). Each URL is written once."

@@ -11,7 +11,6 @@ from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Model
-from django.db.models.sql.query import Query
 
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.sources import ModelSource, Under
@@ -82,7 +81,7 @@ def _hint(model: type[Model], listed: type[Model]) -> str:
 
 
 def check_unwatched(
-    source: ModelSource, rows: Query, page: Query
+    source: ModelSource, rows: Any, page: Any
 ) -> Iterator[CheckMessage]:
     """Yield the models that a queryset which works reads and no watch covers."""
     if names := ", ".join(sorted({*_unwatched(source, rows, page)})):
@@ -94,7 +93,7 @@ def check_unwatched(
         )
 
 
-def _unwatched(source: ModelSource, rows: Query, page: Query) -> Iterator[str]:
+def _unwatched(source: ModelSource, rows: Any, page: Any) -> Iterator[str]:
     """Yield the labels of models that only joins and inner queries name."""
     watched = models_of(source)
     tables = joined_tables(rows) | inner_tables(page)
@@ -110,7 +109,7 @@ def _unwatched(source: ModelSource, rows: Query, page: Query) -> Iterator[str]:
         yield from {end._meta.label for end in ends if end and end not in watched}
 
 
-def check_tree(source: ModelSource, rows: Query) -> Iterator[CheckMessage]:
+def check_tree(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
     """Yield that rows depend on rows of their own model, where no watch covers it."""
     model = source.model
     own = {concrete(model), *parents(model)}
@@ -124,7 +123,7 @@ def check_tree(source: ModelSource, rows: Query) -> Iterator[CheckMessage]:
         )
 
 
-def _dependence(source: ModelSource, rows: Query) -> str:
+def _dependence(source: ModelSource, rows: Any) -> str:
     """Return why rows may depend on rows of their own model; "" if nothing says so."""
     for base in source.model.__mro__:
         if base.__module__.partition(".")[0] in _TREES:
