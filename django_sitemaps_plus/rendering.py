@@ -34,10 +34,6 @@ def reading(section: str | Source, site: Site) -> Iterator[Source]:
     Language, time zone, URLconf and script prefix are those of the site. A query that
     fails leaves a transaction of the caller usable.
 
-    Args:
-        section: the name of a section, or a source.
-        site: the site that the source is read for.
-
     Raises:
         NotRegistered: there is no such section.
         SourceError: the source failed.

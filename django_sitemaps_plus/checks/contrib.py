@@ -26,10 +26,10 @@ def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
     except (SourceError, Error) as fault:
         cause = fault.__cause__ or fault
         if not isinstance(cause, Error):  # which may only be empty yet, or down
-            message = f"it cannot be made: {type(cause).__name__}: {cause}"
+            message = f"it cannot be used: {type(cause).__name__}: {cause}"
             hint = (
                 "Register a Sitemap class that takes no arguments, an instance of one, "
-                "or what returns an instance."
+                "or what returns an instance. Its limit, if it sets one, is a number."
             )
             yield error(40, message, hint)
         return False

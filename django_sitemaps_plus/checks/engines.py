@@ -7,7 +7,6 @@ from contextlib import suppress
 from typing import Any
 
 from django.conf import settings
-from django.contrib.sitemaps import GenericSitemap
 from django.core.checks import CheckMessage
 from django.db import Error
 from django.db.models import DateField, DateTimeField
@@ -86,10 +85,7 @@ def _unannounced_saves() -> Iterator[CheckMessage]:
 def _lastmod_fault(source: Source) -> str:
     """Return why a lastmod does not show every edit, as far as can be seen, or ""."""
     if isinstance(source, SitemapSource):
-        found = getattr(source.given, "lastmod", None)
-        if getattr(found, "__func__", None) is GenericSitemap.lastmod:
-            found = source.given.date_field  # type: ignore[union-attr]
-        return "no lastmod" if found is None and not source.has_own_paging else ""
+        return "" if source.may_have_lastmod else "no lastmod"
     if not isinstance(source, ModelSource) or source.announce_saves:
         return ""
     if not isinstance(source.lastmod, str):

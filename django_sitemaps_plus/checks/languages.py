@@ -47,11 +47,6 @@ def check_languages(
             hint = f"Choose from {', '.join(map(repr, known))}."
             yield error(50, f"languages names {code!r}, which LANGUAGES lacks.", hint)
             return False
-    if source.limit in range(1, len(codes)):
-        hint = f"A page holds all of a row: set limit to {len(codes)} or more."
-        yield error(
-            11, f"limit is {source.limit}, below its {len(codes)} languages.", hint
-        )
     yield from _together(source, codes)
     yield from _same(source, codes)
     yield from _of_project(source, codes)

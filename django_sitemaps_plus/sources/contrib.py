@@ -10,7 +10,7 @@ from functools import cached_property
 from types import SimpleNamespace
 from typing import Any
 
-from django.contrib.sitemaps import Sitemap
+from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import EmptyPage
 from django.db.models import Model, QuerySet
 
@@ -114,7 +114,10 @@ class SitemapSource(Source):
         given = self.given
         if not isinstance(given, type | Sitemap) or self.has_own_paging:
             return True
-        return getattr(given, "lastmod", None) is not None
+        found: Any = getattr(given, "lastmod", None)
+        if getattr(found, "__func__", None) is GenericSitemap.lastmod:
+            found = found.__self__.date_field
+        return found is not None
 
     def make(self) -> Any:
         """Return a sitemap for one use; nothing that it remembers reaches another."""

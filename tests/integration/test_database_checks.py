@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from unittest.mock import Mock
 
-import django
 import pytest
-from django.core.management import call_command
-from django.db import ProgrammingError, connections
+from django.db import ProgrammingError
 
 from django_sitemaps_plus.checks import (
     check_built,
     check_current_site,
-    check_migrated,
     check_routers,
 )
-from django_sitemaps_plus.models import Change
 from tests.support.builds import build_fully
 from tests.support.shop import limited
 from tests.support.testapp.models import Product
@@ -53,35 +49,6 @@ def test_a_router_that_keeps_our_tables_out_is_named_unasked(settings, other_dat
     assert message.id == "sitemaps_plus.W005"
     assert "testapp.Product is on the database 'other'" in message.msg
     assert "allow_migrate()" in message.hint
-
-
-class TestMigrated:
-    def test_a_database_without_our_tables_is_named(self, settings, other_database):
-        """No save could be recorded beside its object."""
-        settings.DATABASE_ROUTERS = [WritesElsewhere()]
-        assert check_migrated() == check_migrated(databases=["default"]) == []
-        (message,) = check_migrated(databases=["default", "other"])
-        assert message.id == "sitemaps_plus.W005"
-        assert "testapp.Product is on the database 'other'" in message.msg
-        assert "migrate --database other" in message.hint
-        with connections["other"].schema_editor() as editor:
-            editor.create_model(Change)
-        assert check_migrated(databases=["default", "other"]) == []
-
-    def test_so_is_one_that_a_source_names(self, products, other_database):
-        products.get("products").using = "other"
-        (message,) = check_migrated(databases=["other"])
-        assert "Section 'products'" in message.msg
-
-    def test_the_command_asks_the_databases_that_it_names(
-        self, settings, other_database, capsys
-    ):
-        """And, before Django 6.1, no others."""
-        settings.DATABASE_ROUTERS = [WritesElsewhere()]
-        call_command("check", tags=["sitemaps_plus"])
-        assert django.VERSION >= (6, 1) or "W005" not in capsys.readouterr().err
-        call_command("check", tags=["sitemaps_plus"], databases=["other"])
-        assert "W005" in capsys.readouterr().err
 
 
 class TestBuilt:

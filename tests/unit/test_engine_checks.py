@@ -153,6 +153,7 @@ class TestUnannouncedSaves:
     def test_of_contrib_classes(self, sections, attributes, expected, is_class):
         kind = type("Old", (Sitemap,), {"items": Product.objects.all, **attributes})
         sections.register("old", kind if is_class else kind())
+        sections.register("made", lambda: kind())  # what it makes is not asked
         messages = check_engines()
         assert ids(messages) == expected
         assert all(["ModelSource" in message.hint for message in messages])

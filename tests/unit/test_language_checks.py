@@ -58,7 +58,6 @@ def test_nothing_is_said_of_what_works(attributes):
         ({"x_default": True}, "E051", 'Write languages = "all", or remove x_default.'),
         ({"get_languages": "name"}, "E051", "get_languages without languages"),
         ({"languages": ["de"], "x_default": True}, "E051", "LANGUAGE_CODE 'en-us'"),
-        ({"languages": ["de", "fr"], "limit": 1}, "E011", "limit to 2 or more"),
     ],
 )
 def test_what_does_not_fit_is_named(attributes, expected, words):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.sitemaps import GenericSitemap
 from django.contrib.staticfiles import finders
 from django.core.files.storage import InMemoryStorage
 from django.test import modify_settings
@@ -85,4 +86,6 @@ def test_a_contrib_class_without_lastmod_has_no_feed(make, name, is_expected):
         registry.register("given", make(getattr(contrib_zoo, name)))
         assert has_feed("given") is is_expected
         registry.register("made", lambda: contrib_zoo.OfNames())
+        registry.register("generic", GenericSitemap({"queryset": []}))
+        assert not has_feed("generic")  # without a date_field
         assert has_feed("made")  # what it makes is not asked

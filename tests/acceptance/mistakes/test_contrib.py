@@ -49,6 +49,10 @@ FAULTS = {
         "it has no location(), and auth.Group no get_absolute_url().",
     ),
     "limit": ('type("S", (PostSitemap,), {"limit": 60_000})', "limit is 60000"),
+    "property": (
+        'type("S", (PostSitemap,), {"limit": property(len)})',
+        "it cannot be used: TypeError: int() argument",
+    ),
     "scheme": ('type("S", (PostSitemap,), {"protocol": "https:"})', "https:://"),
     "domain": (
         'type("S", (PostSitemap,), {"get_domain": lambda s, site: "https://a.example"})',
@@ -88,6 +92,7 @@ def test_each_fault_of_a_class_is_named(project):
         [line] = [it for it in checked.stderr.splitlines() if f"'{name}'" in it]
         assert said in line
     assert checked.stderr.count("HINT: ") == len(FAULTS)
+    assert "Its limit, if it sets one, is a number." in checked.stderr
 
 
 @pytest.mark.parametrize(
