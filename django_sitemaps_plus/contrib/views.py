@@ -6,7 +6,6 @@ validators, single flight and pages by key range, and no row breaks a page.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -33,11 +32,10 @@ from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.renderers import render_urlset
-from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.planning import Plan, first_plan
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.serving.live import MAX_BYTES, cache_key
+from django_sitemaps_plus.serving.live import MAX_BYTES, cache_key, optional_lastmod
 from django_sitemaps_plus.serving.single_flight import SingleFlight
 from django_sitemaps_plus.sources import Tally, as_requested, reader_of
 from django_sitemaps_plus.sources.printed import PrintedSource
@@ -45,8 +43,6 @@ from django_sitemaps_plus.views.responses import read_only, respond
 from django_sitemaps_plus.views.sitemaps import put_off
 
 __all__ = ["SitemapIndexItem", "index", "sitemap", "x_robots_tag"]
-
-logger = logging.getLogger(__name__)
 
 _contrib: Any = views  # its types know dicts of sitemaps only
 
@@ -232,12 +228,9 @@ class _Visit:
     def _listed(self, name: str) -> SimpleNamespace:
         source = PrintedSource(self.sitemaps[name])
         pages, lastmod = len(self._plan(name, source).ranges), None
-        try:
-            with reading(source, self.site):
-                reader: Any = reader_of(source)
-                lastmod = reader.index_lastmod(self.seconds)
-        except SourceError as error:
-            logger.warning("No lastmod: %s", error, extra={"action": "lastmod_failed"})
+        with optional_lastmod(), reading(source, self.site):
+            reader: Any = reader_of(source)
+            lastmod = reader.index_lastmod(self.seconds)
         return SimpleNamespace(
             protocol=source.sample.protocol,
             get_latest_lastmod=lambda: lastmod,

@@ -34,11 +34,7 @@ class Wakeups:
     """
 
     def __init__(self, send: Callable[[str, float], object]) -> None:
-        """Take what sends a message.
-
-        Args:
-            send: called with a section, and the seconds after which it is to be built.
-        """
+        """Take what sends a message: a section, and in how many seconds to build it."""
         self._send = send
         self._due: dict[str, float] = {}  # when what was sent is built at the earliest
         self._paused_until = 0.0
@@ -49,8 +45,7 @@ class Wakeups:
     def wake(self, section: str, seconds: float) -> None:
         """Have a section built in some seconds; never raises, never waits.
 
-        Until then all changes are part of that build, and nothing more is sent, except
-        for an earlier time.
+        Nothing more is sent until then, except for an earlier time.
         """
         now = time.monotonic()
         due = now + max(seconds, QUIET_SECONDS)

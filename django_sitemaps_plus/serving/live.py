@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from shlex import quote
@@ -149,14 +150,20 @@ def _lastmod(section: str, site: Site) -> str:
     """
     seconds = get_settings().live_cache
     until = datetime.now(UTC) - timedelta(seconds=seconds)
+    text = ""
+    with optional_lastmod(), reading(section, site) as source:
+        latest = reader_of(source).latest_lastmod(until)
+        text = lastmod_text(latest) if isinstance(latest, date) else ""
+    return text if text and parse_w3c(text) <= until else ""
+
+
+@contextmanager
+def optional_lastmod() -> Iterator[None]:
+    """Log what a source raises, which costs an index one lastmod."""
     try:
-        with reading(section, site) as source:
-            latest = reader_of(source).latest_lastmod(until)
-            text = lastmod_text(latest) if isinstance(latest, date) else ""
+        yield
     except SourceError as error:
         logger.warning("No lastmod: %s", error, extra={"action": "lastmod_failed"})
-        return ""
-    return text if text and parse_w3c(text) <= until else ""
 
 
 def _render_planned(section: str, bounds: KeyRange, site: Site) -> Document | None:

@@ -43,9 +43,9 @@ class YandexWebmaster(Engine):
         if not isinstance(host_id, str) or host_id.count(":") < 2:
             raise bad_option(self, "host_id", "a site, as 'https:shop.example:443'")
         self._token = secret_option(self, "token", token, "an OAuth token of Yandex")
-        base = endpoint_option(self, "endpoint", endpoint).rstrip("/")
+        self.endpoint = endpoint_option(self, "endpoint", endpoint).rstrip("/")
         host = quote(host_id, safe=":")
-        self._url = f"{base}/user/{number}/hosts/{host}/user-added-sitemaps"
+        self._path = f"/user/{number}/hosts/{host}/user-added-sitemaps"
 
     def send(self, batch: Batch) -> None:
         """Add one index; 409 means that it was added before."""
@@ -53,7 +53,7 @@ class YandexWebmaster(Engine):
         authorization = Secret(f"OAuth {self._token.reveal()}")
         answer = request(
             "POST",
-            self._url,
+            self.endpoint + self._path,
             json={"url": target},
             headers={"Authorization": authorization},
         )

@@ -105,8 +105,11 @@ def test_a_batch_is_one_request_that_shows_no_secret(wire, kind):
     targets, url, content = REQUESTS[kind]
     if kind is Baidu:
         wire.will_answer(200, {"remain": 8, "success": 2})
-    make(kind).send(make_batch(*targets))
+    engine = make(kind)
+    engine.send(make_batch(*targets))
     assert wire.asked == [{"method": "POST", "url": url, **content}]
+    assert engine.endpoint  # sitemap_doctor asks whether it can be reached
+    assert url.startswith(engine.endpoint)
     assert CANARY not in wire.shown
     assert KEY not in wire.shown
 
