@@ -24,11 +24,7 @@ AUDIT_PAGES = 64
 
 
 def mark_unchecked(sections: Collection[int]) -> bool:
-    """Make old pages dirty, that were not compared for AUDIT_INTERVAL_SECONDS.
-
-    Returns:
-        Whether there were any.
-    """
+    """Make pages dirty that were not compared for long; return if there were any."""
     age = get_settings().audit_interval_seconds
     pages = dict(Page.objects.unchecked(tuple(sections), age, AUDIT_PAGES))
     if pages:
@@ -38,10 +34,7 @@ def mark_unchecked(sections: Collection[int]) -> bool:
 
 
 def mark_old(indexes: Iterable[Page]) -> bool:
-    """Make old indexes dirty; return whether there were any.
-
-    Their objects may be damaged, which no view has noted here.
-    """
+    """Make old indexes dirty: they may be damaged; return if there were any."""
     since = timezone.now() - timedelta(seconds=get_settings().audit_interval_seconds)
     old = [i.pk for i in indexes if i.checked_at is not None and i.checked_at < since]
     Page.objects.raise_wanted(False, pages=old)

@@ -39,10 +39,10 @@ _BUILT = (
 
 @retried
 def flip(results: Sequence[Result]) -> list[Result]:
-    """Point pages to what was built for them.
+    """Point pages to what was built for them; return those that are published.
 
-    Returns those that are now published. A page whose claim has been taken over, or
-    that a newer build has flipped, is left as it is; so is one that the guard holds.
+    A page whose claim has been taken over, or that a newer build has flipped, is left
+    as it is; so is one that the guard holds.
     """
     now = timezone.now()
     results = sorted(results, key=lambda result: result[0].pk)
@@ -96,10 +96,8 @@ def point(
 
 
 def read_announce(pages: Sequence[Page]) -> None:
-    """Read once more what changes have come in: whether to be announced, since when.
-
-    What an index lists is never announced, so theirs are not read.
-    """
+    """Read once more what changes have come in: whether to be announced, since when."""
+    # What an index lists is never announced.
     keys = [page.pk for page in pages if page.section.name != INDEX]
     rows = Page.objects.announcements(pages=keys)
     found = {pk: (announce, changed_at) for pk, announce, changed_at in rows}

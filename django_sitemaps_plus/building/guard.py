@@ -53,9 +53,7 @@ def _is_guarded(page: Page) -> bool:
 def eroding(results: Sequence[Result]) -> list[Result]:
     """Return the pages that must wait though they lose little, inside a transaction.
 
-    Many small losses, in many pages or one after another, make a large one. What the
-    section, which is locked, has lost is counted, and its entries only where that may
-    be too much.
+    Many small losses, in many pages or one after another, make a large one.
     """
     shrinking: dict[int, list[Result]] = defaultdict(list)
     for page, built in results:

@@ -53,10 +53,7 @@ def note_failure(site: Site, error: Exception) -> None:
 
 
 def note_missing(site: Site) -> list[str]:
-    """Note since when sections with pages are no longer registered; return their names.
-
-    They stay listed for a while, and are served until they are pruned.
-    """
+    """Note since when sections with pages are not registered; return their names."""
     found = Section.objects.unregistered(site.name, tuple(registry))
     names = [name for (name,) in found]
     fresh = Section.objects.filter(site=site.name, name__in=names, missing_since=None)

@@ -20,12 +20,10 @@ from .plan.numbering import raise_plan_version
 def serve_live(names: Collection[str]) -> None:
     """Remove the pages of sections, which are rendered on request from then on.
 
-    The indexes are rendered too, until every section is built. Builders at work lose
-    their claims. Objects, and changes that nothing reads, stay until they are pruned.
+    So are the indexes, until every section is built. Builders at work lose their
+    claims. Objects, and changes that nothing reads, stay until they are pruned.
 
     Raises:
-        NotRegistered: a section that does not exist.
-        ConfigurationError: there is no origin, or not that of what is stored.
         BuildError: a source cannot be read or has too many rows, and nothing is
             removed; or public names cannot be, and the next build removes them.
     """

@@ -35,18 +35,14 @@ def share(
     *,
     on_death: Callable[[], object] = bool,
 ) -> list[R]:
-    """Let several processes of this machine do the same work; this one is among them.
+    """Let several processes do the same work; return the results, our own first.
 
     The function is called with ``here`` in this process, and with ``elsewhere`` in each
     of the others. Once one of these has died, all of them are ended, and another thread
     calls ``on_death``.
 
-    Returns:
-        All results, this process's own first.
-
     Raises:
         BuildError: a worker process died.
-        Exception: what the work raises, here or elsewhere.
     """
     # A connection must not be shared with a child; each opens its own.
     connections.close_all()

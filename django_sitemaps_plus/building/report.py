@@ -106,10 +106,7 @@ def none_listed(name: str, skipped: int) -> str:
 
 
 def index_problems(pages: Iterable[Page]) -> list[str]:
-    """Return why indexes do not list what is published.
-
-    An index that a builder at work has made dirty is not a problem.
-    """
+    """Return why indexes are not up to date, but for what a builder is at work on."""
     return [
         f"{page_name(INDEX, page.number)}.xml is not built: {page.error or _PARKED}"
         for page in pages

@@ -49,7 +49,7 @@ def _decide(build: Build, section: Section) -> bool:
         take_new_changes(section, build.site)
         is_dirty = finish_replan(section, build.site)
     elif section.name in build.stale and not plan:
-        is_dirty = begin_replan(section, build.site, is_broken=True) > 0
+        is_dirty = begin_replan(section, build.site, is_broken=True)
     build.stale.discard(section.name)
     held = section.pages.filter(state=State.ACTIVE, hold=Hold.HELD)
     if section.hold_reason or reason or held.exists():

@@ -37,10 +37,7 @@ Result = tuple[Page, BuiltPage]
 
 
 def build_page(page: Page, site: Site, *, is_stored: bool = True) -> BuiltPage:
-    """Render a page of a section, and store it where its bytes have changed.
-
-    Without ``is_stored`` it is rendered only. To its row nothing is written.
-    """
+    """Render a page of a section; store it, if asked to, where it has changed."""
     bounds = KeyRange(page.low, page.high)
     rendered = render_page(page.section.name, bounds, site)
     return store_page(page, rendered.document, rendered.tally, is_stored=is_stored)

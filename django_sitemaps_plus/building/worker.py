@@ -1,7 +1,4 @@
-"""The loop: claim dirty pages, build them, flip them, until nothing is left to do.
-
-It is the same in a command, in local processes and in workers of a queue.
-"""
+"""The loop of all builds: claim, build and flip dirty pages, until none is left."""
 
 from __future__ import annotations
 
@@ -48,10 +45,6 @@ def work(build: Build, sections: Collection[int]) -> Build:
 
     What was done is added to the build, which another process may have sent here. A
     section marked for other code is left out.
-
-    Raises:
-        StoreError: the storage failed; claims are given up without blame.
-        DatabaseError: the database failed.
     """
     with in_force(build.site):  # this may be another process
         return _work(build, sections)

@@ -23,10 +23,7 @@ _leases: ContextVar[tuple[_Lease, ...]] = ContextVar("leases", default=())
 
 @contextmanager
 def keep(renew: Callable[[], object], seconds: float | None = None) -> Iterator[None]:
-    """Let every :func:`heartbeat` within renew a lease, once a sixth of it is over.
-
-    It lasts for so many seconds, LEASE_SECONDS by default.
-    """
+    """Let each heartbeat within renew a lease, by default of LEASE_SECONDS, in time."""
     lasts = get_settings().lease_seconds if seconds is None else seconds
     lease = _Lease(renew, lasts / 6, time.monotonic())
     token = _leases.set((*_leases.get(), lease))

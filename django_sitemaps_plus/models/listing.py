@@ -32,11 +32,8 @@ def listed_pages(
     most = get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)
     first = max(number - 1, 0) * most
     rows = Page.objects.index_rows(ids, unbuilt, first, first + most)
-    if (
-        not rows
-        and not number
-        and (positions := Page.objects.first_position(ids, unbuilt))
-    ):
+    positions = [] if rows or number else Page.objects.first_position(ids, unbuilt)
+    if positions:
         # A new plan of very many pages has left the first index empty. It lists the
         # pages of the next one, since it is the only one that everybody knows.
         first = positions[0][0] // most * most

@@ -1,7 +1,4 @@
-"""Claims of pages: which process works on which page.
-
-A claim only saves work: the flip asks for its token again.
-"""
+"""Claims of pages: they only save work, since the flip asks for the token again."""
 
 from __future__ import annotations
 
@@ -76,10 +73,8 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
     ) -> list[Page]:
         """Take up to ``limit`` dirty pages to work on; none if nothing is left to do.
 
-        Candidates are read, then taken if they are still free; a builder that loses a
-        race against another tries the next ones. A page that was claimed in vain before
-        is taken alone: if it kills its builder, no other page comes nearer to being
-        parked.
+        A page that was claimed in vain before is taken alone: if it kills its builder,
+        no other page comes nearer to being parked.
         """
         free = (tuple(sections), get_settings().lease)
         earlier: dict[str, Any] = {} if since is None else {"since": since}

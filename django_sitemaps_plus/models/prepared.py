@@ -51,7 +51,6 @@ def prepared(method: Callable[..., Any]) -> Callable[..., Any]:
     The method returns rows: the call returns tuples with ``values_list()``, otherwise
     objects. Or it returns rows and new values of their fields: the call updates them
     and returns their number. Filters that were chained before it do not count.
-
     Positional arguments shape the query: they are hashable, and it is compiled anew for
     each set of them. Keyword arguments are bound each time: the method gets each as a
     :class:`Parameter`, or as a list of these. It depends on nothing else.

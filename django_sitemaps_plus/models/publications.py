@@ -47,14 +47,9 @@ class PublicationQuerySet(RowQuerySet["Publication"]):
     def claim_each(
         self, site: str, until: float | None = None
     ) -> Iterator[Publication]:
-        """Claim those of a site one after another, none twice.
-
-        Until a time of the monotonic clock.
-
-        Those that failed before come last.
-        """
+        """Claim those of a site one by one, until a time of the monotonic clock."""
         seen: set[int] = set()
-        order = F("claimed_at").asc(nulls_first=True)
+        order = F("claimed_at").asc(nulls_first=True)  # those that failed come last
         rows = self.filter(section__site=site).select_related("section")
         while True:
             batch = rows.free().order_by(order, "id")[:BATCH_PUBLICATIONS]

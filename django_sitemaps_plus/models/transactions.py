@@ -101,10 +101,7 @@ def contained() -> Iterator[None]:
 
 
 def is_well() -> bool:
-    """Return whether our rows can be read, so that an error was of the user's query.
-
-    A connection that broke is closed, so that the next query opens another.
-    """
+    """Return whether our rows can be read; close connections that broke."""
     for connection in connections.all(initialized_only=True):
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()

@@ -82,10 +82,8 @@ def _read(section: Section, source: Source, alias: str) -> list[Change]:
 
 
 def _replicated(rows: QuerySet[Change]) -> list[Change]:
-    """Return the changes that were seen before, for as long as a replica may lag.
-
-    They may have been committed long after they were inserted.
-    """
+    """Return the changes that were seen before, for as long as a replica may lag."""
+    # They may have been committed long after they were inserted.
     unseen = rows.filter(seen_at=None).order_by()
     if connections[rows.db].vendor == "mysql":
         # By key: a scan would wait for what open transactions have inserted.

@@ -32,10 +32,7 @@ def databases() -> list[str]:
 
 
 def may_hold_changes(alias: str) -> bool:
-    """Return whether our tables are migrated to a database that is written to.
-
-    A replica, as ``TEST["MIRROR"]`` names one, has copies of changes of its primary.
-    """
+    """Return whether our tables are migrated to a database that is not a replica."""
     is_replica = connections.settings[alias]["TEST"]["MIRROR"] is not None
     return not is_replica and bool(router.allow_migrate_model(alias, Change))
 

@@ -22,14 +22,11 @@ _asked_at = -PAUSE_SECONDS  # by the monotonic clock
 
 
 def note_models(section: Section, source: Source, *, is_new: bool) -> None:
-    """Note what a class lists, for all processes; ask it once a deploy.
-
-    In each build as long as it does not say it, since a list may be empty.
-    """
+    """Note for all processes what a class lists, which is asked once a deploy."""
     if not isinstance(source, SitemapSource):
         return
     models = None if is_new else _models(section.listed_models)
-    if models is None:
+    if models is None:  # or does not say it yet: a list may be empty
         models = source.listed_models()
         labels = None if models is None else ",".join(m._meta.label for m in models)
         if labels != section.listed_models:

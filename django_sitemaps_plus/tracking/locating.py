@@ -30,6 +30,9 @@ BOUNDS_PER_QUERY = 5_000
 #: Integer keys up to which the database finds their pages.
 FEW_KEYS = 8
 
+#: Keys of rows that are located one by one; more make the whole section dirty.
+MAX_KEYS = 10_000
+
 #: Keys that are sorted in at once; databases limit the values of a query.
 KEYS_PER_QUERY = 10_000
 
@@ -87,10 +90,7 @@ def locate(
 
 
 def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
-    """Return the pages of a few integers without reading the bounds of all others.
-
-    None where the bounds are not integers, or where there is more than one plan.
-    """
+    """Return the pages of a few integers; None if there are other bounds or plans."""
     if any([as_number(str(key)) is None for key in keys]):
         return None
     found = []
@@ -107,8 +107,6 @@ def owners(
     space: KeySpace, lows: Sequence[str | None], keys: Sequence[Any]
 ) -> list[int]:
     """Return for each key the number of the range that owns it.
-
-    The database sorts what is not an integer, together with the lower bounds.
 
     Raises:
         StalePlanError: a bound is no value of the key, whose type has changed.
@@ -160,10 +158,7 @@ def mark(
     *,
     changes: Collection[Change] = (),
 ) -> bool:
-    """Raise ``wanted`` of located pages, and delete the changes that led to them.
-
-    False where the plan has changed since the pages were located: locate again.
-    """
+    """Make located pages dirty and delete their changes; False if the plan changed."""
     version, own = located.plan_version, own_alias()
     with atomic():
         # The update locks the row: a split that is about to commit comes after it.

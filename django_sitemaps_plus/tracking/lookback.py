@@ -16,17 +16,14 @@ from django_sitemaps_plus.sources.dates import as_stored
 from django_sitemaps_plus.sources.declarations import indexed_lastmod
 from django_sitemaps_plus.sources.rows import every_row
 
-from .locating import mark_all, mark_keys
+from .locating import MAX_KEYS, mark_all, mark_keys
 
 #: The window before the newest lastmod in which rows are counted: a transaction may
 #: commit later than another that stamped its rows after it.
 WINDOW = timedelta(minutes=10)
 
-#: Rows that are located one by one; more make the whole section dirty.
-MAX_ROWS = 10_000
-
 #: Rows up to which those of the window are counted.
-MAX_COUNT = 10 * MAX_ROWS
+MAX_COUNT = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +42,7 @@ class _Rows:
     def after(self, moment: datetime) -> list[Any]:
         """Return keys of rows behind a moment, up to one too many."""
         rows = self._until_now().filter(**{f"{self.field.name}__gt": self._at(moment)})
-        return list(rows.values_list(self.source.key, flat=True)[: MAX_ROWS + 1])
+        return list(rows.values_list(self.source.key, flat=True)[: MAX_KEYS + 1])
 
     def window(self, newest: datetime) -> QuerySet[Any]:
         """Return the keys of the rows in the window before the newest lastmod."""
@@ -136,8 +133,8 @@ def _mark(section: Section, rows: _Rows, look: _Look, marked: Collection[Any]) -
     keys = look.new
     # Rows whose change was recorded may have come into the window, too.
     if look.more > len(set(marked).difference(keys)):
-        keys = [*keys, *rows.window(_as_moment(section.watermark))[: MAX_ROWS + 1]]
-    if len(keys) > MAX_ROWS:
+        keys = [*keys, *rows.window(_as_moment(section.watermark))[: MAX_KEYS + 1]]
+    if len(keys) > MAX_KEYS:
         mark_all(section)
         return
     keys = [key for key in keys if key not in marked]

@@ -122,11 +122,7 @@ def _rows(watchers: Iterable[Watched], instance: Model) -> list[Row]:
 
 
 def insert(using: str, rows: Sequence[Row]) -> None:
-    """Insert changes of sections that are read.
-
-    In a transaction all of it is one savepoint, so that an error of ours leaves the
-    user's own work alone.
-    """
+    """Insert changes of sections that are read."""
     if not rows:
         return
     with savepoint(using):

@@ -60,10 +60,7 @@ def path_model(model: type[Model], path: str) -> type[Model]:
 
 
 def watched_ways(source: ModelSource) -> Iterator[Way]:
-    """Yield the ways from the models of ``watch`` to rows, wherever these lead.
-
-    What cannot be one is left to a system check, so that a project starts.
-    """
+    """Yield the ways from the models of ``watch``; a check names what cannot be one."""
     watch: object = source.watch
     for model, rows in watch.items() if isinstance(watch, Mapping) else ():
         if is_model(model) and isinstance(rows, str):
@@ -104,10 +101,7 @@ def is_model(value: object) -> bool:
 
 
 def related_paths(source: ModelSource) -> dict[str, set[str]]:
-    """Return the relations that declared paths cross, with the columns at their end.
-
-    Those by which its rows are linked are among them: they decide whose rows these are.
-    """
+    """Return the relations that declared paths cross, with the columns at their end."""
     found: dict[str, set[str]] = {}
     for path in paths(source):
         names = path.split("__")

@@ -13,7 +13,7 @@ from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.sources import ModelSource, Source, reader_of
 from django_sitemaps_plus.sources.rows import every_row
 
-from .locating import mark_all, mark_keys
+from .locating import MAX_KEYS, mark_all, mark_keys
 
 #: How far before the last look at the schedule the next one begins: the clock of a
 #: database or another worker may be so far behind, and have left the row as it was.
@@ -21,9 +21,6 @@ CLOCK_OVERLAP = timedelta(minutes=1)
 
 #: How exactly the status knows when the last build was, where no time is scheduled.
 STATUS_INTERVAL = timedelta(minutes=1)
-
-#: Rows that are located one by one; more make the whole section dirty.
-MAX_ROWS = 10_000
 
 #: How long no change may be recorded after a first plan: processes do not know of it
 #: yet, and transactions were open before.
@@ -50,9 +47,9 @@ def _mark_crossed(
     for path in filter(None, (source.starts, source.ends)):
         times |= Q(**{f"{path}__gt": since, f"{path}__lte": now})
     rows = every_row(source).filter(times).distinct()
-    keys = list(rows.values_list(source.key, flat=True)[: MAX_ROWS + 1])
+    keys = list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
     space = reader_of(source).key_space()
-    if len(keys) > MAX_ROWS:
+    if len(keys) > MAX_KEYS:
         mark_all(section)
     elif keys and space is not None:
         mark_keys(section, space, keys)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from typing import Any, TypeVar
+from typing import Any
 
 from django.apps import apps
 from django.db.models import Model
@@ -41,10 +41,7 @@ from .relations import (
 #: when a save is limited to some fields: while Django starts, tables may be missing.
 Columns = Callable[[], frozenset[str] | None]
 
-
 Row = tuple[str, str, str, str]  # section, kind, low, high
-
-T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -82,13 +79,12 @@ class Watched:
         return issubclass(concrete(model), concrete(self.model))
 
 
+_Pair = tuple[type[Model], Watched]  # who sends the signal, and what it means
+
+
 def watched_models() -> dict[type[Model], list[Watched]]:
     """Return every model that some section depends on, with what depends on it."""
-    found: dict[type[Model], list[Watched]] = {}
-    for name, source in registry.items():
-        for sender, watched in _of_sound(name, _watched(name, source)):
-            found.setdefault(sender, []).append(watched)
-    return found
+    return _by_sender(_watched)
 
 
 def models_of(source: Source) -> set[type[Model]]:
@@ -98,21 +94,23 @@ def models_of(source: Source) -> set[type[Model]]:
 
 def watched_relations() -> dict[type[Model], list[Watched]]:
     """Return the tables behind many-to-many relations that concern sections."""
+    return _by_sender(_watched_relations)
+
+
+def _by_sender(
+    find: Callable[[str, Source], Iterator[_Pair]],
+) -> dict[type[Model], list[Watched]]:
+    """Return what is found of all sections, by the model; nothing of a broken one."""
     found: dict[type[Model], list[Watched]] = {}
     for name, source in registry.items():
-        for crossing in _of_sound(name, many_to_many(source)):
-            watched = _related(name, crossing.way, crossing.field)
-            found.setdefault(crossing.through, []).append(watched)
+        try:
+            pairs = list(find(name, source))
+        except Exception as error:  # noqa: BLE001 - Django starts; a check names it
+            _say_once(name, in_one_line(error))
+            continue
+        for sender, watched in pairs:
+            found.setdefault(sender, []).append(watched)
     return found
-
-
-def _of_sound(name: str, found: Iterable[T]) -> list[T]:
-    """Return what was found of a source; nothing of a broken one, which is checked."""
-    try:
-        return list(found)
-    except Exception as error:  # noqa: BLE001 - Django starts; a check says what to do
-        _say_once(name, in_one_line(error))
-        return []
 
 
 @cache
@@ -122,7 +120,12 @@ def _say_once(name: str, error: str) -> None:
     logger.error("Saves of section %r are not recorded: %s", name, error, extra=details)
 
 
-def _watched(name: str, source: Source) -> Iterator[tuple[type[Model], Watched]]:
+def _watched_relations(name: str, source: Source) -> Iterator[_Pair]:
+    for crossing in many_to_many(source):
+        yield crossing.through, _related(name, crossing.way, crossing.field)
+
+
+def _watched(name: str, source: Source) -> Iterator[_Pair]:
     """Yield the models under whose names rows are saved, with what depends on them.
 
     A proxy and a child by multi-table inheritance are saved under their own name, and

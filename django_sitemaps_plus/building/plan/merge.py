@@ -24,10 +24,9 @@ from .split import with_end
 
 
 def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
-    """Merge pages with neighbours where both hold less than half of what a page may.
+    """Merge built pages with neighbours where one page will do; return if any is dirty.
 
-    One of the two was built by this build. Returned is whether pages are dirty again:
-    what others were merged into, and those that have lost rows unnoticed.
+    That is what others were merged into, and those that have lost rows unnoticed.
     """
     pairs = _small_neighbours(section, frozenset(built))
     active = section.pages.active().with_section()

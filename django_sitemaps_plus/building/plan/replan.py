@@ -133,10 +133,7 @@ def active_plan(section: Section) -> list[Page]:
 
 
 def next_plan(section: Section) -> list[Page]:
-    """Return the pages of the next plan; none where none is being built.
-
-    Pages whose ranges stay the same serve in both.
-    """
+    """Return the pages of the next plan, and those that serve in both; or none."""
     if not section.pages.filter(state=State.NEXT).exists():
         return []
     pages = section.pages.planned().with_section()
@@ -147,27 +144,22 @@ def next_plan(section: Section) -> list[Page]:
 @retried
 def begin_replan(
     section: Section, site: Site, *, is_broken: bool = False, fingerprint: str = ""
-) -> int:
-    """Make a new plan, whose pages are built beside those that are served.
+) -> bool:
+    """Make a plan beside the one that is served; return whether pages of it are new.
 
-    Where the present plan does not fit the source any more, it is broken: pages whose
-    ranges stay are rendered anew too, since other rows are between the same bounds.
-
-    A deploy that needs another plan is noted together with it, by its fingerprint: a
-    kill in between would hide the need.
-
-    Returns:
-        How many pages of it are new.
+    A plan that does not fit the source any more is broken: pages whose ranges stay are
+    rendered anew too, since other rows are between the same bounds. A deploy that needs
+    another plan is noted together with it: a kill in between would hide the need.
     """
     ranges = first_plan(section.name, site).ranges
     with atomic():
         raise_plan_version(section)
         active = section.pages.active()
         if not active.exists():
-            return 0  # it is served live by now
+            return False  # it is served live by now
         if fingerprint:
             if Section.objects.filter(pk=section.pk, fingerprint=fingerprint).exists():
-                return 0  # another builder was faster, and builds its plan
+                return False  # another builder was faster, and builds its plan
             note_deploy(section, fingerprint)
         section.pages.filter(state=State.NEXT).delete()
         bounds = active.values_list("pk", "low", "high")
@@ -180,7 +172,7 @@ def begin_replan(
             active.exclude(pk__in=kept).update(built=F("wanted"))
         new = [key_range for key_range in ranges if key_range not in same]
         add_pages(section, new, state=State.NEXT, announce=False)
-    return len(new)
+    return bool(new)
 
 
 @retried

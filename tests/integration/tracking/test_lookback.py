@@ -212,7 +212,7 @@ class TestTheWindow:
 class TestManyRows:
     @pytest.fixture(autouse=True)
     def few(self, monkeypatch):
-        monkeypatch.setattr(lookback, "MAX_ROWS", 5)
+        monkeypatch.setattr(lookback, "MAX_KEYS", 5)
 
     @pytest.mark.parametrize("spread", [0, 1])
     def test_more_rows_than_it_takes_mark_the_section_once(self, section, spread):

@@ -88,7 +88,7 @@ def test_more_rows_than_are_located_mark_the_section(
     clock, publish, monkeypatch, most, pages
 ):
     """They are not even read: at midnight there may be millions."""
-    monkeypatch.setattr(schedule, "MAX_ROWS", most)
+    monkeypatch.setattr(schedule, "MAX_KEYS", most)
     events = make_events(6, starts_at=NOW - 5 * HOUR)
     section = publish(Current, "events")
     for event in events[:2]:
