@@ -12,7 +12,7 @@ from typing import Any
 
 from django.db.models import Model
 
-from .columns import Getter, Parts, Problem, RouteValues, Values
+from .columns import Getter, Parts, Problem, RouteValues, Values, row_by_row
 from .elements import MOBILE, columns_on, location_column
 
 logger = logging.getLogger(__name__)
@@ -116,9 +116,11 @@ class Lines:
         """Return the lines of the rows, in their order, and count them."""
         problems: list[Problem] = []
         location = self.location.parts(rows, problems)
+        if self.seen is not None:  # whole, since batches have their own columns
+            urls = row_by_row(location, len(rows))
+            self._find_repeated(urls, self.seen, problems)
+            location = [urls]
         columns = [part for part in location if not isinstance(part, str)]
-        if self.seen is not None:
-            self._find_repeated(zip(*columns, strict=True), self.seen, problems)
         listed, numbers = list(rows), list(range(len(rows)))
         for row, *_ in reversed(problems):
             for column in (listed, numbers, *columns):

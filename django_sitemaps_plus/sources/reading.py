@@ -234,7 +234,8 @@ class ModelReader(_DeclaredReader[ModelSource]):
         # A join may show a row more than once.
         query = select(by_key(queryset, source.key), columns)
         lines = without_repeated(lines, query)
-        rows = read(query, columns, 10 * len(keys))
+        most = max(self.max_entries, 10 * len(keys))
+        rows = read(query, columns, most)
         for row in chain.from_iterable(rows):
             yield str(key(row)), lines.render([row], tally)
 

@@ -9,8 +9,10 @@ from django.contrib.sitemaps import Sitemap
 from django.db.models import F
 
 from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from tests.support.documents import locs
-from tests.support.rendered import pages_of, plain, render
+from tests.support.rendered import SITE, pages_of, plain, render
 from tests.support.testapp.models import Author, Book, Tag
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -93,6 +95,20 @@ def test_repetitions_of_one_batch_in_the_next_are_found(monkeypatch):
     assert locs(plain(page)) == URLS
     assert page.tally.dropped == 6
     assert len(page.tally.problems) == 1  # one tells what to write
+
+
+@pytest.mark.parametrize("source", [Tuples, Instances, Contrib])
+def test_one_row_is_found_among_its_repetitions(source, sections):
+    """However many: a page takes them too."""
+    book = Book.objects.earliest("pk")
+    book.tags.set([Tag.objects.create(name=f"tag {number}") for number in range(20)])
+    sections.register("books", source)
+    with surroundings(SITE):
+        reader = reader_of(registry.get("books"))
+        found = list(reader.lines_by_key([book.pk], SITE, Tally("books")))
+    assert [lines for _, lines in found if lines] == [
+        f"<url><loc>{URLS[0]}</loc></url>\n"
+    ]
 
 
 def test_repetitions_stop_no_page():

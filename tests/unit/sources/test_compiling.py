@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -42,6 +43,17 @@ def test_the_arguments_of_a_route_may_have_any_order():
     assert columns.expressions == [F("slug"), F("pk")]
     text = "<url><loc>https://shop.example/swapped/5/xshoe.html</loc></url>\n"
     assert lines.render([("shoe", 5)], Tally("s")) == text
+
+
+def test_a_repetition_is_found_in_any_batch():
+    """Also beside a row that is written in another way."""
+    tally = Tally("s")
+    with surroundings(ZOO):
+        _, lines = compiled(location=Route("str", a="pk"))
+        lines = replace(lines, seen=set())
+        for batch in ([("a",)], [("a",), ("b\nc",)], [("b\nc",), ("d",)]):
+            lines.render(batch, tally)
+    assert (tally.entries, tally.repeated) == (3, 2)
 
 
 def test_constants_are_written_in_their_final_form():
