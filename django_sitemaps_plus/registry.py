@@ -213,7 +213,8 @@ def _as_source(name: str, given: Any) -> Source:
 
 def _shown(given: Any) -> str:
     # The representation of a queryset asks a database that may be empty yet.
-    return f"a {type(given).__name__}" if hasattr(given, "model") else repr(given)
+    is_queryset = hasattr(given, "model") and not inspect.isclass(given)
+    return f"a {type(given).__name__}" if is_queryset else repr(given)
 
 
 def _where(source: Source) -> str:

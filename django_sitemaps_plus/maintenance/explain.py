@@ -236,5 +236,5 @@ def _answer(delivery: Delivery) -> str:
         return f"it accepted it at {delivery.sent_at:%Y-%m-%d %H:%M:%S} UTC"
     if delivery.state == Delivery.State.DEAD:
         return f"it rejected it: {delivery.error}"
-    words = f"it is asked again at {delivery.not_before:%Y-%m-%d %H:%M:%S} UTC"
+    words = f"it is asked next at {delivery.not_before:%Y-%m-%d %H:%M:%S} UTC"
     return f"{words}: {delivery.error}" if delivery.error else words

@@ -16,6 +16,10 @@ SITEMAPS = "blog/sitemaps.py"
             'register("all", Post.objects.all())',
             "Section 'all': a QuerySet is not a source. Register a subclass of",
         ),
+        (
+            'register("all", type("Posts", (), {"model": Post}))',
+            "Section 'all': <class 'blog.sitemaps.Posts'> is not a source. Register a",
+        ),
     ],
 )
 def test_what_register_is_not_given(project, new, words):

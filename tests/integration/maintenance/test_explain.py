@@ -381,7 +381,7 @@ def test_engines_have_what_they_answered(sections, products, settings):
     Delivery.objects.reject([rows["rejects"]], EngineRefused("bad"), now)
     found = explained().engines
     assert found["new"] == found["forgets"] == "it was never asked"
-    assert found["waits"].startswith("it is asked again at 20")
+    assert found["waits"].startswith("it is asked next at 20")
     assert found["fails"].endswith(" UTC: it is down")
     assert found["accepts"].startswith("it accepted it at 20")
     assert found["rejects"] == "it rejected it: bad"
