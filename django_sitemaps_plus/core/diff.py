@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 _LOC = b"<url><loc>"
@@ -38,21 +38,12 @@ def urls_in(document: bytes) -> list[str]:
     return _urls(_locs(document.split(b"\n")))
 
 
-def diff(old: Sequence[bytes], new: Sequence[bytes]) -> Diff:
-    """Compare a few urlsets of ours, one entry a line.
+def diff(old: Documents, new: Documents) -> Diff:
+    """Compare urlsets of ours, one entry a line, with one of each side in memory.
 
     All old ones are compared with all new ones, so an entry that only moved to another
-    page is not a change. Both sides are uncompressed and in the order of their keys.
-    """
-    middles = _between_equal_ends(b"".join(old), b"".join(new))
-    before, after = [set(middle.split(b"\n")) for middle in middles]
-    return _compare(_locs(before ^ after), old, new)
-
-
-def diff_many(old: Documents, new: Documents) -> Diff:
-    """Compare urlsets as :func:`diff` does, with one of each side in memory at a time.
-
-    Both sides are read in step, and equal lines are dropped.
+    page is not a change. Both sides are uncompressed and in the order of their keys:
+    they are read in step, and equal lines are dropped.
     """
     sides = _Side(iter(old())), _Side(iter(new()))
     while any(side.has_more for side in sides):
@@ -90,29 +81,6 @@ def _lines_of(locs: set[bytes], document: bytes) -> Iterable[bytes]:
         return [line for line in document.split(b"\n") if _loc(line) in locs]
     pattern = b"|".join(map(re.escape, locs))
     return [match[0] for match in re.finditer(b"(?:%b).*" % pattern, document)]
-
-
-def _between_equal_ends(old: bytes, new: bytes) -> tuple[bytes, bytes]:
-    """Return both without the whole lines with which both begin and end."""
-    start = old.rfind(b"\n", 0, _common(old, new)) + 1
-    old, new = old[start:], new[start:]
-    tail = _common(old, new, from_end=True)
-    line_end = old.find(b"\n", len(old) - tail)
-    rest = 0 if line_end < 0 else len(old) - line_end - 1
-    return old[: len(old) - rest], new[: len(new) - rest]
-
-
-def _common(a: bytes, b: bytes, *, from_end: bool = False) -> int:
-    """Return how many bytes both have in common at one end."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if from_end:
-            one, other = (x[len(x) - middle : len(x) - low] for x in (a, b))
-        else:
-            one, other = a[low:middle], b[low:middle]
-        low, high = (middle, high) if one == other else (low, middle - 1)
-    return low
 
 
 @dataclass(slots=True)

@@ -6,13 +6,14 @@ import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
+from functools import lru_cache
 from itertools import islice
 from typing import Any
 
 from django.db import Error
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
-from django_sitemaps_plus.core.diff import Diff, diff, diff_many, urls_in
+from django_sitemaps_plus.core.diff import Diff, diff, urls_in
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
@@ -40,7 +41,7 @@ logger = logging.getLogger(__name__)
 #: URLs in one call of the signal.
 BATCH_URLS = 1_000
 
-#: Pages of a publication, old and new, that are compared at once.
+#: Pages of a publication, old and new, that are kept in memory.
 FEW_PAGES = 4
 
 
@@ -130,9 +131,8 @@ def publication_diff(publication: Publication) -> Diff:
     if publication.keys:
         return Diff(updated=_saved_urls(publication))
     old, new = publication.old, publication.new
-    if len(old) + len(new) <= FEW_PAGES:  # else they are never all in memory
-        return diff(list(map(_plain, old)), list(map(_plain, new)))
-    return diff_many(lambda: map(_plain, old), lambda: map(_plain, new))
+    read = lru_cache(FEW_PAGES)(_plain)  # each is wanted twice
+    return diff(lambda: map(read, old), lambda: map(read, new))
 
 
 def _saved_urls(publication: Publication) -> list[str]:

@@ -87,6 +87,16 @@ class TestChanges:
         build_and_relay()
         assert told(recording) == [*product_urls([3, 7]), url("renamed")]
 
+    def test_each_file_of_a_few_is_read_once(self, recording, products, monkeypatch):
+        """Two of the page that the edit is on: the old one and the new one."""
+        read, files = url_changes.read_document, []
+        monkeypatch.setattr(
+            url_changes, "read_document", lambda name: files.append(name) or read(name)
+        )
+        rename(products[3], "renamed")
+        build_and_relay()
+        assert len(told(recording)) == len(files) == len(set(files)) == 2
+
     def test_what_is_no_longer_listed_is_told(self, recording, publish):
         """An engine is to forget it."""
         make_products(25)
