@@ -41,10 +41,7 @@ SITE_KEYS = ("BASE_URL", "ENGINES", "LANGUAGE_ORIGINS", "NOTIFY", "ROBOTS")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AppSettings:
-    """The values of ``SITEMAPS_PLUS``; a key is its field's name in upper case.
-
-    Creating one never raises: a system check reports wrong values.
-    """
+    """The values of ``SITEMAPS_PLUS``, also wrong ones; its keys are in lower case."""
 
     base_url: str | None = None  # https://shop.example, or one with a path
     # A name to {"BASE_URL": ...} for each of several sites; or "contrib.sites".
@@ -109,17 +106,18 @@ class AppSettings:
     @classmethod
     def keys(cls) -> list[str]:
         """Return the keys of the setting, in order."""
-        names = [item.name for item in fields(cls)]
-        return [name.upper() for name in names if name != "unknown"]
-
-
-_caches: list[Any] = []
+        return [it.name.upper() for it in fields(cls) if it.name != "unknown"]
 
 
 def until_settings_change(function: Callable[..., T]) -> Callable[..., T]:
     """Keep what a function returns until the settings change."""
     cached = cache(function)
-    _caches.append(cached)
+
+    @receiver(setting_changed, weak=False)
+    def clear(*, setting: str, **kwargs: object) -> None:
+        if setting in (SETTING, "FORCE_SCRIPT_NAME"):
+            cached.cache_clear()
+
     return cached
 
 
@@ -161,13 +159,9 @@ def is_tracking() -> bool:
 
 
 def notifies_engines() -> bool:
-    """Return whether engines are notified of changes of some site, or of that in force.
-
-    Unless NOTIFY says so, not under DEBUG, in tests, or from an origin that is private.
-    """
+    """Return whether engines are notified of the site in force, or of any site."""
     with suppress(ConfigurationError):  # a check reports it
-        is_one = get_settings().sites is None  # which may lack an origin
-        sites = [site_in_force()] if is_one else get_sites()
+        sites = get_sites() if get_settings().sites else [site_in_force()]
         return not all(for_each(sites, silence_reason))
     return False
 
@@ -190,13 +184,6 @@ def silence_reason() -> str:
     return "" if is_public(origin) else f"{origin} is not a public address"
 
 
-@receiver(setting_changed)
-def _clear_settings(*, setting: str, **kwargs: object) -> None:
-    if setting in (SETTING, "FORCE_SCRIPT_NAME"):
-        for cached in _caches:
-            cached.cache_clear()
-
-
 def get_site(request: HttpRequest | None = None) -> Site:
     """Return the site in force, else the only one, else the one of a request's host.
 
@@ -212,9 +199,7 @@ def get_site(request: HttpRequest | None = None) -> Site:
         return _site_of_host(request)
     sites = get_sites()
     if len(sites) != 1:
-        raise ConfigurationError(
-            f"There are {len(sites)} sites. Choose one by --site, or by a request."
-        )
+        raise ConfigurationError(f"There are {len(sites)} sites: choose one by --site.")
     return sites[0]
 
 
@@ -252,8 +237,7 @@ def site_named(name: str) -> Site:
         return parse_base_url(given[name]["BASE_URL"], where, name)
     except (KeyError, TypeError) as error:
         raise ConfigurationError(
-            f"{SETTING}['SITES'][{name!r}] has no BASE_URL. Write {{'BASE_URL': "
-            "'https://shop.example'}."
+            f"SITES[{name!r}] has no BASE_URL. Give it one: 'https://shop.example'."
         ) from error
 
 
@@ -303,7 +287,10 @@ def own_sites(site: Site) -> list[Site]:
 
 def language_sites() -> dict[str, Site]:
     """Return where URLs of LANGUAGE_ORIGINS are; ConfigurationError if not origins."""
+    given: Any = get_settings().language_origins
+    if not isinstance(given, Mapping):
+        raise ConfigurationError(f"LANGUAGE_ORIGINS is {given!r}. Write a dict.")
     return {
         code: parse_base_url(origin, f"LANGUAGE_ORIGINS[{code!r}]")
-        for code, origin in get_settings().language_origins.items()
+        for code, origin in given.items()
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.apps import apps
@@ -19,6 +19,7 @@ from django_sitemaps_plus.conf import (
     get_site,
     is_public,
     is_test_run,
+    language_sites,
     own_sites,
     parse_base_url,
 )
@@ -67,28 +68,23 @@ def _wrong_values() -> Iterator[CheckMessage]:
                 f"The default is {item.default!r}.",
             )
     if isinstance(configured.base_url, str):
-        yield from _bad_url(configured.base_url, "BASE_URL")
+        try:
+            parse_base_url(configured.base_url)
+        except ConfigurationError as fault:
+            yield error(2, *reason_and_remedy(fault))
 
 
 def _language_origins() -> Iterator[CheckMessage]:
-    origins: Any = get_settings().language_origins
-    known = dict(settings.LANGUAGES)
-    if not isinstance(origins, Mapping):
-        message = f"{SETTING}['LANGUAGE_ORIGINS'] is {origins!r}, not a dict."
-        yield error(2, message, 'Write {"de": "https://shop.example.de"}.')
+    try:
+        codes = language_sites()
+    except ConfigurationError as fault:
+        yield error(2, *reason_and_remedy(fault))
         return
-    for code, origin in origins.items():
-        yield from _bad_url(origin, f"LANGUAGE_ORIGINS[{code!r}]")
+    known = dict(settings.LANGUAGES)
+    for code in codes:
         if code not in known:
             message = f"LANGUAGE_ORIGINS names {code!r}, which LANGUAGES lacks."
             yield error(53, message, f"Choose from {', '.join(map(repr, known))}.")
-
-
-def _bad_url(origin: str, name: str) -> Iterator[CheckMessage]:
-    try:
-        parse_base_url(origin, name)
-    except ConfigurationError as fault:
-        yield error(2, *reason_and_remedy(fault))
 
 
 def _problem(name: str, kind: str, value: Any) -> str:

@@ -89,7 +89,7 @@ def _of_site(name: Any, values: Any, hosts: Counter[str]) -> Iterator[CheckMessa
         hint = suggest(str(key).upper(), SITE_KEYS, f"Keys: {', '.join(SITE_KEYS)}.")
         yield error(60, f"{_SITES}[{name!r}] has an unknown key {key!r}.", hint)
     # Another check says what is wrong with LANGUAGE_ORIGINS.
-    with in_force(site), suppress(ConfigurationError, AttributeError):
+    with in_force(site), suppress(ConfigurationError):
         hosts.update({hosts_of(it)[0] for it in own_sites(site)})
 
 

@@ -123,6 +123,8 @@ class TestSettings:
     def test_a_deployed_site_is_public(self, settings, base_url, debug, found):
         settings.SITEMAPS_PLUS, settings.DEBUG = {"BASE_URL": base_url}, debug
         assert ids(check_public_origin()) == found
+        settings.SITEMAPS_PLUS = {"BASE_URL": base_url, "LANGUAGE_ORIGINS": 5}
+        assert check_public_origin() == []  # another check says so
 
     def test_a_cache_of_one_process_matters_to_workers(self, settings, monkeypatch):
         monkeypatch.setattr("django_sitemaps_plus.checks.settings.is_test_run", bool)

@@ -105,6 +105,9 @@ def test_settings_of_one_site_are_checked_too(settings, sections):
     wrong = {"NOTIFY": "no", "LANGUAGE_ORIGINS": {"de": "blog.example.de"}}
     configure(settings, SITES={**SITES, "blog": {"BASE_URL": BLOG, **wrong}})
     assert ids(check_settings()) == ["E002", "E002"]
+    wrong = {"LANGUAGE_ORIGINS": ["de"]}
+    configure(settings, SITES={**SITES, "blog": {"BASE_URL": BLOG, **wrong}})
+    assert [*ids(check_settings()), *ids(check_sites())] == ["E002"]
 
 
 def test_each_address_is_to_be_public(settings, sections):
