@@ -21,7 +21,6 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.site_urls import page_url
@@ -214,6 +213,6 @@ def take_changes_meanwhile(page: Page, site: Site) -> None:
 
 def take_new_changes(section: Section, site: Site) -> None:
     """Take the changes recorded since changes were taken, if there are subscribers."""
-    if section.name in registry and has_subscribers():
+    if has_subscribers():
         with reading(section.name, site) as source:
             take_changes(section, source)

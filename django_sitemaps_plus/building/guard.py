@@ -111,10 +111,7 @@ def _hold_sections(held: Sequence[Result]) -> None:
 def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
     """Release the held pages of a section, or say why they, or its plan, are held.
 
-    Args:
-        section: its row, fresh from the database; its other dirty pages are built.
-        allow_shrink: let everything pass.
-        of_plan: what :func:`plan_reason` says of the next plan.
+    Its other dirty pages are built. ``of_plan`` is what :func:`plan_reason` says.
     """
     held = section.pages.active().filter(hold=Hold.HELD)
     reason = ""

@@ -41,6 +41,3 @@ class Row(models.Model):
     class Meta:
         abstract = True
         base_manager_name = "objects"
-
-    def __str__(self) -> str:
-        return f"{self._meta.verbose_name} {self.pk}"

@@ -69,9 +69,8 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         sections: Collection[int],
         *,
         since: datetime | None = None,
-        limit: int = BATCH_PAGES,
     ) -> list[Page]:
-        """Take up to ``limit`` dirty pages to work on; none if nothing is left to do.
+        """Take a batch of dirty pages to work on; none if nothing is left to do.
 
         A page that was claimed in vain before is taken alone: if it kills its builder,
         no other page comes nearer to being parked.
@@ -79,7 +78,7 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         free = (tuple(sections), get_settings().lease)
         earlier: dict[str, Any] = {} if since is None else {"since": since}
         token = secrets.token_hex(16)
-        while pages := _candidates(self.free(*free, limit, **earlier)):
+        while pages := _candidates(self.free(*free, **earlier)):
             keys = [page.pk for page in pages]
             taken = self.taken(*free, pages=keys, token=token, **earlier)
             if taken < len(pages):
@@ -154,13 +153,12 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         self,
         sections: tuple[int, ...],
         lease: timedelta,
-        limit: int,
         *,
         since: Any = None,
     ) -> Rows:
         """Return claimable pages, those first that were never claimed in vain."""
         free = self.claimable(since, lease).filter(section__in=sections)
-        return free.with_section().order_by("attempts", "id")[:limit]
+        return free.with_section().order_by("attempts", "id")[:BATCH_PAGES]
 
     @prepared
     def taken(

@@ -17,14 +17,10 @@ from .states import Hold, State
 if TYPE_CHECKING:
     from .pages import Page
 
+# What a view needs of a page.
 _SERVED = (
-    "SELECT page.id, page.section_id, page.number, page.low, page.high, page.wanted, "
-    "page.built, page.object, page.plain_hash, page.gzip_hash, page.plain_size, "
-    "page.gzip_size, page.published_at, section.origin, section.name AS section_name "
-    "FROM sitemaps_plus_page page "
-    "INNER JOIN sitemaps_plus_section section ON section.id = page.section_id "
-    "WHERE section.site = %s AND section.name = %s AND page.number = %s "
-    "AND page.state <> %s"
+    *("section", "number", "low", "high", "wanted", "built", "object", "published_at"),
+    *("plain_hash", "gzip_hash", "plain_size", "gzip_size"),
 )
 
 
@@ -36,14 +32,18 @@ class PageQuerySet(PageClaimQuerySet):
         return self.filter(section__site=site, section__name=section)
 
     def served(self, site: str, section: str, number: int) -> Page | None:
-        """Return a page as far as a view needs it; None where no plan in force has it.
-
-        Every answer begins with this query, so it is not compiled.
-        """
-        values = [site, section, number, State.NEXT]
-        rows = self.raw(_SERVED, values)
+        """Return a page as far as a view needs it; None where no plan has it."""
+        rows = self.numbered(site=site, section=section, number=number)
         # Some databases ignore case and accents.
         return next((row for row in rows if row.section_name == section), None)
+
+    @prepared
+    def numbered(self, *, site: Any, section: Any, number: Any) -> Rows:
+        """Return the pages that have a number, with what their section is."""
+        served = self.of(site, section).filter(number=number).exclude(state=State.NEXT)
+        names = {"origin": F("section__origin"), "section_name": F("section__name")}
+        pages: Rows = served.only(*_SERVED).annotate(**names)
+        return pages
 
     def last_number(self, site: str, section: str) -> int:
         """Return the number of the page that takes new highest keys; 0 without one."""

@@ -140,13 +140,10 @@ def public_tree() -> PublicTree | None:
 def _store_errors(name: str) -> Iterator[None]:
     try:
         yield
-    except OSError as error:
+    except (OSError, UnicodeEncodeError) as error:
+        reason = f"{type(error).__name__}: {error}"
+        if isinstance(error, UnicodeEncodeError):
+            reason = f"names of files are in {error.encoding}. Set PYTHONUTF8=1"
         raise StoreError(
-            f"the public name {name} could not be changed: "
-            f"{type(error).__name__}: {error}"
-        ) from error
-    except UnicodeEncodeError as error:
-        raise StoreError(
-            f"the public name {name} could not be changed: this process writes names "
-            f"of files in {error.encoding}. Start it with PYTHONUTF8=1"
+            f"the public name {name} could not be changed: {reason}"
         ) from error

@@ -88,7 +88,7 @@ def look_back(
 
     The first time nothing is marked: its pages have just been planned. Changes are
     taken once rows have been read, so a build of their pages reads what was read here,
-    or what came later. ``take_changes`` returns keys whose pages are marked.
+    or what came later.
     """
     rows = _rows(source)
     look = None if rows is None else _look(section, rows)

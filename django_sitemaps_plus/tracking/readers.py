@@ -43,10 +43,12 @@ def add(section: str) -> None:
     _read.add(section)
 
 
-def forget() -> None:
+@receiver(setting_changed)
+def forget(*, setting: str = SETTING, **kwargs: Any) -> None:
     """Know of no section, like a process that has just begun."""
-    _read.clear()
-    _unread_until.clear()
+    if setting == SETTING:
+        _read.clear()
+        _unread_until.clear()
 
 
 def _ask(section: str, using: str) -> None:
@@ -60,9 +62,3 @@ def _ask(section: str, using: str) -> None:
         add(section)
         return
     _unread_until[using] = time.monotonic() + UNREAD_SECONDS
-
-
-@receiver(setting_changed)
-def _forget(*, setting: str, **kwargs: Any) -> None:
-    if setting == SETTING:
-        forget()
