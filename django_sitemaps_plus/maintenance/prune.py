@@ -68,23 +68,24 @@ class PruneReport:
 def prune(
     site: Site, *, is_dry_run: bool = False, removed: Collection[str] = ()
 ) -> PruneReport:
-    """Remove objects and rows that nothing has needed for the grace.
+    """Remove objects and rows that nothing has needed for the grace; or count them.
 
     Safe beside running builders: expired claims are voided first, so their builders
-    can no longer publish, and the objects of a claimed page stay.
-
-    Objects go before rows. An object whose row goes now stays until the next prune,
-    since a reader may be about to open it. A dry run only counts.
-
-    Args:
-        removed: sections whose pages go at once, though they were registered lately.
+    can no longer publish, and the objects of a claimed page stay. An object whose row
+    goes now stays until the next prune, since a reader may be about to open it. The
+    pages of ``removed`` sections go at once, though they were registered lately.
 
     Raises:
         NotRegistered: one of them is registered, or has no pages.
         StoreError: the storage failed, or cannot list. All else has been removed; run
             it again for the rest.
     """
-    _check_removed(site, removed)
+    known = removed_sections(site) if removed else []
+    for name in set(removed).difference(known):
+        raise NotRegistered(
+            f"Section {name!r} is registered, or has no pages. No longer registered "
+            f"are: {', '.join(map(repr, known)) or 'none'}."
+        )
     work = _Prune(site, is_dry_run, removed)
     work.void_claims()
     for section in Section.objects.filter(site=site.name):
@@ -101,14 +102,10 @@ def prune(
     return work.report
 
 
-def _check_removed(site: Site, names: Collection[str]) -> None:
+def removed_sections(site: Site) -> list[str]:
+    """Return the names that are no longer registered, and have pages."""
     rows = Section.objects.unregistered(site.name, tuple(registry))
-    found = [name for (name,) in rows]
-    for name in set(names).difference(found):
-        raise NotRegistered(
-            f"Section {name!r} is registered, or has no pages. No longer registered "
-            f"are: {', '.join(map(repr, found)) or 'none'}."
-        )
+    return [name for (name,) in rows]
 
 
 class _Prune:

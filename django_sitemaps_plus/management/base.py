@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -39,34 +39,45 @@ class SiteCommand(BaseCommand):
             if get_settings().sites is None and not site:
                 self.handle_site(**options)
                 return
-            sites = self.sites_for(_chosen(site), **options)
-        are_many, problems, code = len(sites) > 1, [], 1
+            asked = self.by_site(_chosen(site), options)
+        are_many, problems, code = len(asked) > 1, [], 1
         if are_many and options.get("json"):
             raise CommandError("JSON is of one site: add --site.")
-        for one in sites:
+        for one, own in asked.items():
             if are_many and options["verbosity"]:
                 self.stdout.write(f"Site {one.name}, {one.origin}:")
             try:
                 with in_force(one), self._in_a_sentence():
-                    own = _own_sections(options)
-                    self.handle_site(**{**options, **own})
+                    self.handle_site(**own)
             except CommandError as error:
                 code = max(code, error.returncode)
                 problems.append(f"{one.name}: {error}" if are_many else str(error))
         if problems:
             raise CommandError("\n".join(problems), returncode=code)
 
-    def sites_for(self, sites: list[Site], **options: Any) -> list[Site]:
-        """Return those of the chosen sites that have what was asked for; else all."""
-        found = []
+    def by_site(
+        self, sites: list[Site], options: dict[str, Any]
+    ) -> dict[Site, dict[str, Any]]:
+        """Return the sites that have what was asked for, else all, with options."""
+        found = {}
         for site in sites:
             with in_force(site):
-                found += [site] if self.is_of(site, **options) else []
-        return found or sites
+                own = self.options_of(site, **options)
+            if own is not None:
+                found[site] = own
+        return found or dict.fromkeys(sites, options)
 
-    def is_of(self, site: Site, **options: Any) -> bool:
-        """Return whether the site in force has what was asked for."""
-        return not options.get("section") or bool(_own_sections(options))
+    def options_of(self, site: Site, **options: Any) -> dict[str, Any] | None:
+        """Return what was asked for of the site in force; None for nothing."""
+        if not options.get("section"):
+            return options
+        known = self.sections_of(site)
+        own = [name for name in options["section"] if name in known]
+        return {**options, "section": own} if own else None
+
+    def sections_of(self, site: Site) -> Container[str]:
+        """Return the sections of the site in force that may be asked for."""
+        return registry
 
     def handle_site(self, *args: Any, **options: Any) -> None:
         """Run for the site in force."""
@@ -94,9 +105,3 @@ def _chosen(names: Sequence[str]) -> list[Site]:
             known = ", ".join(sites) or "none"
             raise CommandError(f"There is no site {name!r}. SITES has: {known}.")
     return [sites[name] for name in names or sites]
-
-
-def _own_sections(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the option of the sections without those that only other sites have."""
-    own = [name for name in options.get("section") or () if name in registry]
-    return {"section": own} if own else {}

@@ -28,6 +28,7 @@ from tests.support.faults import fail_queries
 from tests.support.published import age
 from tests.support.shop import ProductSource, make_products
 from tests.support.testapp.models import Author, Book, Product
+from tests.support.validation import entry, urlset
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
 
@@ -266,6 +267,31 @@ class TestBuilding:
     def test_a_section_is_built_where_it_is(self):
         call_command("build_sitemaps", "pages", verbosity=0)
         assert {row.site for row in Section.objects.exclude(name="")} == {"blog"}
+
+    def test_a_section_that_one_site_has_no_more_is_pruned_there(self, sections):
+        """On the others it never was, or is registered still."""
+        call_command("build_sitemaps", verbosity=0)
+        for name, source, sites in (
+            ("pages", PageSource, ("shop",)),
+            ("products", ProductSource, ("blog",)),
+        ):
+            sections.unregister(name)
+            sections.register(name, type("Own", (source,), {"sites": sites}))
+            call_command("prune_sitemaps", section=[name], now=True, verbosity=0)
+        gone = {("blog", "pages"), ("shop", "products")}
+        pages = Page.objects.values_list("section__site", "section__name")
+        assert gone.isdisjoint(pages)
+        assert ("blog", "products") in pages
+        with pytest.raises(CommandError, match="'products' is registered, or has no"):
+            call_command("prune_sitemaps", section=["products"], now=True)
+
+    def test_files_are_checked_once(self, tmp_path, capsys):
+        """They are of no site; those of the project are of each."""
+        (tmp_path / "a.xml").write_bytes(urlset(entry("/a")))
+        call_command("check_sitemaps", str(tmp_path / "a.xml"), "--json")
+        assert json.loads(capsys.readouterr().out)["files"] == 1
+        with pytest.raises(CommandError, match="--site"):
+            call_command("check_sitemaps", "--audit", "--json")
 
     def test_an_unknown_site_is_named(self):
         with pytest.raises(CommandError, match=r"no site 'log'.*shop, blog"):

@@ -40,10 +40,12 @@ class Command(SiteCommand):
         add("--verify", action="store_true", help="compare suggestions on all rows")
         add("--json", action="store_true", help="print JSON only")
 
-    def sites_for(self, sites: list[Site], **options: Any) -> list[Site]:
-        """Return one for files, which need none."""
+    def by_site(
+        self, sites: list[Site], options: dict[str, Any]
+    ) -> dict[Site, dict[str, Any]]:
+        """Return one site for files, which need none."""
         is_asked = options["audit"] or options["sources"]
-        return super().sites_for(sites, **options) if is_asked else sites[:1]
+        return super().by_site(sites if is_asked else sites[:1], options)
 
     def handle_site(
         self, *, targets: list[str], audit: bool, sources: bool, **options: Any

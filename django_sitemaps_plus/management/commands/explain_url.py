@@ -24,9 +24,9 @@ class Command(SiteCommand):
         """Define the options."""
         parser.add_argument("url", metavar="URL", help="a URL of the site, or a path")
 
-    def is_of(self, site: Site, **options: Any) -> bool:
-        """Return whether the URL is on the site; a path is on none."""
-        return site_at(options["url"], site) is not None
+    def options_of(self, site: Site, **options: Any) -> dict[str, Any] | None:
+        """Return the options where the URL is on the site; a path is on none."""
+        return options if site_at(options["url"], site) else None
 
     def handle_site(self, *, url: str, **options: Any) -> None:
         """Show the explanation; raise a CommandError if the URL is not listed."""

@@ -94,11 +94,11 @@ class Command(SiteCommand):
         else:
             super().handle(site=site, **options)
 
-    def is_of(self, site: Site, **options: Any) -> bool:
-        """Return whether the site has one of the sections, and one of the URLs."""
+    def options_of(self, site: Site, **options: Any) -> dict[str, Any] | None:
+        """Return what was asked for of a site that has one of the URLs."""
         urls = options["urls"]
         is_there = not urls or any([site_at(url, site) for url in urls])
-        return is_there and super().is_of(site, **options)
+        return super().options_of(site, **options) if is_there else None
 
     def handle_site(self, *, verbosity: int, **asked: Any) -> None:
         """Submit what was asked for, and fail if any of it was not submitted."""

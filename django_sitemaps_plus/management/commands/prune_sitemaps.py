@@ -7,7 +7,8 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from django_sitemaps_plus.maintenance.prune import prune
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.maintenance.prune import prune, removed_sections
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.tables import table
 from django_sitemaps_plus.models.sections import owning_site
@@ -28,6 +29,10 @@ class Command(SiteCommand):
         add("--section", action="append", default=[], help=words)
         words = "remove the pages of this section without a wait of 24 hours"
         add("--now", action="store_true", help=words)
+
+    def sections_of(self, site: Site) -> list[str]:
+        """Return those that a site no longer has, but their pages."""
+        return removed_sections(site)
 
     def handle_site(
         self,
