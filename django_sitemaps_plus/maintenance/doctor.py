@@ -79,10 +79,7 @@ Findings = Iterator[Finding]
 
 
 def examine(*, is_online: bool = False) -> Findings:
-    """Look at one thing after another; a probe that fails is a finding as well.
-
-    The project is asked in this process, and a file is written and deleted.
-    """
+    """Look at one thing after another; a probe that fails is a finding as well."""
     site = Site(DEFAULT_SITE, "http://localhost:8000")  # as of runserver
     with suppress(Exception):  # the probe of the origin says why
         site = get_site()
@@ -157,25 +154,24 @@ def _sections(site: Site) -> Findings:
         if not status.registered:
             options = f"--section {quoted} --now"
             remedy = f"Register it again, or run manage.py prune_sitemaps {options}."
-        problems = status.problems
-        try:
-            if not problems:
-                yield _section(name, status, site)
-        except SourceError as error:
-            problems = [str(error)]
-        yield from [Finding(name, False, problem, remedy) for problem in problems]
+        faults = [(False, problem) for problem in status.problems]
+        for ok, text in faults or (_first_row(status, site),):
+            yield Finding(name, ok, text, remedy if ok is False else "")
 
 
-def _section(name: str, status: SectionStatus, site: Site) -> Finding:
-    with reading(status.section, site) as source:
-        form = form_of(source)
-        if next(reader_of(source).first_keys(1, site), None) is None:
-            return Finding(name, None, f"{form}; no rows")
+def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:
+    """Return whether a section can be read, and how."""
+    try:
+        with reading(status.section, site) as source:
+            form = form_of(source)
+            if next(reader_of(source).first_keys(1, site), None) is None:
+                return None, f"{form}; no rows"
+    except SourceError as error:
+        return False, str(error)
     if status.live:
-        return Finding(name, True, f"{form}; not built, so it is served live")
+        return True, f"{form}; not built, so it is served live"
     entries = f"{status.entries:,} entr{pluralize(status.entries, 'y,ies')}"
-    pages = f"{status.pages:,} page{pluralize(status.pages)}"
-    return Finding(name, True, f"{form}; {entries} on {pages}")
+    return True, f"{form}; {entries} on {status.pages:,} page{pluralize(status.pages)}"
 
 
 def _storage(site: Site) -> Findings:

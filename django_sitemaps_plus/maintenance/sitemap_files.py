@@ -17,7 +17,6 @@ from django_sitemaps_plus.conf import language_sites
 from django_sitemaps_plus.core.validation import Checker, Fault, File, Problem
 from django_sitemaps_plus.core.validation.reader import read_text
 from django_sitemaps_plus.core.validation.values import read_url
-from django_sitemaps_plus.publishing.tree import PUBLIC, public_tree
 
 #: Seconds for each step of an answer.
 STEP_SECONDS = 10
@@ -103,11 +102,6 @@ class Inspection:
         }
         if not paths:
             words = "has no sitemap files: none ends with .xml or .xml.gz"
-            public = directory / PUBLIC
-            tree = public_tree() if public.is_dir() else None
-            if tree is not None and tree.root.resolve() == public.resolve():
-                words = "is the storage of this app and has older files too: give "
-                words += str(public)
             self.report(str(directory), "unreachable", words)
         listed = self._listed(paths)
         for name, path in paths.items():
