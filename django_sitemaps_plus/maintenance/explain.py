@@ -81,11 +81,10 @@ class Explanation:
 
 
 def explain_url(url: str, site: Site) -> Explanation:
-    """Say which pages list a URL or a path, or what leaves it out.
+    """Say which pages list a URL or a path, or one much like it, or what leaves it out.
 
     Where it leads to a row, the page of that row is read; else the first 500 pages of
-    each section. URLs that differ in scheme, host, final slash, encoding or query are
-    found as well, and all that the row has.
+    each section.
 
     Raises:
         ValueError: it is not a URL.

@@ -9,16 +9,18 @@ from shlex import quote
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.live import serve_live
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.building.report import dry_run as render_only
 from django_sitemaps_plus.management.base import SiteCommand
-from django_sitemaps_plus.management.consoles import shown_once
-from django_sitemaps_plus.management.progress import show_progress
-from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.management.output import (
+    left_out,
+    show_progress,
+    shown_once,
+    table,
+)
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
 
@@ -87,7 +89,7 @@ class Command(SiteCommand):
             self._show(report, verbosity)
         problems = report.problems + relay_errors
         if strict:
-            problems += [_left_out(it) for it in report.sections if _has_left_out(it)]
+            problems += filter(None, map(_left_out, report.sections))
         if is_reported and any([it.errors for it in report.sections]):
             problems.append("To see where, run it again with --traceback.")
         if not len(registry):
@@ -125,24 +127,16 @@ class Command(SiteCommand):
         for name in report.missing:
             self.stderr.write(self.style.WARNING(_MISSING.format(name, quote(name))))
         for section in report.sections:
-            if _has_left_out(section):
-                self.stderr.write(self.style.WARNING(_left_out(section)))
+            if words := _left_out(section):
+                self.stderr.write(self.style.WARNING(words))
             for problem in section.problems[: 10 if verbosity < 2 else None]:
                 self.stderr.write(f"  {problem}")
         self.stdout.write(f"{_outcome(report)}. {report.seconds:.2f} s.")
 
 
-def _has_left_out(section: SectionReport) -> bool:
-    return bool(section.skipped or section.dropped)
-
-
 def _left_out(section: SectionReport) -> str:
-    words = pluralize(section.dropped, "value or repetition,values or repetitions")
-    return (
-        f"{section.section}: {section.entries:,} of "
-        f"{section.skipped + section.entries:,} entries listed, "
-        f"{section.dropped:,} {words} left out"
-    )
+    words = left_out(section)
+    return f"{section.section}: {words}" if words else ""
 
 
 #: The columns of the table, and what a report has in them.

@@ -23,7 +23,7 @@ from django_sitemaps_plus.conf import (
 from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.maintenance.status import EngineStatus, engine_status
 from django_sitemaps_plus.management.base import SiteCommand
-from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.notifications import Engine, Takes, dispatch
 from django_sitemaps_plus.notifications.backfill import listed_urls
@@ -126,7 +126,7 @@ def _notify(
 ) -> tuple[DeliveryReport, int]:
     """Submit what was asked for; return what was done and how many URLs were chosen."""
     site = owning_site()
-    engines = _engines(site, engine)
+    engines = _engines(engine)
     if any([choice[name] for name in ("urls", "section", "since", "everything")]):
         _check_that_urls_are_taken(engines, is_named=bool(engine))
     delay = get_settings().notify_delay_seconds
@@ -143,7 +143,7 @@ def _notify(
     return dispatch.notify_engines(engine, wait=delay), total
 
 
-def _engines(site: Site, names: list[str]) -> list[Engine]:
+def _engines(names: list[str]) -> list[Engine]:
     engines = dispatch.chosen_engines(names)
     if not engines:
         none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."

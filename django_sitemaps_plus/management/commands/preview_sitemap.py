@@ -6,12 +6,11 @@ import argparse
 from typing import Any
 
 from django.core.management.base import CommandParser
-from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.preview import preview
 from django_sitemaps_plus.management.base import SiteCommand
-from django_sitemaps_plus.management.consoles import shown_once
+from django_sitemaps_plus.management.output import left_out, shown_once
 from django_sitemaps_plus.site_urls import page_url
 
 
@@ -48,17 +47,8 @@ class Command(SiteCommand):
             entries, tally = preview(name, page, limit, site)
         lines = [f"{name}, page {page}: {page_url(name, page, site)}"]
         lines += entries or ["It has no entries."]
-        if tally.problems:
-            rows = tally.entries + tally.skipped
-            values = pluralize(
-                tally.dropped, "value or repetition,values or repetitions"
-            )
-            lines.append(
-                f"Left out of the {rows:,} rows that were read: {tally.skipped:,} "
-                f"row{pluralize(tally.skipped)}, {tally.dropped:,} {values}"
-            )
-            shown = tally.problems[:limit]
-            lines += [f"  {problem}" for problem in shown]
-            if more := tally.skipped + tally.dropped - len(shown):
+        if words := left_out(tally):
+            lines += [words, *[f"  {it}" for it in tally.problems[:limit]]]
+            if more := tally.skipped + tally.dropped - len(tally.problems[:limit]):
                 lines.append(f"  and {more:,} more")
         self.stdout.write("\n".join(lines))

@@ -10,7 +10,7 @@ from django.core.management.base import CommandError, CommandParser
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.maintenance.prune import prune, removed_sections
 from django_sitemaps_plus.management.base import SiteCommand
-from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
 
 

@@ -16,7 +16,7 @@ from django_sitemaps_plus.maintenance.status import (
     section_status,
 )
 from django_sitemaps_plus.management.base import SiteCommand
-from django_sitemaps_plus.management.tables import table
+from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.models.sections import owning_site
 

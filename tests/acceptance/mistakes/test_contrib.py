@@ -131,7 +131,7 @@ def test_strict_is_for_continuous_integration(project):
     assert preview.stderr == ""
     assert preview.stdout.splitlines()[1:3] == [
         "<url><loc>https://blog.example/blog/post-0/</loc></url>",
-        "Left out of the 2 rows that were read: 0 rows, 2 values or repetitions",
+        "2 of 2 entries listed, 2 values or repetitions left out",
     ]
     assert "Post 1 listed without lastmod" in preview.stdout
     strict = project.manage("build_sitemaps", "--strict")

@@ -14,7 +14,7 @@ from django.db.models.functions import Concat
 from django.test import override_settings
 
 from django_sitemaps_plus import ViewSource
-from django_sitemaps_plus.management import progress
+from django_sitemaps_plus.management import output
 from django_sitemaps_plus.models import INDEX, Change, Page, Section
 from tests.support.published import age, all_rows, objects, seen
 from tests.support.shop import limited, make_products
@@ -81,7 +81,7 @@ class TestOutput:
         assert "3 of 3 pages rendered" not in terminal.getvalue()
         assert "Index of 4 pages published" in terminal.getvalue()
         assert re.search(r"products \S+ 100%", capsys.readouterr().out)
-        monkeypatch.setattr(progress, "rich_progress", None)
+        monkeypatch.setattr(output, "rich_progress", None)
         call_command("build_sitemaps", "--full", stdout=terminal)
         assert "products: 3 of 3 pages rendered" in terminal.getvalue()
 

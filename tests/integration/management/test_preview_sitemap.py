@@ -82,8 +82,8 @@ def test_it_shows_what_a_page_has(client, is_built):
 def test_what_is_left_out_is_named(caplog):
     """With the row and the reason, once."""
     *_, counts, problem = run("products")
-    rows = "Left out of the 10 rows that were read"
-    assert counts == f"{rows}: 1 row, 0 values or repetitions"
+    listed = "9 of 10 entries listed"
+    assert counts == f"{listed}, 0 values or repetitions left out"
     assert "Product" in problem
     assert "no slug" in problem
 
@@ -92,7 +92,7 @@ def test_as_many_problems_are_shown_as_entries():
     """The rest are counted."""
     Product.objects.filter(slug__lt="product-00005").update(slug=F("name"))
     *_, counts, problem, more = run("products", "--limit", "1")
-    assert ": 5 rows, " in counts
+    assert counts.startswith("5 of 10 entries listed, ")
     assert "Product" in problem
     assert more == "  and 4 more"
 

@@ -1,0 +1,117 @@
+"""Output: tables, the progress of a build, and each problem once."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from functools import partial
+from logging import StreamHandler
+from typing import Any
+
+from django.core.management.base import OutputWrapper
+from django.template.defaultfilters import pluralize
+
+from django_sitemaps_plus.building.build import Progress
+from django_sitemaps_plus.building.report import SectionReport
+from django_sitemaps_plus.maintenance.status import age_of
+from django_sitemaps_plus.sources import Tally
+
+try:
+    from rich import progress as rich_progress
+except ImportError:  # the extra `cli` is not installed
+    rich_progress = None  # type: ignore[assignment]
+
+#: Actions of the records that the report of a build repeats.
+_REPORTED = {
+    *("row_skipped", "value_dropped", "row_repeated"),
+    *("page_failed", "section_failed", "section_missing", "relay_failed"),
+}
+
+
+@contextmanager
+def shown_once(*, is_reported: bool) -> Iterator[None]:
+    """Keep from consoles what a report repeats; files and other handlers get it all."""
+    loggers = [logging.getLogger(name) for name in ("django_sitemaps_plus", None)]
+    handlers = [logging.lastResort, *[it for one in loggers for it in one.handlers]]
+    consoles = [it for it in handlers if isinstance(it, StreamHandler) and is_reported]
+    consoles = [it for it in consoles if it.stream in (sys.stdout, sys.stderr)]
+    for handler in consoles:
+        handler.addFilter(_is_news)
+    try:
+        yield
+    finally:
+        for handler in consoles:
+            handler.removeFilter(_is_news)
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    return getattr(record, "action", "") not in _REPORTED
+
+
+@contextmanager
+def show_progress(stdout: OutputWrapper, *, quiet: bool) -> Iterator[Progress | None]:
+    """Give the callback that shows the progress of a build; None if it is quiet."""
+    if quiet:
+        yield None
+    elif rich_progress is not None and stdout.isatty():
+        with rich_progress.Progress() as bar:
+            yield partial(_move_bar, bar, {})
+    else:
+        yield partial(_write_line, stdout)
+
+
+def _move_bar(
+    bar: Any, tasks: dict[str, Any], section: str, done: int, total: int
+) -> None:
+    if section not in tasks:
+        tasks[section] = bar.add_task(section)
+    bar.update(tasks[section], completed=done, total=total)
+
+
+def _write_line(stdout: OutputWrapper, section: str, done: int, total: int) -> None:
+    if done == total:
+        stdout.write(f"{section}: {done} of {total} pages rendered")
+
+
+def left_out(counted: SectionReport | Tally) -> str:
+    """Return how many rows and values are left out; "" where none is."""
+    if not counted.skipped and not counted.dropped:
+        return ""
+    words = pluralize(counted.dropped, "value or repetition,values or repetitions")
+    return (
+        f"{counted.entries:,} of {counted.skipped + counted.entries:,} entries listed, "
+        f"{counted.dropped:,} {words} left out"
+    )
+
+
+def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return rows by columns, a head and a key each; all but the first to the right."""
+    texts = [[_cell(row[key]) for key in columns.values()] for row in rows]
+    widths = [max(map(len, column)) for column in zip(columns, *texts, strict=True)]
+    rule = ["-" * width for width in widths]
+    return "\n".join([_line(line, widths) for line in (list(columns), rule, *texts)])
+
+
+def _cell(value: Any) -> str:
+    """Return a value as text: of a moment its age, of many things their number."""
+    match value:
+        case None:
+            return "-"
+        case float():
+            return f"{value:.2f}"
+        case int():
+            return f"{value:,}"
+        case datetime():
+            return f"{age_of(value):,.0f} s"
+        case list() | dict():
+            return f"{len(value):,}"
+    return str(value)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
+    first, *others = zip(cells, widths, strict=True)
+    right = [cell.rjust(width) for cell, width in others]
+    return "  ".join([first[0].ljust(first[1]), *right]).rstrip()
