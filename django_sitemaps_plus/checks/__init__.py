@@ -5,7 +5,7 @@ An id is never used for another fault; docs/reference/checks.md has a line for e
 
 from __future__ import annotations
 
-from .adoption import check_adopted
+from .contrib import check_adopted
 from .databases import check_routers
 from .engines import check_built, check_engines
 from .robots import check_robots

@@ -1,15 +1,18 @@
-"""Checks of contrib's sitemap classes: whether they can be made and located."""
+"""Checks of contrib's sitemap classes, and of the dict of them that is adopted."""
 
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from typing import Any
 
 from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.db import Error
 
+from django_sitemaps_plus import adoption
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources.contrib import SitemapSource, contrib_origin
 
@@ -44,3 +47,13 @@ def _unlocated(source: SitemapSource) -> Iterator[CheckMessage]:
                 message = f"{model._meta.label} no get_absolute_url()."
                 hint = "Write def location(self, item)."
                 yield error(20, f"it has no location(), and {message}", hint)
+
+
+def check_adopted(**kwargs: Any) -> list[CheckMessage]:
+    """Return what of the dict that CONTRIB_SITEMAPS names is not served."""
+    hint = (
+        "Name the dict that contrib's views take, by its module and its name there, "
+        "such as 'project.urls.sitemaps'. Its keys become names of sections."
+    )
+    len(registry)  # which adopts them
+    return [error(42, str(fault), hint) for fault in adoption.faults]

@@ -57,9 +57,8 @@ from .contrib import check_contrib
 from .languages import check_languages
 from .messages import error, warning
 from .names import check_names
-from .queries import check_query
 from .urls import explain_reverse, has_only_views_of_contrib
-from .watching import check_watched
+from .watching import check_query, check_watched
 
 _NOT_OF_USERS = ("django.", "django_sitemaps_plus")
 _KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)

@@ -1,4 +1,4 @@
-"""Checks of what a source watches, and of what it fails to watch."""
+"""Checks of what a source queries, of what it watches, and fails to watch."""
 
 from __future__ import annotations
 
@@ -12,11 +12,19 @@ from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
 from django.db.models import Model
 
+from django_sitemaps_plus.conf import sample_site
+from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import ModelSource, Under
 from django_sitemaps_plus.sources.declarations import declarations_of
-from django_sitemaps_plus.sources.dependencies import inner_tables, joined_tables
+from django_sitemaps_plus.sources.dependencies import (
+    inner_tables,
+    joined_tables,
+    many_joins,
+)
 from django_sitemaps_plus.sources.keys import key_field
+from django_sitemaps_plus.sources.rows import listed_rows, page_query
 from django_sitemaps_plus.tracking.relations import (
     concrete,
     is_code,
@@ -80,9 +88,19 @@ def _hint(model: type[Model], listed: type[Model]) -> str:
     return f"{hint}: {names}." if names else f"{hint}, joined by two underscores."
 
 
-def check_unwatched(
-    source: ModelSource, rows: Any, page: Any
-) -> Iterator[CheckMessage]:
+def check_query(source: ModelSource) -> Iterator[CheckMessage]:
+    """Compile the query, since an expression shows its faults nowhere else."""
+    site = sample_site()
+    with reading(source, site):
+        rows = listed_rows(source).query
+        page = page_query(source, KeyRange(), site).query
+        str(page)
+    yield from _missing(source, rows, page)
+    yield from _repeated(rows, page)
+    yield from _tree(source, rows)
+
+
+def _missing(source: ModelSource, rows: Any, page: Any) -> Iterator[CheckMessage]:
     """Yield the models that a queryset which works reads and no watch covers."""
     if names := ", ".join(sorted({*_unwatched(source, rows, page)})):
         yield warning(
@@ -109,7 +127,14 @@ def _unwatched(source: ModelSource, rows: Any, page: Any) -> Iterator[str]:
         yield from {end._meta.label for end in ends if end and end not in watched}
 
 
-def check_tree(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
+def _repeated(rows: Any, page: Any) -> Iterator[CheckMessage]:
+    for table in many_joins(page) and many_joins(rows):
+        message = f"get_queryset() joins {table}, and lists a row for each of its rows."
+        hint = "Add .distinct(), or filter by Exists(). Each URL is written once."
+        yield warning(32, message, hint)
+
+
+def _tree(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
     """Yield that rows depend on rows of their own model, where no watch covers it."""
     model = source.model
     own = {concrete(model), *parents(model)}

@@ -14,7 +14,7 @@ from django.apps import apps
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 
 from django_sitemaps_plus import adoption
-from django_sitemaps_plus.checks.adoption import check_adopted
+from django_sitemaps_plus.checks import check_adopted
 from django_sitemaps_plus.registry import SourceRegistry
 from tests.support.shop import ProductSource
 from tests.support.testapp.models import Product
