@@ -16,7 +16,7 @@ from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entr
 from django_sitemaps_plus.core.limits import MAX_NEWS
 
 from .base import DeclaredSource, Source
-from .columns import Getter, Values, called, constant
+from .columns import Failed, Getter, Values, called, constant
 from .dates import as_stored
 from .declarations import compile_lines, declarations_of, indexed_lastmod
 from .elements import COLUMNS, NAMESPACE_OF, location_column
@@ -131,11 +131,22 @@ class Reader(Generic[S]):
         """Return what writes the rows of a page."""
         getters = {name: called(attrgetter(name)) for name in COLUMNS}
         getters["location"] = called(attrgetter("loc"))
+        lacking = [
+            it for it, kind in NAMESPACE_OF.items() if kind not in self.extensions
+        ]
+        getters |= {name: _refused(name) for name in lacking}
         return self._lines(getters, site.origin)
 
     def _lines(self, getters: Mapping[str, Getter], origin: str | None) -> Lines:
         raises, is_mobile = self.source.on_error == "raise", self.source.mobile
         return lines_of(getters, origin, raises, is_mobile=is_mobile)
+
+
+def _refused(name: str) -> Getter:
+    """Return what takes no values of a field whose namespace pages do not declare."""
+    words = f"its source's extensions lack {NAMESPACE_OF[name]!r}"
+    refused = Failed(ValueError(words))
+    return lambda rows: [refused if getattr(it, name, None) else None for it in rows]
 
 
 class _DeclaredReader(Reader[D]):

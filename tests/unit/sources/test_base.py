@@ -7,7 +7,7 @@ from datetime import date
 
 import pytest
 
-from django_sitemaps_plus import Entry, Image, Source
+from django_sitemaps_plus import Alternate, Entry, Image, Source
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
@@ -37,6 +37,31 @@ def read(source: Source, key_range: KeyRange | None = None) -> tuple[list[str], 
     tally = Tally("section")
     chunks = reader_of(source).chunks(key_range or KeyRange(), SITE, tally)
     return "".join(chunks).splitlines(), tally
+
+
+class TestExtensions:
+    def test_what_a_page_does_not_declare_is_left_out(self):
+        """A prefix without a namespace would break the page."""
+
+        class Pictures(Source):
+            extensions = ["image"]
+
+            def entries(self, origin: str) -> Iterator[Entry]:
+                url = f"{origin}/"
+                yield Entry(
+                    url, images=(Image(url),), alternates=(Alternate("de", url),)
+                )
+                yield Entry(url)
+
+        lines, tally = read(Pictures())
+        url = "<loc>https://shop.example/</loc>"
+        image = url.replace("loc", "image:loc")
+        assert lines == [
+            f"<url>{url}<image:image>{image}</image:image></url>",
+            f"<url>{url}</url>",
+        ]
+        assert (tally.entries, tally.dropped) == (2, 1)
+        assert "its source's extensions lack 'xhtml'" in tally.problems[0]
 
 
 class TestPages:
