@@ -16,7 +16,7 @@ from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
-from django_sitemaps_plus.models import Change, Publication, Section
+from django_sitemaps_plus.models import Change, Page, Publication, Section
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import Source, reader_of
 from django_sitemaps_plus.sources.keys import KeySpace
@@ -96,9 +96,10 @@ def _replicated(rows: QuerySet[Change]) -> list[Change]:
 
 
 def _is_resting(section: Section, source: Source) -> bool:
-    """Return whether pages that each change concerns have just been rendered."""
+    """Return whether pages that each change concerns were just rendered on a site."""
     rest = timedelta(seconds=(source.max_age or 3_600) / 60)
-    return section.pages.filter(checked_at__gt=Now() - rest).exists()
+    pages = Page.objects.filter(section__name=section.name)
+    return pages.filter(checked_at__gt=Now() - rest).exists()
 
 
 def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings as django_settings
+from django.contrib.sitemaps import Sitemap
 from django.core.management import CommandError, call_command
 from django.db import connection
 from django.db.models import F
 from django.test import override_settings
+from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource, tasks
 from django_sitemaps_plus.building.build import Build
@@ -83,6 +85,14 @@ class PageSource(ViewSource):
 
     views = ("about",)
     sites = ("blog",)
+
+
+class First(Sitemap):
+    """Products by position."""
+
+    def items(self) -> Any:
+        """Return a part of them."""
+        return Product.objects.order_by("pk")[:5]
 
 
 class ChosenSource(ProductSource):
@@ -428,6 +438,17 @@ class TestTracking:
         author.save()
         call_command("build_sitemaps", verbosity=0)
         assert len(crawl(client, SHOP)["/sitemap-books-1.xml"]) == 2
+
+    def test_pages_by_position_rest_after_a_build_of_another_site(self, sections):
+        """Or the builds of many sites would render each of them all the time."""
+        sections.register("first", First)
+        call_command("build_sitemaps", "first", verbosity=0)
+        pass_first_grace()
+        Page.objects.filter(section__site="blog").update(checked_at=timezone.now())
+        Product.objects.get(slug="product-00003").save()
+        call_command("build_sitemaps", "first", site=["shop"], verbosity=0)
+        assert Change.objects.filter(section="first").count() == 1
+        assert ("blog", "first") not in self.dirty()
 
     def test_live_sections_of_one_site_leave_changes_to_others(self):
         Product.objects.get(slug="product-00003").delete()
