@@ -61,12 +61,6 @@ def _learn_by_connection(connection: Any, **kwargs: Any) -> None:
         learn()
 
 
-def disconnect() -> None:
-    """Disconnect whatever :func:`connect` has connected."""
-    with _lock:
-        _disconnect(len(_connected))
-
-
 def _connect(signal: Any, sender: Any, receiver: Any) -> None:
     uid = f"sitemaps_plus {next(_uids)}"
     signal.connect(receiver, sender=sender, weak=False, dispatch_uid=uid)

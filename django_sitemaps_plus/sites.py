@@ -152,8 +152,7 @@ def contrib_site(scheme: str, request: HttpRequest | None = None) -> Site:
     if host is not None and len(host) > MAX_HOST:  # a database may refuse it
         raise Http404("No such site")
     try:
-        # It keeps them in memory.
-        row = rows.get_current(request) if request else rows.get_current()
+        row = rows.get_current(request)  # which keeps them in memory
     except (ObjectDoesNotExist, ImproperlyConfigured) as error:
         if host is not None:
             raise Http404("No such site") from error

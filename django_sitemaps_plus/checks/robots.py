@@ -69,17 +69,8 @@ def _paths(site: Site) -> list[str]:
 
 
 def _misplaced(site: Site) -> Iterator[CheckMessage]:
-    hint = "Crawlers read /robots.txt at the root of a host only. "
-    if site.script_prefix != "/":
-        yield warning(
-            21,
-            f"The project lives under {site.script_prefix}, so its robots.txt is not "
-            "at the root of the host.",
-            f"{hint}Serve the same text there, and leave ROBOTS out.",
-        )
-    elif not is_answered_by(views.text_file, "/robots.txt"):
-        yield warning(
-            21,
-            f"{_ROBOTS} is set, but another view answers /robots.txt.",
-            f"{hint}{PUT_FIRST}, or leave ROBOTS out.",
-        )
+    if site.script_prefix != "/" or not is_answered_by(views.text_file, "/robots.txt"):
+        message = f"{_ROBOTS} is set, but this app does not answer /robots.txt at the "
+        message += "root of the host, the only place where crawlers read it."
+        hint = f"{PUT_FIRST}, or serve the same text there, and leave ROBOTS out."
+        yield warning(21, message, hint)

@@ -94,7 +94,7 @@ def _of_site(name: Any, values: Any, hosts: Counter[str]) -> Iterator[CheckMessa
 
 
 def _of_sources(given: Any) -> Iterator[CheckMessage]:
-    known = [DEFAULT_SITE] if given is None else list(given)
+    known = list(given) if isinstance(given, Mapping) else [DEFAULT_SITE]
     for name, source in registry.items():
         sites: Any = source.sites
         if not isinstance(sites, list | tuple | set | frozenset | None):

@@ -39,7 +39,8 @@ def two_sections(sections: Any) -> None:
 def added_queries(work: Callable[[], object]) -> int:
     """Return how many more queries work takes with the receivers; no change is left."""
     counts = []
-    for wire in (receivers.disconnect, receivers.connect):
+    receivers._disconnect(len(receivers._connected))
+    for wire in (lambda: None, receivers.connect):
         wire()
         with CaptureQueriesContext(connection) as queries:
             work()

@@ -51,6 +51,7 @@ def test_sites_that_work_are_fine(settings, sections):
         ("contrib", "E060"),
         ("contrib.sites", "E060"),  # which is not installed
         (["shop"], "E060"),
+        (5, "E060"),
         ({"Shop": {"BASE_URL": SHOP}}, "E060"),
         ({"../shop": {"BASE_URL": SHOP}}, "E060"),
         ({"shop\n": {"BASE_URL": SHOP}}, "E060"),
