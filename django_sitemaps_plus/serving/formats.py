@@ -7,15 +7,14 @@ from functools import partial
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.gzip import Document, inflate, write_document
-from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.renderers import render_text
-from django_sitemaps_plus.exceptions import SourceError, StoreError
+from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import Tally, reader_of
 from django_sitemaps_plus.sources.lines import MAX_NAMED
-from django_sitemaps_plus.storage import read_object
+from django_sitemaps_plus.storage import read_document
 
 from .feeds import MAX_ITEMS, Feed, newest_lines
 from .live import cache_key, live_page, live_plan, shared
@@ -79,16 +78,13 @@ def _render_feed(feed: Feed, row: Page | None) -> Document | None:
 
 def _newest_rows(section: str, site: Site) -> str | None:
     """Return the lines of the newest rows; None where no index leads to them."""
-    try:
-        with reading(section, site) as source:
-            reader = reader_of(source)
-            if (keys := reader.newest_keys(MAX_ITEMS)) is None:
-                return None
-            tally = Tally(section, problems=[""] * MAX_NAMED)  # the page names them
-            rows = reader.lines_by_key(keys, site, tally)
-            return "".join([lines for _, lines in rows])
-    except LimitExceededError as error:
-        raise SourceError(f"section {section!r} repeats its rows: {error}") from error
+    with reading(section, site) as source:
+        reader = reader_of(source)
+        if (keys := reader.newest_keys(MAX_ITEMS)) is None:
+            return None
+        tally = Tally(section, problems=[""] * MAX_NAMED)  # the page names them
+        rows = reader.lines_by_key(keys, site, tally)
+        return "".join([lines for _, lines in rows])
 
 
 def _page(section: str, number: int, site: Site, row: Page | None) -> bytes:
@@ -97,7 +93,7 @@ def _page(section: str, number: int, site: Site, row: Page | None) -> bytes:
         if not row.object:
             return b""
         with suppress(StoreError):  # it is rendered then, as the page itself is
-            return inflate(read_object(row.object, row.gzip_hash))
+            return read_document(row.object)
     number = row.number if row else number or _live_pages(section, site)
     document = live_page(section, number, site, row) if number else None
     return inflate(document.gzip) if document else b""
