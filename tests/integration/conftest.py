@@ -85,6 +85,8 @@ def other_database(tmp_path: Path) -> Iterator[str]:
         alias: {
             "ENGINE": "django.db.backends.sqlite3",
             "NAME": str(tmp_path / "other.sqlite3"),
+            # Closed after an error, it could not be opened again; see below.
+            "CONN_MAX_AGE": None,
         },
     }
     connections.settings[alias] = connections.configure_settings(settings)[alias]
