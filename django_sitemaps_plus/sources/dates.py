@@ -65,10 +65,8 @@ class DateColumn(Column):
             return super().texts(values, problems)
         texts = joined[:-1].split("\n")
         form, shape = (_MOMENT, _MOMENTS) if self.ending else (_DATE, _DATES)
-        is_usual = joined.encode("utf-8", "replace").translate(_DIGITS) == shape * len(
-            cut
-        )
-        odd = [] if is_usual else form.odd(joined)
+        digits = joined.encode("utf-8", "replace").translate(_DIGITS)
+        odd = [] if digits == shape * len(cut) else form.odd(joined)
         for row in odd:
             texts[row] = ""
         try:

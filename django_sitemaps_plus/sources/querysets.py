@@ -22,10 +22,9 @@ from .model import ModelSource
 
 def queryset_of(source: ModelSource) -> QuerySet[Any]:
     """Return the rows that a source lists on the site in force."""
-    site, options = sample_site(), dict[str, Any]()
-    if takes_site(source):
-        options["site"] = site
-    rows = source.get_queryset(**options)
+    site = sample_site()
+    given = {"site": site} if takes_site(source) else {}
+    rows = source.get_queryset(**given)
     if source.site_path is None:
         return rows
     return rows.filter(**{source.site_path: site.name})

@@ -75,10 +75,8 @@ class Form:
         odd: list[int] = []
         number = end = 0
         while True:
-            start, end = (
-                end,
-                cast("re.Match[str]", self._lines.match(joined, end)).end(),
-            )
+            start, found = end, cast("re.Match[str]", self._lines.match(joined, end))
+            end = found.end()
             if end == len(joined):
                 return odd
             number += joined.count("\n", start, end)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.conf.urls.i18n import i18n_patterns
 from django.contrib.sitemaps import Sitemap
-from django.db.models import F
+from django.db.models import F, Value
+from django.db.models.functions import NullIf
+from django.urls import path
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.registry import registry
@@ -87,6 +90,21 @@ def test_an_item_is_listed_once_in_each_language():
     page = render(InLanguages)
     assert len(locs(plain(page))) == len(set(locs(plain(page)))) == 6
     assert page.tally.dropped == 12
+
+
+def test_a_row_is_listed_once_in_each_language(settings):
+    """Batch by batch; a row without any version repeats nothing."""
+    patterns = i18n_patterns(path("<slug>/", render, name="book-detail"))
+    settings.ROOT_URLCONF = tuple(patterns)
+    Book.objects.filter(slug="book-1").update(slug="")
+
+    class Source(Tuples):
+        languages = ["en-us", "de"]
+        location = Route("book-detail", slug=NullIf("slug", Value("")))
+
+    page = render(Source)
+    assert len(locs(plain(page))) == len(set(locs(plain(page)))) == 4
+    assert (page.tally.entries, page.tally.repeated, page.tally.skipped) == (4, 4, 0)
 
 
 def test_repetitions_of_one_batch_in_the_next_are_found(monkeypatch):
