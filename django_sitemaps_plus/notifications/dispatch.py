@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_site, notifies_engines
@@ -78,12 +78,15 @@ def chosen_engines(names: Sequence[str]) -> list[Engine]:
 
 def has_due(site: Site, engine: Engine, until: datetime) -> bool:
     """Return whether URLs due until a time wait that an engine could take now."""
-    now = timezone.now()
-    resting = Q(not_before__gt=now) | ~Q(parked_reason="")
-    hosts = EngineHost.objects.filter(resting, site=site.name, engine=engine.name)
-    due = Delivery.objects.of(site.name, engine.name).due(min(until, now))
-    due = due.filter(is_feed=False).exclude(host__in=hosts.values("host"))
-    return due.exists()
+    due = Delivery.objects.of(site.name, engine.name).due(min(until, timezone.now()))
+    closed = _closed_hosts(site, engine).values("host")
+    return due.filter(is_feed=False).exclude(host__in=closed).exists()
+
+
+def _closed_hosts(site: Site, engine: Engine) -> QuerySet[EngineHost]:
+    """Return the hosts for which an engine rests or is parked."""
+    is_closed = Q(not_before__gt=timezone.now()) | ~Q(parked_reason="")
+    return EngineHost.objects.filter(is_closed, site=site.name, engine=engine.name)
 
 
 def dispatch(
@@ -146,7 +149,11 @@ def retry(names: Iterable[str] = ()) -> None:
 def read_back(site: Site, engines: Iterable[Engine], until: float = math.inf) -> None:
     """Ask engines once a day about the feeds that they accepted; keep the answers."""
     for engine in engines:
-        if engine.takes is not Takes.FEEDS or not _may_ask(site, engine):
+        # Engines that report nothing inherit this.
+        is_silent = type(engine).read_back is Engine.read_back
+        if engine.takes is not Takes.FEEDS or is_silent:
+            continue
+        if _closed_hosts(site, engine).exists():
             continue
         rows = Delivery.objects.of(site.name, engine.name)
         rows = rows.to(present_feeds(site, engine) or ()).filter(sent__gt=0)
@@ -157,15 +164,6 @@ def read_back(site: Site, engines: Iterable[Engine], until: float = math.inf) ->
                 return
             if rows.filter(pk=row.pk).update(feedback_at=timezone.now()):
                 _ask(engine, site, row)
-
-
-def _may_ask(site: Site, engine: Engine) -> bool:
-    # Engines that report nothing inherit this.
-    if type(engine).read_back is Engine.read_back:
-        return False
-    hosts = EngineHost.objects.filter(site=site.name, engine=engine.name)
-    is_closed = ~Q(parked_reason="") | Q(not_before__gt=timezone.now())
-    return not hosts.filter(is_closed).exists()
 
 
 def _ask(engine: Engine, site: Site, row: Delivery) -> None:

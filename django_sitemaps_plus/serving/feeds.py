@@ -88,7 +88,8 @@ class Feed:
         )
         urlset = b"".join(render_urlset([f"{line}\n" for line in lines], NAMESPACES))
         for entry in ElementTree.fromstring(urlset):  # noqa: S314 - it is our own
-            feed.add_item(**_item(entry), **{feed.dated: _moment(entry)})
+            moment: Any = parse_w3c(entry.findtext("lastmod", "", _NAMES))
+            feed.add_item(**_item(entry), **{feed.dated: moment})
         return feed.writeString("utf-8").encode()
 
 
@@ -106,10 +107,6 @@ def _item(entry: Any) -> dict[str, Any]:
     title = entry.findtext("news:news/news:title", "", _NAMES).strip()
     item = {"title": title or url, "link": url, "description": None, "unique_id": url}
     return {**item, "unique_id_is_permalink": True, "entry": entry}
-
-
-def _moment(entry: Any) -> Any:
-    return parse_w3c(entry.findtext("lastmod", "", _NAMES))
 
 
 def _add_hubs(handler: Any, name: str, hubs: Iterable[str]) -> None:

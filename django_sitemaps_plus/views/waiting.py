@@ -22,18 +22,16 @@ def say_that_changes_wait() -> None:
 
     Under DEBUG only, and not where an executor wakes workers.
     """
+    global _is_known
     if not settings.DEBUG or get_settings().executor != AppSettings().executor:
         return
     with suppress(Exception), contained():  # an answer needs none of it
-        _say(sum([waiting_changes(name)[0] for name in registry]))
-
-
-def _say(waiting: int) -> None:
-    global _is_known
-    if waiting and not _is_known:
-        words = "1 change waits" if waiting == 1 else f"{waiting:,} changes wait"
-        action = {"action": "changes_wait"}
-        logger.warning(
-            "%s: run manage.py build_sitemaps, or a worker", words, extra=action
-        )
-    _is_known = bool(waiting)
+        waiting = sum([waiting_changes(name)[0] for name in registry])
+        if waiting and not _is_known:
+            words = "1 change waits" if waiting == 1 else f"{waiting:,} changes wait"
+            logger.warning(
+                "%s: run manage.py build_sitemaps, or a worker",
+                words,
+                extra={"action": "changes_wait"},
+            )
+        _is_known = bool(waiting)
