@@ -18,6 +18,7 @@ from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
+from django_sitemaps_plus.models.sections import take_origin
 from django_sitemaps_plus.models.transactions import (
     as_django_errors,
     is_well,
@@ -35,7 +36,6 @@ from django_sitemaps_plus.tracking.detect import notice
 from .audit import mark_damaged, mark_old, mark_unchecked
 from .guard import is_peak_old, look_again, note_peak
 from .index import may_publish_index, note_failure, note_missing
-from .origin import take_origin
 from .plan.replan import begin_replan, plan_section, renew_plan
 from .pool import share
 from .report import BuildReport, SectionReport, index_problems

@@ -195,6 +195,19 @@ def owning_site() -> Site:
     return site
 
 
+def take_origin(site: Site, *, has_moved: bool) -> None:
+    """Record the origin of a build; refuse one that what is stored does not have."""
+    from .pages import Page
+
+    origins = {recorded for (recorded,) in Section.objects.origins(site=site.name)}
+    for recorded in () if has_moved else origins:
+        check_origin(recorded, site)
+    if origins - {site.origin}:
+        # What sections list is marked by their fingerprints, of which it is a part.
+        Section.objects.filter(site=site.name).update(origin=site.origin)
+        Page.objects.mark_indexes(site=site.name)
+
+
 def own_alias() -> str:
     """Return the alias of the database of our rows; changes may lie elsewhere too."""
     return router.db_for_write(Section)

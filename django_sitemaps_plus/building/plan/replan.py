@@ -15,7 +15,7 @@ from django_sitemaps_plus.building.flip import publish, send_page_built
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
 from django_sitemaps_plus.exceptions import BuildError, StalePlanError
-from django_sitemaps_plus.models import INDEX, Page, Section, State
+from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
@@ -51,7 +51,7 @@ def plan_section(name: str, site: Site) -> Section:
         # What was saved while it was missing is not recorded.
         back = {"missing_since": None, "planned_at": Now()}
         Section.objects.filter(pk=section.pk).update(**back)
-        Page.objects.of(site.name, INDEX).update(wanted=F("wanted") + 1)
+        Page.objects.mark_indexes(site=site.name)
     return section
 
 

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building import flip
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.origin import take_origin
 from django_sitemaps_plus.building.plan import numbering
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import listing
+from django_sitemaps_plus.models.sections import take_origin
 from tests.support.builds import build_fully
 from tests.support.documents import read_index
 from tests.support.published import page_row
