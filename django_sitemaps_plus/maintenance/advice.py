@@ -67,7 +67,7 @@ def advise(section: str, site: Site, *, verify: bool = False) -> Advice:
         with reading(source, site):
             rewritten = _study(advice, source, site)
             if verify and rewritten is not None:
-                _verify(advice, source, rewritten, site)
+                advice.verified_rows = _verify(source, rewritten, site)
     except (BuildError, LimitExceededError) as error:
         advice.problem, advice.suggestion = str(error), None
     return advice
@@ -84,19 +84,19 @@ def _study(advice: Advice, source: Source, site: Site) -> ModelSource | None:
     if not urls:
         return None
     advice.entries_per_second = int(_rounded(len(urls) / seconds))
+    rewritten, found, faster = None, list[str](), seconds
     # The source can be read, so a failure here means that the route does not fit.
     with suppress(BuildError, LimitExceededError), reading(source, site):
-        rewritten = with_route(source, sample)
-        if rewritten is not None:
+        if rewritten := with_route(source, sample):
             found, faster = _measure(rewritten, sample, site)
-            if found == urls and seconds >= MIN_FACTOR * faster:
-                advice.suggestion = Suggestion(
-                    line=_line(source, rewritten),
-                    entries_per_second=int(_rounded(len(urls) / faster)),
-                    factor=_rounded(seconds / faster),
-                )
-                return rewritten
-    return None
+    if rewritten is None or found != urls or seconds < MIN_FACTOR * faster:
+        return None
+    advice.suggestion = Suggestion(
+        line=_line(source, rewritten),
+        entries_per_second=int(_rounded(len(urls) / faster)),
+        factor=_rounded(seconds / faster),
+    )
+    return rewritten
 
 
 def form_of(source: Source) -> str:
@@ -155,8 +155,8 @@ class QuietTally(Tally):
             self.problems.append(problem)
 
 
-def _verify(advice: Advice, source: Source, rewritten: ModelSource, site: Site) -> None:
-    """Compare the URLs of all rows, a page at a time."""
+def _verify(source: Source, rewritten: ModelSource, site: Site) -> int:
+    """Return how many URLs there are, all the same; raise BuildError at another."""
     rows = 0
     reader = reader_of(source)
     keys = reader.first_keys(reader.rows_per_page, site)
@@ -167,8 +167,6 @@ def _verify(advice: Advice, source: Source, rewritten: ModelSource, site: Site) 
         for url, other in zip_longest(now, then, fillvalue="no URL"):
             if url != other:
                 line = _line(source, rewritten)
-                advice.problem = f"{line} gives {other}, not {url}"
-                advice.suggestion = None
-                return
+                raise BuildError(f"{line} gives {other}, not {url}")
         rows += len(now)
-    advice.verified_rows = rows
+    return rows

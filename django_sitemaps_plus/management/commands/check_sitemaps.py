@@ -9,7 +9,6 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
-from django.urls import NoReverseMatch
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.validation import WORDS, Problem
@@ -63,7 +62,14 @@ class Command(SiteCommand):
             self._inspect(targets, audit=audit, **options)
 
     def _inspect(
-        self, targets: list[str], *, audit: bool, json: bool, **options: Any
+        self,
+        targets: list[str],
+        *,
+        audit: bool,
+        section: list[str],
+        sample: int,
+        json: bool,
+        **options: Any,
     ) -> None:
         """Show what is wrong in files and pages; fail where there is an error."""
         found: list[Problem] = []
@@ -73,25 +79,14 @@ class Command(SiteCommand):
             inspection.check(target)
         inspection.finish()
         if audit:
-            self._audit(inspection, **options)
+            Audit(inspection, get_site(), section, sample).run()
+            inspection.finish()
         if json:
             self.write_json(_report(inspection, found))
         else:
             self.stdout.write(_as_text(inspection))
         if count := inspection.errors:
             raise CommandError(f"{count:,} error{pluralize(count)} found.")
-
-    def _audit(
-        self, inspection: Inspection, *, section: list[str], sample: int, **options: Any
-    ) -> None:
-        try:
-            Audit(inspection, get_site(), section, sample).run()
-        except NoReverseMatch as error:
-            raise CommandError(
-                "The URLconf has no sitemaps. Add to the urlpatterns of ROOT_URLCONF: "
-                'path("", include("django_sitemaps_plus.urls"))'
-            ) from error
-        inspection.finish()
 
     def _advise(
         self, *, section: list[str], verify: bool, json: bool, **options: Any
