@@ -24,11 +24,7 @@ from django_sitemaps_plus.conf import (
     silence_reason,
 )
 from django_sitemaps_plus.core.gzip import write_document
-from django_sitemaps_plus.exceptions import (
-    ConfigurationError,
-    EngineError,
-    SourceError,
-)
+from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import INDEX, own_alias
 from django_sitemaps_plus.models.sections import owning_site
@@ -46,6 +42,7 @@ from .advice import form_of
 from .project import Project
 from .status import SectionStatus, engine_status, overdue, section_status
 
+_A_NIGHT = 25 * 3_600  # seconds after which a build is missed
 _INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
 _NETWORK = "Look at DNS, TLS and firewalls."
 _ROWS = "Mend the database and its migrations first."
@@ -54,11 +51,7 @@ _SQLITE = (
     "'init_command': 'PRAGMA journal_mode=WAL;'}, or readers meet locks."
 )
 
-# Seconds after which a build is missed; some sites build once a night.
-_A_NIGHT = 25 * 3_600
-
-# The last column of the answer has it.
-_MODE = {
+_MODE = {  # the last column of the answer has it
     "sqlite": "PRAGMA journal_mode",
     "postgresql": "SHOW transaction_isolation",
     "mysql": "SHOW VARIABLES LIKE 't%isolation'",
@@ -166,7 +159,7 @@ def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:
             form = form_of(source)
             if next(reader_of(source).first_keys(1, site), None) is None:
                 return None, f"{form}; no rows"
-    except SourceError as error:
+    except SitemapsPlusError as error:
         return False, str(error)
     if status.live:
         return True, f"{form}; not built, so it is served live"
@@ -282,7 +275,7 @@ def _online(site: Site) -> Findings:
             status = request("HEAD", url).status
             ok = status == 200 or name != "index"  # engines refuse an empty request
             text = f"{urlsplit(url).hostname} answers {status}"
-        except EngineError as error:
+        except SitemapsPlusError as error:
             ok, text = False, in_one_line(error)
         yield Finding(f"online: {name}", ok, text, _NETWORK)
 
