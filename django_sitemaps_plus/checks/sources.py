@@ -29,7 +29,7 @@ from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.suggestions import suggest
-from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.exceptions import ConfigurationError, SourceError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import (
     ModelSource,
@@ -47,7 +47,7 @@ from django_sitemaps_plus.sources.declarations import (
     is_unique,
     path_field,
 )
-from django_sitemaps_plus.sources.keys import key_field
+from django_sitemaps_plus.sources.keys import key_field, own_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
 from django_sitemaps_plus.sources.querysets import queryset_of
 from django_sitemaps_plus.tracking.relations import is_model
@@ -150,14 +150,14 @@ def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
 
 
 def _key(source: ModelSource) -> Iterator[CheckMessage]:
-    meta, key = source.model._meta, source.key
-    label = f"key {key!r} of {meta.label}"
+    key = source.key
+    label = f"key {key!r} of {source.model._meta.label}"
     hint = (
         "Choose a unique, not null, indexed integer, UUID or string that never changes."
     )
     try:
-        field: Any = meta.pk if key == "pk" else meta.get_field(key)
-    except FieldDoesNotExist:
+        field = own_field(source.model, key)
+    except ConfigurationError:
         yield error(14, f"{label} does not exist.", _suggest_field(source, key) or hint)
         return
     if hasattr(field, "field_names") or not isinstance(field, Field):

@@ -18,7 +18,7 @@ class RobotsConverter:
 
     def to_python(self, value: str) -> str:
         robots = for_each(sites_of_settings(), lambda: get_settings().robots)
-        if robots == [None] * len(robots):
+        if all([it is None for it in robots]):
             raise ValueError("ROBOTS is not set")
         return value
 
