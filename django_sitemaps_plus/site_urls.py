@@ -12,8 +12,9 @@ from django.contrib.staticfiles.storage import StaticFilesStorage
 from django.urls import reverse
 from django.utils.module_loading import import_string
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import Site, get_settings, site_at
 from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
+from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.core.renderers import page_lines
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.listing import Listed
@@ -63,6 +64,14 @@ def index_urls(site: Site) -> list[str]:
     """Return the URLs of all indexes of a site, by one query."""
     rows = [(0,), *Page.objects.index_numbers(site.name)]
     return [index_url(site, number) for (number,) in rows]
+
+
+def as_listed(url: str, site: Site) -> str:
+    """Return a URL or a path as ``loc`` would have it, or raise ValueError."""
+    try:
+        return absolute_url(url, (site_at(url, site) or site).origin)
+    except ValueError as error:
+        raise ValueError(f"{url!r} cannot be submitted: {error}") from error
 
 
 def index_lines(site: Site, listed: Listed) -> list[str]:

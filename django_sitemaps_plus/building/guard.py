@@ -169,10 +169,10 @@ def _may_run_empty(section: Section) -> bool:
 
 
 def forget_peak(section: Section) -> None:
-    """Take a section for as small as it should be."""
+    """Take a section for as small as it should be; a person's word for it is used."""
     section.peak, section.earlier_peak, section.peak_since = 0, 0, None
     rows = Section.objects.filter(pk=section.pk)
-    rows.update(peak=0, earlier_peak=0, peak_since=None)
+    rows.update(peak=0, earlier_peak=0, peak_since=None, may_shrink=False)
 
 
 def is_peak_old(section: Section) -> bool:

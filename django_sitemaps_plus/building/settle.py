@@ -41,7 +41,8 @@ def _is_left_to_others(section: Section) -> bool:
 def _decide(build: Build, section: Section) -> bool:
     """Put the next plan in force, or replace a stale one; then judge what is held."""
     plan, reason, is_dirty = next_plan(section), "", False
-    if build.allow_shrink:
+    may_shrink = build.allow_shrink or section.may_shrink
+    if may_shrink:
         forget_peak(section)
     elif plan:
         reason = plan_reason(section, plan)
@@ -53,6 +54,6 @@ def _decide(build: Build, section: Section) -> bool:
     build.stale.discard(section.name)
     held = section.pages.filter(state=State.ACTIVE, hold=Hold.HELD)
     if section.hold_reason or reason or held.exists():
-        judge(section, allow_shrink=build.allow_shrink, of_plan=reason)
+        judge(section, allow_shrink=may_shrink, of_plan=reason)
         is_dirty |= not section.hold_reason
     return is_dirty

@@ -214,7 +214,7 @@ def _delay(name: str, site: Site) -> str:
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
         return f"its page could not be built: {error}"
     command = f"manage.py build_sitemaps {shlex.quote(name)}"
-    if dirty.exists() or waiting_changes(name)[0]:
+    if dirty.exists() or waiting_changes([name]):
         return f"it waits for a build: run {command}"
     return f"no change was recorded: run {command} --full"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import defaultdict
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, TypeAlias
 
 from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
 from django.db.models.functions import Now
@@ -18,26 +19,38 @@ from django_sitemaps_plus.models import (
     MAX_ATTEMPTS,
     Delivery,
     EngineHost,
+    Figure,
     Hold,
     Section,
     State,
 )
+from django_sitemaps_plus.models.figures import DELAYS
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
+
+#: The time of what is said of the recent past.
+RECENTLY = timedelta(hours=24)
 
 
 @dataclass(slots=True, kw_only=True)
 class SectionStatus:
-    """How one section is."""
+    """How one section of a site is."""
 
+    site: str
     section: str
     registered: bool = True
     live: bool = True  # rendered on request, since no build has made pages of it
     pages: int = 0  # with entries
+    planned: int = 0  # pages with and without entries, also of a next plan
     entries: int = 0
+    plain_size: int = 0  # bytes before compression
+    gzip_size: int = 0  # bytes in storage
     dirty: int = 0  # pages to be built
+    building: int = 0  # of these, pages that builders are at work on
+    builders: int = 0
     parked: int = 0  # pages that failed too often to be tried again
     failed: int = 0  # other dirty pages whose last build failed
     held_pages: int = 0  # that the guard holds
@@ -48,8 +61,15 @@ class SectionStatus:
     oldest: datetime | None = None  # of what waits: a change, or a page that it marked
     last_build_at: datetime | None = None  # that looked for changes
     published_at: datetime | None = None  # the latest flip that changed something
+    newest_at: datetime | None = None  # when the page rendered last was rendered
+    oldest_at: datetime | None = None  # the same of the page rendered longest ago
     error: str = ""  # of a parked page
     failure: str = ""  # of a page that failed
+
+    @property
+    def done(self) -> int:
+        """Pages that need no build."""
+        return self.planned - self.dirty
 
     @property
     def problems(self) -> list[str]:
@@ -72,9 +92,17 @@ class SectionStatus:
 
 @dataclass(slots=True, kw_only=True)
 class EngineStatus:
-    """How one engine is."""
+    """How one engine of a site is."""
 
+    site: str
     engine: str
+    accepted: int = 0  # targets, in the last 24 hours
+    failed: int = 0  # the same of requests that were, or are, made again
+    #: Seconds from the commit of a change until the engine had accepted it, of the same
+    #: time; None where it has accepted nothing.
+    delay_median: float | None = None
+    delay_p95: float | None = None
+    is_busy: bool = False  # a process is submitting to it
     waiting: int = 0  # targets that wait to be submitted
     resting: int = 0  # URLs among them that wait for NOTIFY_INTERVAL_SECONDS alone
     dead: int = 0  # targets that it rejected
@@ -100,34 +128,62 @@ class EngineStatus:
         return found
 
 
-def section_status(site: Site) -> list[SectionStatus]:
-    """Return how every section is that is registered or has pages, by name."""
-    rows = {row.pop("name"): row for row in _section_rows(site)}
+def section_status(*sites: Site) -> list[SectionStatus]:
+    """Return how every section of sites is that is registered or has pages, by name.
+
+    By three queries, and one more for each further database that has changes.
+    """
+    rows = {(row.pop("site"), row.pop("name")): row for row in _section_rows(sites)}
     found = []
-    for name in sorted({*rows, *registry}):
-        status = SectionStatus(
-            section=name, registered=name in registry, live=name not in rows
-        )
-        _fill(status, rows.get(name, {}))
-        if status.registered:
-            status.changes, oldest = waiting_changes(name)
-            status.oldest = min(filter(None, (oldest, status.oldest)), default=None)
-        found.append(status)
+    for site in sites:
+        with in_force(site):
+            registered = set(registry)
+        names = registered.union(name for of, name in rows if of == site.name)
+        for name in sorted(names):
+            status = SectionStatus(
+                site=site.name,
+                section=name,
+                registered=name in registered,
+                live=(site.name, name) not in rows,
+            )
+            _fill(status, rows.get((site.name, name), {}))
+            found.append(status)
+    waiting = waiting_changes([it.section for it in found if it.registered])
+    for status in found:
+        if status.registered and status.section in waiting:
+            status.changes, oldest = waiting[status.section]
+            status.oldest = min(filter(None, (oldest, status.oldest)))
     return found
 
 
-def engine_status(site: Site) -> list[EngineStatus]:
-    """Return how every engine is that is configured or has rows, by name."""
-    found = {name: EngineStatus(engine=name) for name in get_settings().engines}
-    for row in _delivery_rows(site):
-        name = row.pop("engine")
-        _fill(found.setdefault(name, EngineStatus(engine=name)), row)
-    for host in EngineHost.objects.filter(site=site.name):
-        name = host.engine
-        _fill_host(found.setdefault(name, EngineStatus(engine=name)), host)
-    for name, target, feedback in _feedback(site):
-        found[name].feedback[target] = feedback
-    return [found[name] for name in sorted(found)]
+def engine_status(*sites: Site) -> list[EngineStatus]:
+    """Return how every engine of sites is that is configured or has rows, by name.
+
+    By four queries.
+    """
+    found, takers = dict[tuple[str, str], EngineStatus](), set[str]()
+
+    def status(site: str, engine: str) -> EngineStatus:
+        made = EngineStatus(site=site, engine=engine)
+        return found.setdefault((site, engine), made)
+
+    for site in sites:
+        with in_force(site):
+            for name in get_settings().engines:
+                status(site.name, name)
+            engines = get_engines().values()
+            takers |= {it.name for it in engines if it.takes is Takes.FEEDS}
+    names = [site.name for site in sites]
+    for row in _delivery_rows(names):
+        _fill(status(row.pop("site"), row.pop("engine")), row)
+    for host in EngineHost.objects.filter(site__in=names):
+        _fill_host(status(host.site, host.engine), host)
+    for site_name, name, target, feedback in _feedback(names, takers):
+        status(site_name, name).feedback[target] = feedback
+    for (site_name, name), figures in _recent_figures(names).items():
+        _fill_figures(status(site_name, name), figures)
+    order = [site.name for site in sites]
+    return sorted(found.values(), key=lambda it: (order.index(it.site), it.engine))
 
 
 def overdue(
@@ -163,32 +219,68 @@ def _fill(status: SectionStatus | EngineStatus, row: dict[str, Any]) -> None:
 def _fill_host(status: EngineStatus, host: EngineHost) -> None:
     moments = filter(None, (status.sent_at, host.sent_at))
     status.sent_at = max(moments, default=None)
+    lease = get_settings().lease
+    if host.token and host.claimed_at and host.claimed_at > timezone.now() - lease:
+        status.is_busy = True
     if host.parked_reason:
         status.parked[host.host] = host.parked_reason
     elif host.failures:
         status.failing[host.host] = host.error
 
 
-def _section_rows(site: Site) -> list[dict[str, Any]]:
+def _fill_figures(status: EngineStatus, figures: Figures) -> None:
+    accepted = figures[Figure.Kind.ACCEPTED]
+    status.accepted = sum(accepted.values())
+    status.failed = sum(figures[Figure.Kind.FAILED].values())
+    status.delay_median = quantile(accepted, 0.5)
+    status.delay_p95 = quantile(accepted, 0.95)
+
+
+def quantile(counts: Mapping[int, int], share: float) -> float | None:
+    """Return the delay in seconds that a share of all has not exceeded, or nearly so.
+
+    The counts are by upper bounds, as in DELAYS. Within two bounds all are taken to be
+    as far from each other; longer than the last is the last. None of none.
+    """
+    rank, below = share * sum(counts.values()), 0.0
+    for bound in DELAYS:
+        number = counts.get(bound, 0)
+        if number and number >= rank:
+            return below + (bound - below) * rank / number if bound else below
+        rank, below = rank - number, bound or below
+    return None
+
+
+def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
     active = Q(pages__state=State.ACTIVE)
     dirty = Q(pages__is_dirty=1)
     # Also of the next plan, which waits for them.
     planned = dirty & ~Q(pages__state=State.RETIRED)
     parked = planned & Q(pages__attempts__gte=MAX_ATTEMPTS)
     failed = planned & Q(pages__attempts__lt=MAX_ATTEMPTS) & ~Q(pages__error="")
+    claimed = planned & Q(pages__claimed_at__gte=Now() - get_settings().lease)
+    claimed &= ~Q(pages__token="")
     # A removed section keeps its row, for the numbers that it has used.
-    sections = Section.objects.filter(site=site.name, pages__isnull=False)
+    names = [site.name for site in sites]
+    sections = Section.objects.filter(site__in=names, pages__isnull=False)
     sections = sections.exclude(name=INDEX)
     own = {"last_build_at": F("schedule_checked_at")}
-    rows: Any = sections.values("name", "hold_reason", **own).annotate(
+    rows: Any = sections.values("site", "name", "hold_reason", **own).annotate(
         pages_=Count("pages", filter=active & Q(pages__entries__gt=0)),
+        planned=Count("pages", filter=~Q(pages__state=State.RETIRED)),
         entries=Sum("pages__entries", filter=active),
+        plain_size=Sum("pages__plain_size", filter=active),
+        gzip_size=Sum("pages__gzip_size", filter=active),
         dirty=Count("pages", filter=active & dirty),
+        building=Count("pages", filter=claimed),
+        builders=Count("pages__token", filter=claimed, distinct=True),
         parked=Count("pages", filter=parked),
         held_pages=Count("pages", filter=active & Q(pages__hold=Hold.HELD)),
         skipped=Sum("pages__skipped", filter=active),
         dropped=Sum("pages__dropped", filter=active),
         published_at=Max("pages__published_at", filter=active),
+        newest_at=Max("pages__checked_at", filter=active),
+        oldest_at=Min("pages__checked_at", filter=active),
         oldest=Min("pages__changed_at", filter=planned),
         error=Max("pages__error", filter=parked),
         failed=Count("pages", filter=failed),
@@ -197,12 +289,12 @@ def _section_rows(site: Site) -> list[dict[str, Any]]:
     return list(rows)
 
 
-def _delivery_rows(site: Site) -> list[dict[str, Any]]:
+def _delivery_rows(sites: Collection[str]) -> list[dict[str, Any]]:
     waiting, dead = Q(state=Delivery.State.WAITING), Q(state=Delivery.State.DEAD)
     resting = Q(sent__gt=0, attempts=0, is_feed=False, not_before__gt=Now())
     # All others were submitted, and may be millions.
-    rows = Delivery.objects.filter(waiting | dead, site=site.name).order_by()
-    found: Any = rows.values("engine").annotate(
+    rows = Delivery.objects.filter(waiting | dead, site__in=sites).order_by()
+    found: Any = rows.values("site", "engine").annotate(
         waiting=Count("pk", filter=waiting),
         resting=Count("pk", filter=waiting & resting),
         dead=Count("pk", filter=dead),
@@ -212,9 +304,26 @@ def _delivery_rows(site: Site) -> list[dict[str, Any]]:
     return list(found)
 
 
-def _feedback(site: Site) -> QuerySet[Delivery, tuple[str, str, Any]]:
+def _feedback(
+    sites: Collection[str], engines: Collection[str]
+) -> QuerySet[Delivery, tuple[str, str, str, Any]]:
     # By engine, or the database would read all URLs that were ever submitted.
-    takers = [e.name for e in get_engines().values() if e.takes is Takes.FEEDS]
-    rows = Delivery.objects.filter(site=site.name, engine__in=takers, wanted__gt=0)
+    rows = Delivery.objects.filter(site__in=sites, engine__in=engines, wanted__gt=0)
     rows = rows.filter(feedback__isnull=False).order_by("engine", "target")
-    return rows.values_list("engine", "target", "feedback")
+    return rows.values_list("site", "engine", "target", "feedback")
+
+
+#: Numbers of the recent past, by kind and bucket.
+Figures: TypeAlias = defaultdict[str, dict[int, int]]
+
+
+def _recent_figures(sites: Collection[str]) -> dict[tuple[str, str], Figures]:
+    kinds = (Figure.Kind.ACCEPTED, Figure.Kind.FAILED)
+    rows = Figure.objects.since(timezone.now() - RECENTLY)
+    rows = rows.filter(site__in=sites, kind__in=kinds).order_by()
+    sums = rows.values_list("site", "name", "kind", "bucket").annotate(Sum("value"))
+    found: dict[tuple[str, str], Figures] = {}
+    for site, name, kind, bucket, value in sums:
+        figures = found.setdefault((site, name), defaultdict(dict))
+        figures[kind][bucket] = int(value)
+    return found

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from .base import Row, RowQuerySet
 from .changes import Change
+from .dashboard import Dashboard
 from .deliveries import Delivery
 from .engine_hosts import EngineHost
+from .exclusions import Exclusion
+from .figures import Figure
 from .page_queries import PageQuerySet
 from .pages import Page
 from .publications import Publication, has_subscribers
@@ -16,8 +19,11 @@ __all__ = [
     "INDEX",
     "MAX_ATTEMPTS",
     "Change",
+    "Dashboard",
     "Delivery",
     "EngineHost",
+    "Exclusion",
+    "Figure",
     "Hold",
     "Page",
     "PageQuerySet",

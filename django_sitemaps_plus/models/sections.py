@@ -155,8 +155,12 @@ class Section(Row):
     lost_entries = models.PositiveBigIntegerField(default=0)
     #: Why nothing more is published; "" for a section that is well.
     hold_reason = models.TextField(blank=True)
+    #: Whether a person has let the guard pass what it holds.
+    may_shrink = models.BooleanField(default=False)
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)
+    #: Of the index: what the last audit of the site's own pages found, and when.
+    findings = models.JSONField(null=True)
 
     #: Of one read by `with_plan`: the database's time, and if there is a next plan.
     now: datetime

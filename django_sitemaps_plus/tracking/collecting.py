@@ -53,19 +53,23 @@ def take_changes(section: Section, source: Source) -> Collection[Any]:
     return frozenset(keys)
 
 
-def waiting_changes(section: str) -> tuple[int, datetime | None]:
-    """Return how many changes of a section wait, and when the oldest was recorded."""
-    number, times, kept = 0, list[datetime](), Change.objects.filter(section=section)
-    is_planned = Section.objects.planned().filter(name=section).exists()
-    if not is_planned and not _is_notified():
-        return 0, None  # left by a section that went back to live serving
-    for alias in databases():
-        rows = kept.using(alias)
-        found = attempt(alias, partial(rows.aggregate, n=Count("pk"), at=Min("at")))
-        if found and found["n"]:
-            number += found["n"]
-            times.append(found["at"])
-    return number, min(times, default=None)
+def waiting_changes(sections: Iterable[str]) -> dict[str, tuple[int, datetime]]:
+    """Return how many changes of sections wait, and when the oldest was recorded.
+
+    Sections of which none waits are left out.
+    """
+    names, found = set(sections), dict[str, tuple[int, datetime]]()
+    if not _is_notified():  # some are left by sections that went back to live serving
+        planned = Section.objects.planned().filter(name__in=names)
+        names = set(planned.values_list("name", flat=True))
+    rows = Change.objects.filter(section__in=names).order_by().values_list("section")
+    rows = rows.annotate(number=Count("pk"), oldest=Min("at"))
+    for alias in databases() if names else ():
+        counts: Any = attempt(alias, partial(list, rows.using(alias)))
+        for name, number, at in counts or ():
+            before, oldest = found.get(name, (0, at))
+            found[name] = before + number, min(oldest, at)
+    return found
 
 
 def _read(section: Section, source: Source, alias: str) -> list[Change]:

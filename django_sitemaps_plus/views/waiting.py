@@ -26,7 +26,7 @@ def say_that_changes_wait() -> None:
     if not settings.DEBUG or get_settings().executor != AppSettings().executor:
         return
     with suppress(Exception), contained():  # an answer needs none of it
-        waiting = sum([waiting_changes(name)[0] for name in registry])
+        waiting = sum([number for number, _ in waiting_changes(registry).values()])
         if waiting and not _is_known:
             words = "1 change waits" if waiting == 1 else f"{waiting:,} changes wait"
             logger.warning(

@@ -20,7 +20,6 @@ from django_sitemaps_plus.conf import (
     silence_reason,
     site_at,
 )
-from django_sitemaps_plus.core.locations import absolute_url
 from django_sitemaps_plus.maintenance.status import EngineStatus, engine_status
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
@@ -31,6 +30,7 @@ from django_sitemaps_plus.notifications.configuration import broken_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.site_urls import as_listed
 
 
 def moment(text: str) -> datetime:
@@ -179,18 +179,14 @@ def _urls(
 ) -> Iterator[list[str]]:
     for name in section:
         registry.get(name)
-    if given := [_as_listed(url, site) for url in urls]:
+    try:
+        given = [as_listed(url, site) for url in urls]
+    except ValueError as error:
+        raise CommandError(str(error)) from error
+    if given:
         yield list(dict.fromkeys(given))
     if section or since or everything:
         yield from listed_urls(site, section, since)
-
-
-def _as_listed(url: str, site: Site) -> str:
-    """Return a URL of the site as ``loc`` would have it."""
-    try:
-        return absolute_url(url, (site_at(url, site) or site).origin)
-    except ValueError as error:
-        raise CommandError(f"{url!r} cannot be submitted: {error}") from error
 
 
 def _problems(

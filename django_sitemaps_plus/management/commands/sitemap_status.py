@@ -9,15 +9,10 @@ from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
 
-from django_sitemaps_plus.building.report import index_problems
-from django_sitemaps_plus.maintenance.status import (
-    engine_status,
-    overdue,
-    section_status,
-)
+from django_sitemaps_plus.maintenance.dashboard import read_dashboard
+from django_sitemaps_plus.maintenance.status import overdue
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
-from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.models.sections import owning_site
 
 # The columns of each table, and what they show.
@@ -77,17 +72,15 @@ class Command(SiteCommand):
 
     def handle_site(self, *, json: bool, max_age: int | None, **options: Any) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
-        site = owning_site()
-        sections, engines = section_status(site), engine_status(site)
-        problems = index_problems(Page.objects.of(site.name, INDEX))
+        [status] = read_dashboard([owning_site()])
+        sections, engines = status.sections, status.engines
         found = {"sections": [asdict(section) for section in sections]}
         found["engines"] = [asdict(engine) for engine in engines]
         if json:
             self.write_json(found)
         else:
             self.stdout.write("\n".join(_tables(**found)))
-        problems += [problem for section in sections for problem in section.problems]
-        problems += [problem for engine in engines for problem in engine.problems]
+        problems = list(status.problems)
         if max_age is not None:
             problems += overdue(sections, engines, max_age)
         if problems:

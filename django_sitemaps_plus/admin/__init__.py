@@ -1,0 +1,7 @@
+"""The admin: a dashboard, and what editors see and do on their own objects."""
+
+from __future__ import annotations
+
+from .dashboard import DashboardAdmin
+
+__all__ = ["DashboardAdmin"]

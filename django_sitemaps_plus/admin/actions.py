@@ -1,0 +1,238 @@
+"""Actions of the dashboard: each marks rows, and leaves the work to builders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.admin import AdminSite
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.contenttypes.models import ContentType
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from django_sitemaps_plus.conf import Site, silence_reason
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.maintenance import requests
+from django_sitemaps_plus.models import INDEX, Dashboard, EngineHost, Section
+from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.site_urls import as_listed
+from django_sitemaps_plus.sites import in_force
+
+from .pages import chosen_site, show
+
+#: URLs that may be submitted at once.
+MAX_URLS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something that a user may do to a section or an engine.
+
+    Attributes:
+        run: does it, given the site and the name of the section or engine; returns
+            whether there was something to do.
+        command: what does the rest where no worker listens; "" where nothing is left.
+        question: what is asked first; "" where nothing is.
+    """
+
+    permission: str
+    subject: str  # section, engine or, for all engines, ""
+    label: Any
+    run: Callable[..., bool]
+    command: str
+    question: Any = ""
+
+
+ACTIONS = {
+    "refresh": Action(
+        "refresh_sections",
+        "section",
+        gettext_lazy("Refresh"),
+        requests.refresh,
+        "build_sitemaps",
+    ),
+    "rebuild": Action(
+        "rebuild_sections",
+        "section",
+        gettext_lazy("Rebuild"),
+        requests.rebuild,
+        "build_sitemaps",
+        gettext_lazy(
+            "Every page of the section is rendered again. Those whose bytes are the "
+            "same stay as they are."
+        ),
+    ),
+    "release": Action(
+        "release_sections",
+        "section",
+        gettext_lazy("Let it pass"),
+        requests.release,
+        "build_sitemaps",
+        gettext_lazy(
+            "The guard holds this section, since it would lose most of its entries. "
+            "Let it pass only if they are really gone: search engines forget what is "
+            "not listed."
+        ),
+    ),
+    "pause": Action(
+        "pause_engines",
+        "engine",
+        gettext_lazy("Pause"),
+        requests.pause,
+        "",
+        gettext_lazy(
+            "Nothing more is submitted to this engine until somebody resumes it. What "
+            "changes meanwhile waits."
+        ),
+    ),
+    "resume": Action(
+        "pause_engines",
+        "engine",
+        gettext_lazy("Resume"),
+        requests.resume,
+        "notify_search_engines",
+    ),
+    "retry": Action(
+        "retry_deliveries",
+        "engine",
+        gettext_lazy("Retry"),
+        requests.retry,
+        "notify_search_engines",
+        gettext_lazy(
+            "What the engine has rejected is submitted once more. Correct first what "
+            "it has said."
+        ),
+    ),
+    "submit": Action(
+        "submit_urls",
+        "",
+        gettext_lazy("Submit URLs"),
+        requests.submit,
+        "notify_search_engines",
+        gettext_lazy("Every engine that takes URLs is notified of these."),
+    ),
+}
+
+
+def allowed_actions(user: Any) -> Collection[str]:
+    """Return the names of the actions that a user may take."""
+    return {
+        name
+        for name, action in ACTIONS.items()
+        if user.has_perm(f"sitemaps_plus.{action.permission}")
+    }
+
+
+class UrlsForm(forms.Form):
+    """URLs of a site, one a line."""
+
+    urls = forms.CharField(
+        label=gettext_lazy("URLs"),
+        help_text=gettext_lazy("One a line; a path will do."),
+        widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField"}),
+    )
+
+    def __init__(self, data: Any, site: Site) -> None:
+        super().__init__(data)
+        self.site = site
+
+    def clean_urls(self) -> list[str]:
+        """Return the URLs as they are listed, each once."""
+        given = self.cleaned_data["urls"].split()
+        if len(given) > MAX_URLS:
+            words = _("%(count)s URLs are too many: submit %(most)s at once.")
+            numbers = {"count": f"{len(given):,}", "most": f"{MAX_URLS:,}"}
+            raise forms.ValidationError(words % numbers)
+        try:
+            found = [as_listed(url, self.site) for url in given]
+        except ValueError as error:
+            raise forms.ValidationError(str(error)) from error
+        return list(dict.fromkeys(found))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def act(request: HttpRequest, admin_site: AdminSite, name: str) -> HttpResponse:
+    """Ask whether to act, or do it: POST alone changes anything."""
+    action = ACTIONS.get(name)
+    if action is None:
+        raise Http404("No such action")
+    if name not in allowed_actions(request.user):
+        raise PermissionDenied
+    site = chosen_site(request)
+    with in_force(site):
+        target = _target(request, action, site)
+        form = UrlsForm(request.POST or None, site) if name == "submit" else None
+        if request.method == "POST" and (form is None or form.is_valid()):
+            given = [form.cleaned_data["urls"]] if form else []
+            _do(request, action, site, target, *given)
+            return redirect("admin:sitemaps_plus_dashboard_changelist")
+        context = {"action": action, "site": site, "target": target, "form": form}
+        if form is not None:
+            context["fault"] = _cannot_submit()
+        return show(request, admin_site, "changelist", "confirm.html", **context)
+
+
+def _target(request: HttpRequest, action: Action, site: Site) -> str:
+    """Return the section or engine that a request names, or raise Http404."""
+    values = request.POST if request.method == "POST" else request.GET
+    target = values.get(action.subject, "") if action.subject else ""
+    known: set[str] = {""}
+    if action.subject == "section":
+        rows = Section.objects.filter(site=site.name).exclude(name=INDEX)
+        known = {*registry, *rows.values_list("name", flat=True)}
+    elif action.subject == "engine":
+        hosts = EngineHost.objects.filter(site=site.name)
+        known = {*get_engines(), *hosts.values_list("engine", flat=True)}
+    if target not in known:
+        raise Http404("No such section or engine")
+    return target
+
+
+def _cannot_submit() -> str:
+    """Return why URLs cannot be submitted; "" if they can."""
+    if reason := silence_reason():
+        return _("Engines are not notified: %s") % reason
+    if not any(it.takes is Takes.URLS for it in get_engines().values()):
+        return _("No engine takes URLs.")
+    return ""
+
+
+def _do(
+    request: HttpRequest, action: Action, site: Site, target: str, *given: Any
+) -> None:
+    """Act, say so, and log it in the history of the admin."""
+    user: Any = request.user
+    is_done = action.run(site, target, *given, by=user.get_username())
+    what = f"{action.label}: {target or ', '.join(*given)}"
+    if not is_done:
+        messages.warning(request, _("%s: there is nothing to do.") % what)
+        return
+    if not action.command:
+        messages.success(request, _("%s: done.") % what)
+    elif get_executor().is_listening:
+        messages.success(request, _("%s: queued for the workers.") % what)
+    else:
+        sections = [target] if action.subject == "section" else []
+        command = requests.command_for(action.command, site, *sections)
+        words = _("%(what)s: noted. No workers listen, so run: %(command)s")
+        messages.warning(request, words % {"what": what, "command": command})
+    LogEntry.objects.create(
+        user_id=user.pk,
+        content_type_id=ContentType.objects.get_for_model(
+            Dashboard, for_concrete_model=False
+        ).pk,
+        object_id=f"{site.name}/{target}",
+        object_repr=(target or site.origin)[:200],
+        action_flag=CHANGE,
+        change_message=f"{what} ({site.origin})",
+    )

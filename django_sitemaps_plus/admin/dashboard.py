@@ -1,0 +1,77 @@
+"""The dashboard in the admin: its pages, and who may see them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from django.contrib import admin
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest, HttpResponse
+from django.urls import URLPattern, path
+
+from django_sitemaps_plus.models import Dashboard
+
+from .actions import act
+from .overview import overview, running, workers
+from .page_map import page_map
+from .plots import plots
+from .problems import problems
+
+if TYPE_CHECKING:
+    _Admin = admin.ModelAdmin[Dashboard]
+else:
+    _Admin = admin.ModelAdmin
+
+#: A view of the dashboard: it gets the request, and the site of the admin.
+View = Callable[..., HttpResponse]
+
+#: Each with the name of its URL and its path. The first is the one that the index of
+#: the admin leads to.
+VIEWS: list[tuple[str, str, View]] = [
+    ("changelist", "", overview),
+    ("running", "running/", running),
+    ("workers", "workers/", workers),
+    ("act", "actions/<slug:name>/", act),
+    ("plots", "plots/", plots),
+    ("map", "map/", page_map),
+    ("problems", "problems/", problems),
+]
+
+
+@admin.register(Dashboard)
+class DashboardAdmin(_Admin):
+    """Shows how the sitemaps are, and lets users with the right permissions act."""
+
+    def get_urls(self) -> list[URLPattern]:
+        """Return the URLs of the dashboard, in the place of those of a model."""
+        return [
+            path(route, self._guarded(view), name=f"sitemaps_plus_dashboard_{name}")
+            for name, route, view in VIEWS
+        ]
+
+    def _guarded(self, view: View) -> View:
+        """Let those see a view who may see the dashboard."""
+
+        def call(request: HttpRequest, **kwargs: Any) -> HttpResponse:
+            if not self.has_view_permission(request):
+                raise PermissionDenied
+            return view(request, self.admin_site, **kwargs)
+
+        return self.admin_site.admin_view(call)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return False: it has no rows of its own."""
+        return False
+
+    def has_change_permission(
+        self, request: HttpRequest, obj: Dashboard | None = None
+    ) -> bool:
+        """Return False, as for adding."""
+        return False
+
+    def has_delete_permission(
+        self, request: HttpRequest, obj: Dashboard | None = None
+    ) -> bool:
+        """Return False, as for adding."""
+        return False

@@ -1,0 +1,129 @@
+"""The overview: whether the sitemaps are complete, fresh and taken up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
+from django_sitemaps_plus.maintenance.status import overdue
+
+from .actions import allowed_actions
+from .pages import known_sites, show
+
+#: Seconds after which a change or a build is late.
+LATE = 25 * 3_600
+
+
+@require_safe
+def overview(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Show every site with its sections and engines."""
+    context = {**_state(), "actions": allowed_actions(request.user)}
+    return show(request, admin_site, "changelist", "overview.html", **context)
+
+
+@require_safe
+def running(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Answer with the part of the overview that moves, as a piece of HTML."""
+    return show(request, admin_site, "changelist", "_running.html", **_state())
+
+
+@require_safe
+def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Ask the workers, which takes some seconds; answer with what they say as JSON."""
+    try:
+        executor = get_executor()
+        if not executor.is_listening:
+            none = _("No workers: commands alone build and notify.")
+            return JsonResponse({"ok": True, "words": [none]})
+        faults = [f"{fault} {remedy}" for fault, remedy in executor.worker_faults()]
+    except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
+        faults = [_("The broker does not answer: %s") % type(error).__name__]
+    words = faults or [_("The broker and a worker answer.")]
+    return JsonResponse({"ok": not faults, "words": words})
+
+
+def _state() -> dict[str, Any]:
+    sites, fault = known_sites()
+    statuses = read_dashboard(sites)
+    verdicts = {it.site.name: list(verdicts_of(it)) for it in statuses}
+    return {
+        "sites": [(it, verdicts[it.site.name]) for it in statuses],
+        "fault": fault,
+        "problems": sum([len(it.problems) for it in statuses]),
+        "are_many": len(sites) > 1,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """An answer to one of the questions that the overview is there for."""
+
+    name: str
+    state: str  # ok, warning or error
+    words: str
+
+
+def verdicts_of(status: SiteStatus) -> list[Verdict]:
+    """Return whether a site's sitemaps are complete, fresh and taken up."""
+    return [_completeness(status), _freshness(status), _delivery(status)]
+
+
+def _completeness(status: SiteStatus) -> Verdict:
+    name = _("Complete")
+    held = [it.section for it in status.sections if it.hold_reason]
+    failed = sum([it.parked + it.failed for it in status.sections])
+    skipped = sum([it.skipped for it in status.sections])
+    if not status.sections:
+        return Verdict(name, "warning", _("No section is registered"))
+    if held:
+        return Verdict(name, "error", _("Held by the guard: %s") % ", ".join(held))
+    if failed or status.index_problems:
+        words = _("%(count)s pages could not be built") % {"count": f"{failed:,}"}
+        return Verdict(name, "error", words)
+    if skipped:
+        words = _("%(count)s rows are left out") % {"count": f"{skipped:,}"}
+        return Verdict(name, "warning", words)
+    return Verdict(name, "ok", _("Every row that can be listed is listed"))
+
+
+def _freshness(status: SiteStatus) -> Verdict:
+    name = _("Fresh")
+    if late := overdue(status.sections, (), LATE):
+        return Verdict(name, "error", late[0].partition(". ")[0])
+    if status.dirty or status.changes:
+        words = _("%(pages)s pages and %(changes)s changes wait for a build")
+        numbers = {"pages": f"{status.dirty:,}", "changes": f"{status.changes:,}"}
+        return Verdict(name, "warning", words % numbers)
+    if all(it.live for it in status.sections):
+        return Verdict(name, "ok", _("Served live, since nothing is built"))
+    return Verdict(name, "ok", _("Nothing waits for a build"))
+
+
+def _delivery(status: SiteStatus) -> Verdict:
+    name = _("Taken up")
+    parked = [it.engine for it in status.engines if it.parked]
+    dead = sum([it.dead for it in status.engines])
+    if not status.engines:
+        return Verdict(name, "warning", _("No engine is configured"))
+    if parked:
+        return Verdict(name, "error", _("Not notified: %s") % ", ".join(parked))
+    if dead:
+        words = _("%(count)s targets were rejected") % {"count": f"{dead:,}"}
+        return Verdict(name, "error", words)
+    if status.silence:
+        words = _("Engines are not notified: %s") % status.silence
+        return Verdict(name, "warning", words)
+    failing = [it.engine for it in status.engines if it.failing]
+    if failing:
+        words = _("Tried again after a failure: %s") % ", ".join(failing)
+        return Verdict(name, "warning", words)
+    accepted = sum([it.accepted for it in status.engines])
+    words = _("%(count)s accepted in 24 hours") % {"count": f"{accepted:,}"}
+    return Verdict(name, "ok", words)

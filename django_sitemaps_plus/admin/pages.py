@@ -1,0 +1,56 @@
+"""What all pages of the dashboard have in common: their frame, and the sites."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib.admin import AdminSite
+from django.core.exceptions import ImproperlyConfigured
+from django.http import Http404, HttpRequest
+from django.template.response import TemplateResponse
+from django.utils.translation import gettext_lazy as _
+
+from django_sitemaps_plus.conf import Site, get_sites
+from django_sitemaps_plus.models import Dashboard
+
+#: The pages that lead to each other, by the names of their URLs.
+TABS = [
+    ("changelist", _("Overview")),
+    ("plots", _("Plots")),
+    ("map", _("Map of the pages")),
+    ("problems", _("Problems")),
+]
+
+
+def show(
+    request: HttpRequest, admin_site: AdminSite, tab: str, template: str, **context: Any
+) -> TemplateResponse:
+    """Return a page of the dashboard, in the frame of the admin."""
+    request.current_app = admin_site.name
+    frame = {
+        **admin_site.each_context(request),
+        "title": dict(TABS).get(tab, _("Sitemaps")),
+        "opts": Dashboard._meta,
+        "tab": tab,
+        "tabs": [(f"admin:sitemaps_plus_dashboard_{name}", it) for name, it in TABS],
+    }
+    return TemplateResponse(request, f"sitemaps_plus/admin/{template}", frame | context)
+
+
+def known_sites() -> tuple[list[Site], str]:
+    """Return the sites, and why there are none."""
+    try:
+        return list(get_sites()), ""
+    except ImproperlyConfigured as error:
+        return [], str(error)
+
+
+def chosen_site(request: HttpRequest) -> Site:
+    """Return the site that a request names, by default the first; or raise Http404."""
+    sites, _fault = known_sites()
+    values = request.POST if request.method == "POST" else request.GET
+    name = values.get("site") or (sites[0].name if sites else "")
+    for site in sites:
+        if site.name == name:
+            return site
+    raise Http404("No such site")

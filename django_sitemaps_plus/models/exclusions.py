@@ -1,0 +1,58 @@
+"""Exclusions: objects that an editor keeps out of the sitemaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.db import models
+from django.db.models.functions import Now
+from django.utils.translation import gettext_lazy as _
+
+from .base import Row, RowQuerySet
+
+
+class ExclusionQuerySet(RowQuerySet["Exclusion"]):
+    """Exclusions by what they exclude."""
+
+    def of(self, model: type[models.Model]) -> ExclusionQuerySet:
+        """Return those of the rows of a model, whichever proxy of it names them."""
+        return self.filter(model=label_of(model))
+
+    def of_row(self, row: models.Model) -> ExclusionQuerySet:
+        """Return the one of a row, if there is one."""
+        return self.of(type(row)).filter(key=str(row.pk))
+
+
+class Exclusion(Row):
+    """A row of any model that no sitemap lists, though its source would.
+
+    It names the row by text, so that it needs no relation, may lie on another database
+    than the row, and outlives a row that comes back.
+    """
+
+    model = models.CharField(_("model"), max_length=100)  # "shop.product"
+    key = models.CharField(_("key"), max_length=255)  # the primary key as text
+    note = models.CharField(_("reason"), max_length=200, blank=True)
+    at = models.DateTimeField(_("since"), db_default=Now())
+    by = models.CharField(_("by"), max_length=150, blank=True)  # name of a user
+
+    objects = ExclusionQuerySet.as_manager()
+
+    class Meta(Row.Meta):
+        verbose_name = _("exclusion")
+        verbose_name_plural = _("exclusions")
+        constraints = [
+            models.UniqueConstraint(
+                fields=["model", "key"], name="sitemaps_plus_exclusion_key"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model} {self.key}"
+
+
+def label_of(model: type[models.Model]) -> str:
+    """Return the name by which exclusions know a model."""
+    concrete: Any = model._meta.concrete_model
+    label: str = concrete._meta.label_lower
+    return label

@@ -1,0 +1,80 @@
+"""Figures: what each hour came to, for the plots of the dashboard."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from django.db import models
+from django.db.models import F
+from django.utils import timezone
+
+from .base import Row, RowQuerySet
+from .transactions import retried
+
+#: How long figures are kept, whatever the size of a site.
+KEPT = timedelta(days=30)
+
+#: Upper bounds, in seconds, of the delays that are counted together; 0 for longer ones.
+DELAYS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 21_600, 86_400, 0)
+
+#: What is added: numbers by kind and bucket.
+Added: TypeAlias = Mapping[tuple["Figure.Kind", int], float]
+
+
+class FigureQuerySet(RowQuerySet["Figure"]):
+    """Figures by what they are of."""
+
+    def since(self, moment: datetime) -> FigureQuerySet:
+        """Return those of hours that were not over at a moment."""
+        return self.filter(hour__gt=moment - timedelta(hours=1))
+
+    @retried
+    def add(self, site: str, name: str, added: Added) -> None:
+        """Add to the figures of the present hour; of entries the last number counts."""
+        hour = timezone.now().replace(minute=0, second=0, microsecond=0)
+        for (kind, bucket), value in added.items():
+            key = {"site": site, "name": name, "kind": kind, "bucket": bucket}
+            rows = self.filter(**key, hour=hour)
+            total = value if kind == Figure.Kind.ENTRIES else F("value") + value
+            if not rows.update(value=total):
+                new = [Figure(**key, hour=hour)]
+                self.bulk_create(new, ignore_conflicts=True)
+                rows.update(value=total)
+
+
+class Figure(Row):
+    """One number of one hour, of a section or an engine."""
+
+    class Kind(models.TextChoices):
+        """What was counted."""
+
+        ENTRIES = "entries"  # that a section has after its last build of the hour
+        BUILDS = "builds"  # that rendered a page
+        PAGES = "pages"  # that were rendered
+        SECONDS = "seconds"  # of rendering, of all processes together
+        ACCEPTED = "accepted"  # targets, by their delay: from the commit of the change
+        REJECTED = "rejected"  # targets
+        FAILED = "failed"  # targets of requests that are made again
+
+    site = models.CharField(max_length=64)
+    name = models.CharField(max_length=64)  # of a section or an engine
+    kind = models.CharField(max_length=8, choices=Kind)
+    bucket = models.PositiveIntegerField(default=0)  # one of DELAYS
+    hour = models.DateTimeField()  # when it began
+    value = models.FloatField(default=0)
+
+    objects = FigureQuerySet.as_manager()
+
+    class Meta(Row.Meta):
+        constraints = [
+            models.UniqueConstraint(
+                fields=["site", "kind", "name", "hour", "bucket"],
+                name="sitemaps_plus_figure_key",
+            )
+        ]
+        indexes = [models.Index(fields=["hour"], name="sitemaps_plus_figure_hour")]
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.name} at {self.hour}"

@@ -1,0 +1,36 @@
+"""``{% load sitemaps_plus_dashboard %}``: how the dashboard writes times."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django import template
+from django.template.defaultfilters import floatformat
+from django.utils import timezone
+from django.utils.timesince import timesince
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+register = template.Library()
+
+_MINUTE = 60
+
+
+@register.filter
+def age(moment: datetime | None) -> str:
+    """Return how long ago a moment was, in one unit; a dash for None."""
+    if moment is None:
+        return "–"
+    if timezone.now() - moment < timedelta(seconds=_MINUTE):
+        return _("just now")
+    return _("%s ago") % timesince(moment, depth=1)
+
+
+@register.filter
+def seconds(number: float) -> str:
+    """Return a number of seconds as a person says it."""
+    if number < _MINUTE:
+        count = floatformat(number, "-1")
+        return ngettext("%s second", "%s seconds", int(number)) % count
+    now = timezone.now()
+    return timesince(now - timedelta(seconds=number), now)
