@@ -93,11 +93,11 @@ def test_nothing_of_it_is_left(built):
 
 def test_what_nothing_reads_any_more_does_not_wait(built):
     """Processes that have known the section as built record more of it."""
-    assert waiting_changes("products")[0] == 1
+    assert waiting_changes(["products"])["products"][0] == 1
     run("--live", "products")
     Product.objects.get(slug="product-00005").save()
     assert Change.objects.count() == 2
-    assert waiting_changes("products") == (0, None)
+    assert waiting_changes(["products"]) == {}
     pass_time()
     prune()
     assert Change.objects.count() == 2

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, ProgrammingError
+from django.db.models import Sum
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
@@ -32,6 +34,15 @@ from tests.support.shop import limited, make_products
 from .notifying import FeedEngine
 
 pytestmark = pytest.mark.django_db
+
+#: How many seconds ago each was, of a section that is unwell.
+AGES = {
+    "published_at": 3_600,
+    "oldest": 100,
+    "last_build_at": 50,
+    "newest_at": 40,
+    "oldest_at": 60,
+}
 
 HEAD = ["engine", "waiting", "rejected", "parked", "failing", "oldest"]
 
@@ -64,7 +75,9 @@ class TestSections:
         """Have six pages of an hour ago; no number of theirs is equal to another."""
         now = timezone.now().replace(microsecond=0)
         monkeypatch.setattr("django.utils.timezone.now", lambda: now)
-        pages.update(published_at=now - timedelta(hours=1))
+        hour_ago, rendered = now - timedelta(hours=1), now - timedelta(seconds=40)
+        pages.update(published_at=hour_ago, checked_at=rendered)
+        pages.filter(number=3).update(checked_at=now - timedelta(seconds=60))
         pages.filter(number__lte=4).update(wanted=9)
         pages.filter(number=1).update(attempts=MAX_ATTEMPTS, error="it broke")
         pages.filter(number__gte=5).update(hold=Hold.HELD)
@@ -98,6 +111,7 @@ class TestSections:
     def test_json_says_each_number(self, unwell, capsys):
         """A page that failed once needs a person too, though it is tried again."""
         unwell.filter(number=1).update(attempts=1)
+        unwell.filter(number=3).update(token="one", claimed_at=Now())
         with pytest.raises(
             CommandError, match=r"1 dirty pages could not be built yet: it broke$"
         ):
@@ -105,17 +119,25 @@ class TestSections:
         printed = json.loads(capsys.readouterr().out)
         (found,) = printed["sections"]
         assert printed["engines"] == []
-        for name, age in (("published", 3_600), ("oldest", 100), ("last_build", 50)):
-            key = name if name == "oldest" else f"{name}_at"
-            moment = datetime.fromisoformat(found.pop(key))
+        for name, age in AGES.items():
+            moment = datetime.fromisoformat(found.pop(name))
             assert timezone.now() - moment == timedelta(seconds=age)
+        sizes = unwell.aggregate(
+            plain_size=Sum("plain_size"), gzip_size=Sum("gzip_size")
+        )
+        assert sizes["plain_size"] > sizes["gzip_size"] > 0
         assert found == {
+            **sizes,
+            "site": "default",
             "section": "products",
             "registered": True,
             "live": False,
             "pages": 6,
+            "planned": 6,
             "entries": 58,
             "dirty": 4,
+            "building": 1,
+            "builders": 1,
             "parked": 0,
             "failed": 1,
             "held_pages": 2,
