@@ -14,7 +14,7 @@ from django_sitemaps_plus.models import Dashboard
 
 from .actions import act
 from .overview import overview, running, workers
-from .page_map import page_map
+from .page_map import map_data, map_entries, page_map
 from .plots import plots
 from .problems import problems
 
@@ -35,6 +35,8 @@ VIEWS: list[tuple[str, str, View]] = [
     ("act", "actions/<slug:name>/", act),
     ("plots", "plots/", plots),
     ("map", "map/", page_map),
+    ("map_data", "map/data/", map_data),
+    ("map_entries", "map/entries/", map_entries),
     ("problems", "problems/", problems),
 ]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime
 from html import unescape
@@ -18,16 +17,13 @@ from django.views.decorators.http import conditional_page
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.dates import W3C_LENGTH
 
+from .crawled import ask, entries_in
 from .responses import read_only
 from .sitemaps import index, page
 
 #: Links on one page for people.
 LINKS = 500
 
-# Location and lastmod of an entry, and the rest of its line.
-_ENTRY = re.compile(
-    r"^<(?:url|sitemap)><loc>(.*?)</loc>(?:<lastmod>(.*?)</lastmod>)?(.*)", re.MULTILINE
-)
 _PAGE = re.compile(r"/sitemap-([^/]+)-([0-9]+)\.xml\Z")
 
 
@@ -49,7 +45,7 @@ def site_map(
 
     Those are the links of one sitemap of the section, by default of its first.
     """
-    answer = _ask(request, index)
+    answer = ask(request, index)
     if answer.status_code != 200:
         return answer
     sections = _sections(answer)
@@ -60,7 +56,7 @@ def site_map(
         number = parts[0]
     if number not in parts:
         raise Http404("No such section or part")
-    answer = _ask(request, page, section=section, number=str(number))
+    answer = ask(request, page, section=section, number=str(number))
     if answer.status_code != 200:
         return answer
     context = {"section": section, "number": number, "parts": _around(parts, number)}
@@ -68,22 +64,10 @@ def site_map(
     return render(request, "sitemaps_plus/site_map_section.html", context)
 
 
-def _ask(
-    request: HttpRequest, view: Callable[..., HttpResponse], **kwargs: str
-) -> HttpResponse:
-    """Return a whole sitemap as a crawler gets it, from storage or rendered now."""
-    plain = HttpRequest()
-    plain.method = "GET"
-    ours = ("HTTP_IF_", "HTTP_ACCEPT_ENCODING")  # they ask about the HTML
-    meta = request.META.items()
-    plain.META = {key: value for key, value in meta if not key.startswith(ours)}
-    return view(plain, **kwargs)
-
-
 def _sections(answer: HttpResponse) -> dict[str, list[int]]:
     """Return the sections of an index, each with the numbers of its pages."""
     sections: dict[str, list[int]] = {}
-    for loc, *_ in _ENTRY.findall(answer.text):
+    for loc, *_ in entries_in(answer):
         if found := _PAGE.search(unquote(unescape(loc))):
             sections.setdefault(found[1], []).append(int(found[2]))
     return sections
@@ -91,7 +75,7 @@ def _sections(answer: HttpResponse) -> dict[str, list[int]]:
 
 def _links(request: HttpRequest, answer: HttpResponse) -> dict[str, object]:
     """Return the links of a sitemap that one page for people shows."""
-    found, language = _ENTRY.findall(answer.text), get_language()
+    found, language = entries_in(answer), get_language()
     entries = [it for it in found if _is_for(language, *it)]
     try:
         shown = Paginator(entries, LINKS).page(request.GET.get("page", 1))
