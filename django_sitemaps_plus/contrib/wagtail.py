@@ -22,6 +22,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.sources import ModelSource, Tally, reader_of, under
 from django_sitemaps_plus.sources.columns import Failed, attempt, called
 from django_sitemaps_plus.sources.contrib_fields import own_getters
+from django_sitemaps_plus.sources.exclusions import without_excluded
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS, describe
 from django_sitemaps_plus.sources.querysets import in_range
 from django_sitemaps_plus.sources.reading import ModelReader
@@ -140,6 +141,8 @@ class PageReader(ModelReader):
         rows, plain = listed_rows(self.source), copy.copy(self.source)
         types = ContentType.objects.get_for_models(*_asked_types()).values()
         asked = rows.filter(content_type__in=[it.pk for it in types])
+        if types:
+            asked = without_excluded(asked)
         columns = rows.exclude(content_type__in=[it.pk for it in types])
         vars(plain)["get_queryset"] = lambda: columns
         return plain, asked

@@ -9,14 +9,20 @@ from django.db.models.functions import Now
 from django.utils.translation import gettext_lazy as _
 
 from .base import Row, RowQuerySet
+from .prepared import Rows, prepared
 
 
 class ExclusionQuerySet(RowQuerySet["Exclusion"]):
     """Exclusions by what they exclude."""
 
     def of(self, model: type[models.Model]) -> ExclusionQuerySet:
-        """Return those of the rows of a model, whichever proxy of it names them."""
+        """Return those of the rows of a model, which proxies and children name too."""
         return self.filter(model=label_of(model))
+
+    @prepared
+    def keys(self, *, model: Any) -> Rows:
+        """Return the keys of those of a model, by its label."""
+        return self.filter(model=model).values_list("key")
 
     def of_row(self, row: models.Model) -> ExclusionQuerySet:
         """Return the one of a row, if there is one."""
@@ -52,7 +58,12 @@ class Exclusion(Row):
 
 
 def label_of(model: type[models.Model]) -> str:
-    """Return the name by which exclusions know a model."""
-    concrete: Any = model._meta.concrete_model
-    label: str = concrete._meta.label_lower
+    """Return the name by which exclusions know a model: that of its first ancestor.
+
+    A child has the row of its parent, and the same key.
+    """
+    meta: Any = model._meta.concrete_model._meta  # type: ignore[union-attr]
+    while meta.pk.remote_field is not None and meta.pk.remote_field.parent_link:
+        meta = meta.pk.related_model._meta
+    label: str = meta.label_lower
     return label

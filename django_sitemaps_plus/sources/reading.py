@@ -20,6 +20,7 @@ from .columns import Failed, Getter, Values, called, constant
 from .dates import as_stored
 from .declarations import compile_lines, declarations_of, indexed_lastmod
 from .elements import COLUMNS, NAMESPACE_OF, location_column
+from .exclusions import without_excluded
 from .keys import KeySpace
 from .languages import language_lines, languages_of
 from .lines import CHUNK_ROWS, Lines, Tally, lines_of
@@ -224,7 +225,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
         return listed_rows(self.source)
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
-        queryset = rows_in(self.source, key_range)
+        queryset = without_excluded(rows_in(self.source, key_range))
         columns, lines = compile_lines(self.source, queryset, site)
         query = select(queryset, columns)
         lines, first = without_repeated(lines, query), 0
@@ -239,15 +240,15 @@ class ModelReader(_DeclaredReader[ModelSource]):
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
         source = self.source
-        queryset = listed_rows(source).filter(**{f"{source.key}__in": keys})
+        rows = listed_rows(source).filter(**{f"{source.key}__in": keys})
+        queryset = without_excluded(rows)
         columns, lines = compile_lines(source, queryset, site)
         key = columns.add(source.key)
         # A join may show a row more than once.
         query = select(by_key(queryset, source.key), columns)
         lines = without_repeated(lines, query)
         most = max(self.max_entries, 10 * len(keys))
-        rows = read(query, columns, most)
-        for row in chain.from_iterable(rows):
+        for row in chain.from_iterable(read(query, columns, most)):
             yield str(key(row)), lines.render([row], tally)
 
 

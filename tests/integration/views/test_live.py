@@ -126,13 +126,13 @@ def test_page_1000_costs_what_page_1_costs(
 def test_bad_rows_do_not_cost_a_query_each(
     sections, client, django_assert_max_num_queries
 ):
-    """Each is named in the log."""
+    """Each is named in the log, by one query more than a page of good rows takes."""
     products = make_products(10)
     bad = Product.objects.exclude(pk=products[0].pk)
     bad.update(slug=Concat(Value("no slug "), "slug"))
     sections.register("products", limited(10))
     client.get("/sitemap.xml")
-    with django_assert_max_num_queries(4):
+    with django_assert_max_num_queries(5):
         assert len(locs(client.get(PAGE).content)) == 1
 
 

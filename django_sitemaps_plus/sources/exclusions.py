@@ -1,0 +1,46 @@
+"""Exclusions: the rows that editors keep out of what is written."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import Error
+from django.db.models import Model, Q, QuerySet
+
+from django_sitemaps_plus.outages import is_outage
+
+from .keys import key_field
+
+
+def without_excluded(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Return the rows that no editor excludes, by one small query for their keys.
+
+    Only what writes rows asks for it: a plan and a fingerprint are the same whatever is
+    excluded.
+    """
+    keys = excluded_keys(rows.model)
+    return rows.filter(~Q(pk__in=keys)) if keys else rows
+
+
+def excluded_keys(model: type[Model]) -> list[Any]:
+    """Return the primary keys of a model's excluded rows, which may lie elsewhere."""
+    # The root of the package is imported before there are models.
+    from django_sitemaps_plus.models import Exclusion
+    from django_sitemaps_plus.models.exclusions import label_of
+    from django_sitemaps_plus.models.transactions import contained
+
+    try:
+        with contained():
+            texts = Exclusion.objects.keys(model=label_of(model))
+    except Error as error:
+        if is_outage(error):
+            raise
+        return []  # before the first migration of our tables
+    keys, field = [], key_field(model, "pk")
+    for (text,) in texts:
+        # One of a type before a deploy is that of no row.
+        with suppress(ValidationError, ValueError, TypeError):
+            keys.append(field.to_python(text))
+    return keys
