@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import connections
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -18,6 +19,7 @@ from django_sitemaps_plus.models import (
     Section,
     State,
     has_subscribers,
+    own_alias,
 )
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
@@ -28,6 +30,9 @@ from django_sitemaps_plus.tracking.collecting import take_changes
 
 from .guard import eroding, hold, must_wait
 from .store import BuiltPage, Result
+
+#: Characters that are kept of one problem.
+MAX_PROBLEM = 300
 
 # What a pointer takes over as it was built.
 _BUILT = (
@@ -80,6 +85,7 @@ def point(
     """
     # The next change may say otherwise. A new plan is announced as a whole.
     fields = {**pointer(page, built, now), "announce": page.state != State.NEXT}
+    fields["problems"] = _as_json(fields["problems"])
     pointed = Page.objects.flipped(
         page.low is None,
         page.high is None,
@@ -92,6 +98,12 @@ def point(
         **{**fields, **others},
     )
     return bool(pointed)
+
+
+def _as_json(problems: list[str]) -> Any:
+    """Return what a prepared query binds: it does not know the field."""
+    field = Page._meta.get_field("problems")
+    return field.get_db_prep_save(problems, connections[own_alias()])
 
 
 def read_announce(pages: Sequence[Page]) -> None:
@@ -108,6 +120,7 @@ def read_announce(pages: Sequence[Page]) -> None:
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
     """Return the fields that say what a page serves."""
     found: dict[str, Any] = {name: getattr(built, name) for name in _BUILT}
+    found["problems"] = [problem[:MAX_PROBLEM] for problem in built.problems]
     found["previous_object"] = _previous_object(page, built, now)
     if built.is_new:
         found["published_at"] = _publication_time(page, now)

@@ -32,8 +32,8 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
     """Pages by who is at work on them."""
 
     def with_section(self) -> Self:
-        """Read the section with each page."""
-        return self.select_related("section")
+        """Read the section with each page, and not the problems, which builders set."""
+        return self.select_related("section").defer("problems")
 
     def planned(self) -> Self:
         """Return the pages of plans that are kept up to date."""
