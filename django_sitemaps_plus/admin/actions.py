@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -124,10 +124,10 @@ ACTIONS = {
 }
 
 
-def allowed_actions(user: Any) -> Collection[str]:
-    """Return the names of the actions that a user may take."""
+def allowed_actions(user: Any) -> dict[str, Action]:
+    """Return the actions that a user may take, by name."""
     return {
-        name
+        name: action
         for name, action in ACTIONS.items()
         if user.has_perm(f"sitemaps_plus.{action.permission}")
     }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django import template
+from django.template import Context
 from django.template.defaultfilters import floatformat
 from django.utils import timezone
 from django.utils.timesince import timesince
@@ -34,3 +36,10 @@ def seconds(number: float) -> str:
         return ngettext("%s second", "%s seconds", int(number)) % count
     now = timezone.now()
     return timesince(now - timedelta(seconds=number), now)
+
+
+@register.inclusion_tag("sitemaps_plus/admin/_action.html", takes_context=True)
+def action(context: Context, name: str, site: str, target: str = "") -> dict[str, Any]:
+    """Show the button of an action on a section or an engine, if the user may act."""
+    found = context["actions"].get(name)
+    return {"action": found, "name": name, "site": site, "target": target}
