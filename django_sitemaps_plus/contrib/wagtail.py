@@ -22,7 +22,6 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.sources import ModelSource, Tally, reader_of, under
 from django_sitemaps_plus.sources.columns import Failed, attempt, called
 from django_sitemaps_plus.sources.contrib_fields import own_getters
-from django_sitemaps_plus.sources.exclusions import without_excluded
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS, describe
 from django_sitemaps_plus.sources.querysets import in_range
 from django_sitemaps_plus.sources.reading import ModelReader
@@ -125,7 +124,7 @@ class PageReader(ModelReader):
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         plain, asked = self._halves()
-        yield from ModelReader(plain).chunks(key_range, site, tally)
+        yield from plain.chunks(key_range, site, tally)
         for _, lines in self._asked(in_range(asked, "pk", key_range), site, tally):
             yield lines
 
@@ -133,19 +132,19 @@ class PageReader(ModelReader):
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
         plain, asked = self._halves()
-        yield from ModelReader(plain).lines_by_key(keys, site, tally)
+        yield from plain.lines_by_key(keys, site, tally)
         yield from self._asked(asked.filter(pk__in=keys), site, tally)
 
-    def _halves(self) -> tuple[ModelSource, QuerySet[Any]]:
-        """Return a source of the pages that are read by columns, and the others."""
-        rows, plain = listed_rows(self.source), copy.copy(self.source)
+    def _halves(self) -> tuple[ModelReader, QuerySet[Any]]:
+        """Return a reader of the pages that are read by columns, and the others."""
+        rows, plain = self._written(listed_rows(self.source)), copy.copy(self.source)
         types = ContentType.objects.get_for_models(*_asked_types()).values()
         asked = rows.filter(content_type__in=[it.pk for it in types])
-        if types:
-            asked = without_excluded(asked)
         columns = rows.exclude(content_type__in=[it.pk for it in types])
         vars(plain)["get_queryset"] = lambda: columns
-        return plain, asked
+        reader = ModelReader(plain)
+        reader.has_excluded = True  # those that are written have been chosen here
+        return reader, asked
 
     def _asked(self, pages: Any, site: Site, tally: Tally) -> Iterator[tuple[str, str]]:
         """Yield the key of each page, and the lines of what it returns."""

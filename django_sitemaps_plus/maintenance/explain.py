@@ -1,83 +1,49 @@
-"""Explanations: which pages list a URL, or what leaves it out."""
+"""Explanations: which pages list a URL or a row, or what leaves it out."""
 
 from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
+from django.db.models import Model
 from django.urls import Resolver404
 
 from django_sitemaps_plus.conf import Site, own_sites, site_at
-from django_sitemaps_plus.core.diff import urls_in
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.locations import SAFE, encode_url
 from django_sitemaps_plus.core.xml import escape
 from django_sitemaps_plus.exceptions import BuildError
-from django_sitemaps_plus.models import Delivery, Page, Section
+from django_sitemaps_plus.models import Delivery, Exclusion, Page, Section
+from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.serving.live import live_plan
-from django_sitemaps_plus.sources import Source, reader_of, surroundings
+from django_sitemaps_plus.sources import ModelSource, Source, reader_of, surroundings
 from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
-from django_sitemaps_plus.sources.rows import listed_rows
+from django_sitemaps_plus.sources.rows import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners
 
 from .advice import QuietTally
+from .explanations import Explanation, Lead, Listing
 from .routes import as_model_source, match_of, rows_at
 
 #: Pages of a section that are read where no row leads to one.
 MAX_PAGES = 500
 
+#: Finds rows, listed or not, of a source that is paged by their keys.
+Find = Callable[[Source, ModelSource], Iterable[Any]]
+
 _LASTMOD = re.compile(rb"<lastmod>([^<]*)")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Listing:
-    """An entry on a page."""
-
-    url: str  # the one asked for, or one much like it
-    section: str
-    page: int
-    lastmod: str  # "" for none
-    object: str  # in storage; "" where the page is rendered live
-    published_at: datetime | None  # of the object; the entry may be older
-
-
-@dataclass(slots=True, kw_only=True)
-class Lead:
-    """A row that a URL leads to, in one section."""
-
-    section: str
-    row: str
-    urls: list[str]  # that the section gives it: one, or one a language
-    reasons: list[str]  # why it is not listed; none where it is
-
-
-@dataclass(slots=True, kw_only=True)
-class Explanation:
-    """What there is to say about a URL."""
-
-    url: str
-    listings: list[Listing] = field(default_factory=list)
-    rows: list[Lead] = field(default_factory=list)
-    engines: dict[str, str] = field(default_factory=dict)  # what each has answered
-    notes: list[str] = field(default_factory=list)
-
-    @property
-    def is_listed(self) -> bool:
-        """Whether the URL itself is listed."""
-        return any(listing.url == self.url for listing in self.listings)
 
 
 def explain_url(url: str, site: Site) -> Explanation:
@@ -93,20 +59,57 @@ def explain_url(url: str, site: Site) -> Explanation:
     path = f"/{url.removeprefix('/')}"
     found = Explanation(url=encode_url(url if "://" in url else site.origin + path))
     forms = _forms(found.url, site)
+    find = partial(rows_at, urls=forms, site=site)
     for name in registry:
-        leads: dict[Any, Lead] = {}
-        with _noting(found), reading(name, site) as source:
-            leads = _leads(name, source, forms, site)
-        found.rows += leads.values()
-        with _noting(found):
-            _search(found, name, leads, forms, site)
+        _add(found, name, find, forms, site)
     if not found.listings and not found.rows:
         found.notes.append(_where_it_leads(found.url, site))
-    asked = Delivery.objects.filter(site=site.name, wanted__gt=0).to([found.url])
-    takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
-    found.engines = dict.fromkeys(takers, "it was never asked")
-    found.engines |= {delivery.engine: _answer(delivery) for delivery in asked}
+    found.engines = _answers(found.url, site)
     return found
+
+
+def explain_object(row: Model, site: Site) -> Explanation:
+    """Say which pages list a row of a model, or what leaves it out.
+
+    Of each section that has it, the page of the row is read; of one that is not built,
+    only the row.
+
+    Raises:
+        DatabaseError, InterfaceError: our own rows cannot be read.
+    """
+    found = Explanation(url="")
+    for name in registry:
+        with _noting(found), reading(name, site) as source:
+            models = reader_of(source).tracked_models
+            # A contrib class that was never built has said none yet.
+            if models and label_of(type(row)) not in map(label_of, models):
+                continue
+        _add(found, name, partial(_same, row), (), site)
+    urls = [it.url for it in found.listings]
+    urls += [url for lead in found.rows for url in lead.urls]
+    if urls:
+        found.url, found.engines = urls[0], _answers(urls[0], site)
+    return found
+
+
+def _same(row: Model, source: Source, rows: ModelSource) -> Iterable[Any]:
+    """Return a row as a section has it, which may be its parent or a child."""
+    if label_of(type(row)) != label_of(rows.model):
+        return ()
+    return every_row(rows).filter(pk=row.pk)
+
+
+def _add(
+    found: Explanation, name: str, find: Find, forms: Sequence[str], site: Site
+) -> None:
+    """Add what a section says of some rows, and the pages that list them."""
+    leads: dict[Any, Lead] = {}
+    with _noting(found), reading(name, site) as source:
+        leads = _leads(name, source, find, site)
+    found.rows += leads.values()
+    if leads or forms:
+        with _noting(found):
+            _search(found, name, leads, forms, site)
 
 
 @contextmanager
@@ -128,35 +131,46 @@ def _forms(url: str, site: Site) -> list[str]:
     return list(dict.fromkeys([url, *[o.origin + it for o in own for it in paths]]))
 
 
-def _leads(
-    section: str, source: Source, urls: Iterable[str], site: Site
-) -> dict[Any, Lead]:
-    """Return the rows that some URLs lead to, listed or not, by their keys."""
+def _leads(section: str, source: Source, find: Find, site: Site) -> dict[Any, Lead]:
+    """Return what there is to say of the rows that are found, by their keys."""
     leads: dict[Any, Lead] = {}
     reader, rows = reader_of(source), as_model_source(source)
+    reader.has_excluded = True
     space = reader.key_space()
     if rows is None or space is None:
         return leads
-    for row in rows_at(source, rows, urls, site):
+    for row in find(source, rows):
         tally, key = QuietTally(section), getattr(row, space.attribute)
-        reasons = list(unmet(listed_rows(rows), row))
-        lines = [text for _, text in reader.lines_by_key([key], site, tally)]
+        reasons = [*_exclusion(row), *unmet(listed_rows(rows), row)]
+        lines = "".join([it for _, it in reader.lines_by_key([key], site, tally)])
         if not reasons and not tally.entries:
             reasons = [it.partition(" left out: ")[2] for it in tally.problems]
-        own = sorted(set(urls_in("".join(lines).encode())))
-        leads[key] = Lead(section=section, row=describe(row), urls=own, reasons=reasons)
+        leads[key] = Lead(section, describe(row), lines, reasons)
     return leads
 
 
+def _exclusion(row: Model) -> Iterator[str]:
+    """Yield that an editor has excluded a row."""
+    for found in Exclusion.objects.of_row(row):
+        by, note = found.by and f" by {found.by}", found.note and f": {found.note}"
+        yield f"excluded{by} since {found.at:%Y-%m-%d %H:%M} UTC{note}"
+
+
 def _search(
-    found: Explanation, name: str, leads: dict[Any, Lead], forms: list[str], site: Site
+    found: Explanation,
+    name: str,
+    leads: dict[Any, Lead],
+    forms: Sequence[str],
+    site: Site,
 ) -> None:
     """Add the entries with some URLs, or with those of rows, on pages of a section."""
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
+    if not wanted:
+        return
     urls = {escape(url).encode(): url for url in wanted}
     pattern = rb"<url><loc>(%b)</loc>(.*)" % b"|".join(map(re.escape, urls))
     searched, listed = 0, set[str]()
-    for page, document in _documents(name, [*leads], site):
+    for page, document in _documents(name, leads, site, is_whole=bool(forms)):
         searched += 1
         for match in re.finditer(pattern, document):
             lastmod = _LASTMOD.search(match[2])
@@ -173,15 +187,19 @@ def _search(
     if searched == MAX_PAGES:
         found.notes.append(f"Only {MAX_PAGES} pages of section {name!r} were searched.")
     for lead in leads.values():
-        if not listed.issuperset(lead.urls):
+        if not lead.reasons and not listed.issuperset(lead.urls):
             lead.reasons = [_delay(name, site)]
 
 
-def _documents(name: str, keys: list[Any], site: Site) -> Iterator[tuple[Page, bytes]]:
-    """Yield the pages that own some keys, or the first of all, with their documents.
+def _documents(
+    name: str, leads: dict[Any, Lead], site: Site, *, is_whole: bool
+) -> Iterator[tuple[Page, bytes]]:
+    """Yield the pages that own some rows, or the first of all, with their documents.
 
-    Those of a section that is served live are rendered.
+    Those of a section that is served live are rendered, as a whole or as far as they
+    have the rows.
     """
+    keys = [*leads]
     with reading(name, site) as source:
         reader = reader_of(source)
         space = reader.key_space() if keys else None
@@ -197,9 +215,11 @@ def _documents(name: str, keys: list[Any], site: Site) -> Iterator[tuple[Page, b
     numbers: Iterable[int] = range(min(len(ranges), MAX_PAGES))
     if space is not None and ranges:
         numbers = sorted({*owners(space, [it.low for it in ranges], keys)})
+    lines = "".join([it.lines for it in leads.values() if not it.reasons])
     for number in numbers:
-        with reading(name, site):
-            lines = "".join(reader.chunks(ranges[number], site, QuietTally(name)))
+        if is_whole:
+            with reading(name, site):
+                lines = "".join(reader.chunks(ranges[number], site, QuietTally(name)))
         yield Page(number=number + 1), lines.encode()
 
 
@@ -228,6 +248,14 @@ def _where_it_leads(url: str, site: Site) -> str:
         except Resolver404:
             return "No URL pattern matches it."
     return f"It leads to the view {view!r} with {values}, and to no row of a section."
+
+
+def _answers(url: str, site: Site) -> dict[str, str]:
+    """Return what each engine has answered about a URL, by its name."""
+    asked = Delivery.objects.filter(site=site.name, wanted__gt=0).to([url])
+    takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
+    found = dict.fromkeys(takers, "it was never asked")
+    return found | {delivery.engine: _answer(delivery) for delivery in asked}
 
 
 def _answer(delivery: Delivery) -> str:

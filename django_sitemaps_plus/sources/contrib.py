@@ -23,7 +23,6 @@ from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from .base import Source
 from .contrib_fields import aware, contrib_getters, methods_of, own_getters
 from .elements import NAMESPACE_OF
-from .exclusions import without_excluded
 from .instances import quickly_made
 from .lines import CHUNK_ROWS, Lines, Tally
 from .positions import at_positions, position
@@ -188,7 +187,7 @@ class SitemapReader(Reader[SitemapSource]):
         if rows is None:
             return
         lines = self._writer(site)
-        rows = without_excluded(rows.filter(pk__in=keys))
+        rows = self._written(rows.filter(pk__in=keys))
         for item in by_key(rows, "pk").iterator(CHUNK_ROWS):
             yield str(item.pk), lines.render(list(self._in_languages([item])), tally)
 
@@ -206,7 +205,7 @@ class SitemapReader(Reader[SitemapSource]):
         rows = self._queryset()
         if rows is None:
             return self._in_languages(at_positions(self._rows(site), key_range))
-        rows = self._in_range(without_excluded(rows), key_range)
+        rows = self._in_range(self._written(rows), key_range)
         found = quickly_made(rows)[: self.max_entries + 1]
         return self._in_languages(found.iterator(CHUNK_ROWS))
 

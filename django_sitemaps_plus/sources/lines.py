@@ -27,7 +27,8 @@ MAX_NAMED = 20
 #: Names a row of a batch by its number.
 Namer = Callable[[Sequence[Any], int], str]
 
-# Control characters, line separators and lone surrogates, which break a log.
+# Control characters, line separators and lone surrogates, which break a log, or that
+# a database does not take.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 _REPEATED = ValueError(
@@ -82,7 +83,7 @@ class Tally:
     def _name(self, problem: str, action: str) -> None:
         if not self.names:
             return
-        problem = _UNPRINTABLE.sub(_escaped, problem)
+        problem = printable(problem)
         self.problems.append(problem)
         extra = {"action": action, "section": self.section}
         logger.warning("section=%s %s", self.section, problem, extra=extra)
@@ -94,6 +95,11 @@ def _reason(error: Exception) -> str:
     except Exception:  # noqa: BLE001 - the error's class is the user's code too
         message = "an error without words"
     return f"{type(error).__name__}: {message}"[:300]
+
+
+def printable(text: str) -> str:
+    """Return a text with what cannot be shown in a line escaped."""
+    return _UNPRINTABLE.sub(_escaped, text)
 
 
 def _escaped(found: re.Match[str]) -> str:

@@ -39,6 +39,8 @@ class Reader(Generic[S]):
 
     #: Whether the code of the source decides what is on a page; its pages never merge.
     has_own_paging: bool = False
+    #: Whether rows that editors exclude are read as well, to be explained.
+    has_excluded: bool = False
     #: The field that pages are cut by, where they are ranges of keys.
     key: str = "pk"
     #: The models whose saves concern the rows.
@@ -120,6 +122,10 @@ class Reader(Generic[S]):
     def _queryset(self) -> QuerySet[Any] | None:
         """Return the listed rows, in no order, where pages are ranges of keys."""
         return None
+
+    def _written(self, rows: QuerySet[Any]) -> QuerySet[Any]:
+        """Return those of the listed rows that are written."""
+        return rows if self.has_excluded else without_excluded(rows)
 
     def _rows(self, site: Site) -> Iterable[Any]:
         """Return the listed rows, where pages are positions."""
@@ -225,7 +231,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
         return listed_rows(self.source)
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
-        queryset = without_excluded(rows_in(self.source, key_range))
+        queryset = self._written(rows_in(self.source, key_range))
         columns, lines = compile_lines(self.source, queryset, site)
         query = select(queryset, columns)
         lines, first = without_repeated(lines, query), 0
@@ -241,7 +247,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
     ) -> Iterator[tuple[str, str]]:
         source = self.source
         rows = listed_rows(source).filter(**{f"{source.key}__in": keys})
-        queryset = without_excluded(rows)
+        queryset = self._written(rows)
         columns, lines = compile_lines(source, queryset, site)
         key = columns.add(source.key)
         # A join may show a row more than once.

@@ -14,8 +14,8 @@ from django.utils import timezone
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.maintenance.explain import Explanation
 from django_sitemaps_plus.maintenance.explain import explain_url as explain
+from django_sitemaps_plus.maintenance.explanations import Explanation
 from django_sitemaps_plus.models import Change, Delivery, Page, Section
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.configuring import configure
