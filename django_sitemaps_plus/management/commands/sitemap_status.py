@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import os
+from argparse import ArgumentTypeError
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
+from time import sleep
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.core.management.color import no_style
+from django.db import close_old_connections
 
-from django_sitemaps_plus.maintenance.dashboard import read_dashboard
-from django_sitemaps_plus.maintenance.status import overdue
+from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
+from django_sitemaps_plus.maintenance.status import (
+    EngineStatus,
+    SectionStatus,
+    overdue,
+)
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
@@ -39,6 +49,8 @@ _ENGINE_COLUMNS = {
     "failing": "failing",
     "oldest": "oldest",
 }
+# What clears a terminal, and goes to its first line.
+_CLEAR = "\x1b[2J\x1b[H"
 _MEANINGS = (
     "Columns: pages, with entries, or live if none are built; dirty: pages to be built;"
     " held: pages that the guard holds; parked: pages that failed too often, or hosts "
@@ -62,38 +74,92 @@ class Command(SiteCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
         parser.epilog = _MEANINGS
-        parser.add_argument("--json", action="store_true", help="print JSON only")
-        parser.add_argument(
-            "--max-age",
-            type=int,
-            metavar="SECONDS",
-            help="exit with 1 if a change waits, or no build was made, for so long",
-        )
+        add = parser.add_argument
+        add("--json", action="store_true", help="print JSON only")
+        words = "exit with 1 if a change waits, or no build was made, for so long"
+        add("--max-age", type=int, metavar="SECONDS", help=words)
+        words = "print again and again, every 2 or SECONDS seconds, until Ctrl-C"
+        add("--watch", type=pause, nargs="?", const=2, metavar="SECONDS", help=words)
+
+    def handle(self, **options: Any) -> None:
+        """Show how all are, once or until Ctrl-C."""
+        is_plain = not self.stdout.isatty() or os.environ.get("NO_COLOR")
+        if is_plain and not options["force_color"]:
+            self.style = no_style()
+        if options["watch"] is None:
+            super().handle(**options)
+            return
+        if options["json"]:
+            raise CommandError("--watch prints tables. Leave out --json.")
+        with suppress(KeyboardInterrupt):
+            while True:
+                self._show_anew(options)
+                sleep(options["watch"])
+
+    def _show_anew(self, options: dict[str, Any]) -> None:
+        if self.stdout.isatty():
+            self.stdout.write(_CLEAR, ending="")
+        try:
+            super().handle(**options)
+        except CommandError as error:
+            for line in str(error).splitlines():
+                self.stdout.write(self.style.ERROR(line))
+        self.stdout.flush()
+        close_old_connections()
 
     def handle_site(self, *, json: bool, max_age: int | None, **options: Any) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
         [status] = read_dashboard([owning_site()])
         sections, engines = status.sections, status.engines
-        found = {"sections": [asdict(section) for section in sections]}
-        found["engines"] = [asdict(engine) for engine in engines]
         if json:
+            found = {"sections": [asdict(section) for section in sections]}
+            found["engines"] = [asdict(engine) for engine in engines]
             self.write_json(found)
         else:
-            self.stdout.write("\n".join(_tables(**found)))
+            self.stdout.write("\n".join(self._lines(status)))
         problems = list(status.problems)
         if max_age is not None:
             problems += overdue(sections, engines, max_age)
         if problems:
             raise CommandError("\n".join(problems))
 
+    def _lines(self, status: SiteStatus) -> Iterator[str]:
+        yield from self._table(_COLUMNS, status.sections)
+        if status.engines:
+            yield from self._table(_ENGINE_COLUMNS, status.engines)
+        for engine in status.engines:
+            for feed, feedback in engine.feedback.items():
+                words = json.dumps(feedback, ensure_ascii=False)
+                yield f"{engine.engine} says of {feed}: {words}"
 
-def _tables(
-    sections: list[dict[str, Any]], engines: list[dict[str, Any]]
-) -> Iterator[str]:
-    yield table(_COLUMNS, [row | _LIVE if row["live"] else row for row in sections])
-    if engines:
-        yield table(_ENGINE_COLUMNS, engines)
-    for engine in engines:
-        for feed, feedback in engine["feedback"].items():
-            words = json.dumps(feedback, ensure_ascii=False)
-            yield f"{engine['engine']} says of {feed}: {words}"
+    def _table(
+        self, columns: Mapping[str, str], found: Sequence[SectionStatus | EngineStatus]
+    ) -> Iterator[str]:
+        """Yield the lines of a table; in colour whole lines, so that columns fit."""
+        head, rule, *lines = table(columns, map(_row, found)).split("\n")
+        yield from (head, rule)
+        for line, status in zip(lines, found, strict=True):
+            yield self._in_colour(line, status)
+
+    def _in_colour(self, line: str, status: SectionStatus | EngineStatus) -> str:
+        """Return a line in the colour of the worst that is said of what it shows."""
+        match status:
+            case _ if status.problems:
+                return str(self.style.ERROR(line))
+            case SectionStatus() if status.dirty or status.changes:
+                return str(self.style.WARNING(line))
+            case EngineStatus() if status.failing:
+                return str(self.style.WARNING(line))
+        return str(self.style.SUCCESS(line))
+
+
+def pause(text: str) -> int:
+    """Return seconds between two rounds."""
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
+    return int(text)
+
+
+def _row(status: SectionStatus | EngineStatus) -> dict[str, Any]:
+    row = asdict(status)
+    return row | _LIVE if row.get("live") else row
