@@ -66,9 +66,9 @@ def deliver(target: str, site: str = "shop", **fields: Any) -> None:
     )
 
 
-def know(host: str, site: str = "shop", **fields: Any) -> None:
-    """Add what is known of the first engine."""
-    EngineHost.objects.create(site=site, engine="one", host=host, **fields)
+def know(host: str, site: str = "shop", engine: str = "one", **fields: Any) -> None:
+    """Add what is known of an engine."""
+    EngineHost.objects.create(site=site, engine=engine, host=host, **fields)
 
 
 def accept(hours: float, bucket: int, value: int, **others: Any) -> None:
@@ -98,7 +98,7 @@ def test_it_takes_few_queries_whatever_there_is(django_assert_max_num_queries):
                 make_page(section, page, skipped=1, wanted=2)
             deliver(f"https://{site}.example/{number}", site)
             deliver(f"https://{site}.example/{number}", site, engine=f"old-{number}")
-            know(f"{number}.example", site, parked_reason="it broke")
+            know("it.example", site, f"old-{number}", parked_reason="it broke")
             accept(number, 5, 1, site=site)
             Change.objects.create(section="products", kind="key", low=str(number))
     with django_assert_max_num_queries(12) as full:
