@@ -34,6 +34,7 @@ from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking.detect import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
+from .figures import record
 from .guard import is_peak_old, look_again, note_peak
 from .index import may_publish_index, note_failure, note_missing
 from .plan.replan import begin_replan, plan_section, renew_plan
@@ -233,12 +234,10 @@ class Build:
         if self.workers == 1:
             work(self, ids)
             return
-        function = partial(work, sections=ids)
         elsewhere = replace(self, progress=None, call_help=None, reports={})
         stop_waiting = partial(setattr, self, "waits", False)
-        _, *others = share(
-            function, self, elsewhere, self.workers, on_death=stop_waiting
-        )
+        given = (partial(work, sections=ids), self, elsewhere, self.workers)
+        _, *others = share(*given, on_death=stop_waiting)
         for other in others:
             for name, report in other.reports.items():
                 self.report(name).add(report)
@@ -248,17 +247,14 @@ class Build:
     def show_progress(self, report: SectionReport) -> None:
         """Say that a page of a section was built."""
         if self.progress is not None:
-            done = report.rendered
-            total = max(done, self.expected.get(report.section, 0))
-            self.progress(report.section, done, total)
+            total = max(report.rendered, self.expected.get(report.section, 0))
+            self.progress(report.section, report.rendered, total)
 
     def _settle(self, section: Section) -> bool:
         """Decide what waits for all pages; return whether some are dirty again."""
-        name = section.name
-        if not (name in self.reports or section.has_next or section.hold_reason):
-            return False
-        with self._attempt(name):
-            return settle(self, section)
+        if section.name in self.reports or section.has_next or section.hold_reason:
+            with self._attempt(section.name):
+                return settle(self, section)
         return False
 
     def _audit(self, sections: list[Section]) -> None:
@@ -299,3 +295,5 @@ class Build:
                 if self.is_through:  # what builds of other sites mark is for the next
                     report.dirty = 0
                 note_peak(section, report.entries)
+            if report.rendered:
+                record(self.site, report, is_help=not self.notices)

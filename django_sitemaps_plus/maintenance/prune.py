@@ -21,6 +21,7 @@ from django_sitemaps_plus.models import (
     Change,
     Delivery,
     EngineHost,
+    Figure,
     Page,
     Publication,
     RowQuerySet,
@@ -28,6 +29,7 @@ from django_sitemaps_plus.models import (
     State,
     has_subscribers,
 )
+from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.models.transactions import atomic, lock, retried, update_pages
 from django_sitemaps_plus.publishing.sync import hide_unknown
@@ -63,6 +65,7 @@ class PruneReport:
     objects: int = 0  # files that no row names
     waiting: int = 0  # such files that are not old enough yet
     deliveries: int = 0  # URLs that were submitted, or whose engine was removed
+    figures: int = 0  # numbers of hours that no plot shows any more
 
 
 def prune(
@@ -94,6 +97,7 @@ def prune(
     work.remove_pages()
     work.remove_changes()
     work.remove_deliveries()
+    work.remove_figures()
     logger.info("Pruned: %s", work.report, extra={"action": "pruned"})
     if work.failures:
         first, *others = work.failures
@@ -233,6 +237,12 @@ class _Prune:
             site=self.site.name, not_before__lt=self.before
         )
         self._delete(hosts.exclude(engine__in=names))
+
+    def remove_figures(self) -> None:
+        """Remove figures that are too old for the plots."""
+        rows = Figure.objects.filter(site=self.site.name)
+        old = rows.filter(hour__lt=timezone.now() - KEPT)
+        self.report.figures += self._delete(old)
 
     def _delete(self, rows: RowQuerySet[Any]) -> int:
         """Delete rows in the order of their keys, which are read without locks."""

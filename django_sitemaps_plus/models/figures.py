@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from django.db import models
 from django.db.models import F
@@ -23,6 +23,12 @@ DELAYS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 21_600, 86_400, 
 Added: TypeAlias = Mapping[tuple["Figure.Kind", int], float]
 
 
+def bucket_of(delay: timedelta) -> int:
+    """Return the one of DELAYS with which a delay is counted."""
+    seconds = delay.total_seconds()
+    return next((bound for bound in DELAYS if seconds <= bound), 0)
+
+
 class FigureQuerySet(RowQuerySet["Figure"]):
     """Figures by what they are of."""
 
@@ -30,18 +36,22 @@ class FigureQuerySet(RowQuerySet["Figure"]):
         """Return those of hours that were not over at a moment."""
         return self.filter(hour__gt=moment - timedelta(hours=1))
 
-    @retried
     def add(self, site: str, name: str, added: Added) -> None:
         """Add to the figures of the present hour; of entries the last number counts."""
         hour = timezone.now().replace(minute=0, second=0, microsecond=0)
         for (kind, bucket), value in added.items():
             key = {"site": site, "name": name, "kind": kind, "bucket": bucket}
-            rows = self.filter(**key, hour=hour)
-            total = value if kind == Figure.Kind.ENTRIES else F("value") + value
-            if not rows.update(value=total):
-                new = [Figure(**key, hour=hour)]
-                self.bulk_create(new, ignore_conflicts=True)
-                rows.update(value=total)
+            self._add(value, **key, hour=hour)
+
+    # One figure at a time: what was added before a deadlock is not added twice.
+    @retried
+    def _add(self, value: float, **key: Any) -> None:
+        rows = self.filter(**key)
+        is_last = key["kind"] == Figure.Kind.ENTRIES
+        total = value if is_last else F("value") + value
+        if not rows.update(value=total):
+            self.bulk_create([Figure(**key)], ignore_conflicts=True)
+            rows.update(value=total)
 
 
 class Figure(Row):

@@ -12,16 +12,19 @@ from django_sitemaps_plus.models import (
     Change,
     Delivery,
     EngineHost,
+    Figure,
     Page,
     Publication,
     Section,
 )
 
+OWN_TABLES = (Section, Page, Change, Publication, Delivery, EngineHost, Figure)
+
 
 def make_tables(alias: str) -> None:
     """Make the app's own tables on another database."""
     with connections[alias].schema_editor() as editor:
-        for model in (Section, Page, Change, Publication, Delivery, EngineHost):
+        for model in OWN_TABLES:
             editor.create_model(model)
 
 

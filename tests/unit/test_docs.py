@@ -24,6 +24,7 @@ from django_sitemaps_plus.models import (
     Change,
     Delivery,
     EngineHost,
+    Figure,
     Page,
     Publication,
     Section,
@@ -207,7 +208,7 @@ class TestReference:
         assert attributes.difference(FIELDS) <= codes(part("sources", name))
 
     @pytest.mark.parametrize(
-        "model", [Section, Page, Change, Publication, Delivery, EngineHost]
+        "model", [Section, Page, Change, Publication, Delivery, EngineHost, Figure]
     )
     def test_models_are_documented_with_their_fields(self, model: type):
         fields = [field.name for field in model._meta.fields]

@@ -29,6 +29,11 @@ PATHS = (INDEX_PATH, *[f"/sitemap-products-{number}.xml" for number in (1, 2, 3)
 OURS = writes_to("sitemaps_plus_")
 
 
+def is_needed(sql: str) -> bool:
+    """Return whether a query is a write of ours, but for figures to plot."""
+    return OURS(sql) and "sitemaps_plus_figure" not in sql
+
+
 def is_flip(sql: str) -> bool:
     return sql.startswith("UPDATE") and "gzip_hash" in sql
 
@@ -197,11 +202,11 @@ class TestDatabase:
         """From each on all fail; what is found is complete, and one build mends it."""
         with CaptureQueriesContext(connection) as queries:
             build_fully()
-        points = sum(OURS(query["sql"]) for query in queries)
+        points = sum(is_needed(query["sql"]) for query in queries)
         bad = []
         for number in range(1, points + 1):
             rename(f"at{number}")
-            with fail_queries(OURS, number), pytest.raises(CommandError):
+            with fail_queries(is_needed, number), pytest.raises(CommandError):
                 call_command("build_sitemaps", full=True, verbosity=0)
             if unmarked(crawl()) != product_urls(range(25)):
                 bad.append(number)

@@ -21,7 +21,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.maintenance import prune as pruning
 from django_sitemaps_plus.maintenance.prune import PruneReport
-from django_sitemaps_plus.models import Change, Delivery, Page, Section, State
+from django_sitemaps_plus.models import Change, Delivery, Figure, Page, Section, State
 from django_sitemaps_plus.publishing import sync
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
@@ -178,6 +178,10 @@ def everything(products: Any, sections: Any, settings: Any) -> None:
     sections.unregister("others")
     Change.objects.create(section="others", kind="key", low="1", at=Now() - DAYS)
     deliver_to_known_and_lost_engines(settings)
+    for site, days in (("default", 29), ("default", 31), ("another", 31)):
+        hour = timezone.now() - timedelta(days=days)
+        key = {"site": site, "name": "products", "kind": Figure.Kind.PAGES}
+        Figure.objects.create(**key, hour=hour)
 
 
 def deliver_to_known_and_lost_engines(settings: Any) -> None:
@@ -206,10 +210,13 @@ def test_a_dry_run_says_what_a_prune_removes(everything):
     assert "Nothing was removed" in call("--dry-run")
     assert (all_rows(), files()) == before
     expected = {"pages": 3, "sections": ["others"], "objects": 1, "deliveries": 2}
+    expected |= {"figures": 1}
     assert said == {**expected, "waiting": 3}
     assert json.loads(call("--json")) == {**expected, "waiting": 4}
     assert not Change.objects.filter(section="others").exists()
     assert not Page.objects.exclude(token="").exists()
+    old = Figure.objects.filter(hour__lt=timezone.now() - DAYS)
+    assert set(old.values_list("site", flat=True)) == {"default", "another"}
 
 
 def test_what_was_rejected_stays(everything):
