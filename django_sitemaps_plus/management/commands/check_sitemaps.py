@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
+from django.db import Error
 from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.validation import WORDS, Problem
 from django_sitemaps_plus.maintenance.advice import Advice, advise
+from django_sitemaps_plus.maintenance.findings import MAX_KEPT, keep_findings
 from django_sitemaps_plus.maintenance.listed_pages import Audit
 from django_sitemaps_plus.maintenance.sitemap_files import MAX_SHOWN, Inspection
 from django_sitemaps_plus.management.base import SiteCommand
+from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
 
 
@@ -73,20 +77,37 @@ class Command(SiteCommand):
     ) -> None:
         """Show what is wrong in files and pages; fail where there is an error."""
         found: list[Problem] = []
-        show = found.append if json else lambda one: self.stdout.write(str(one))
-        inspection = Inspection(show)
+        inspection = Inspection(partial(self._show, found, json=json))
         for target in targets:
             inspection.check(target)
         inspection.finish()
         if audit:
             Audit(inspection, get_site(), section, sample).run()
             inspection.finish()
+        report = _report(inspection, found)
         if json:
-            self.write_json(_report(inspection, found))
+            self.write_json(report)
         else:
             self.stdout.write(_as_text(inspection))
+        if audit and not section and not targets:
+            self._keep(report)
         if count := inspection.errors:
             raise CommandError(f"{count:,} error{pluralize(count)} found.")
+
+    def _show(self, found: list[Problem], problem: Problem, *, json: bool) -> None:
+        """Note a problem, and write it unless all are written as JSON at the end."""
+        if json or len(found) < MAX_KEPT:
+            found.append(problem)
+        if not json:
+            self.stdout.write(str(problem))
+
+    def _keep(self, report: dict[str, Any]) -> None:
+        """Keep what an audit of all sections found, for the dashboard."""
+        try:
+            keep_findings(get_site(), report)
+        except Error as error:
+            words = f"The findings are not kept: {in_one_line(error)}."
+            self.stderr.write(words)
 
     def _advise(
         self, *, section: list[str], verify: bool, json: bool, **options: Any

@@ -5,12 +5,23 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from django_sitemaps_plus import Alternate, Entry, Source
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.maintenance.findings import (
+    MAX_KEPT,
+    MAX_WORDS,
+    keep_findings,
+    read_findings,
+)
+from tests.support.faults import fail_queries, writes_to
 
 from . import audited
 
@@ -187,3 +198,71 @@ def test_it_needs_an_origin_and_urls(project, settings):
     ]
     settings.SITEMAPS_PLUS = {}
     assert "BASE_URL" in run()[-1]
+
+
+class TestFindings:
+    """What the dashboard shows later: of the site's own sections, all of them."""
+
+    def test_they_are_kept_until_the_next_audit(self, project):
+        project.register("gone", listing("gone/", "moved/"))
+        began = timezone.now()
+        assert run()[-1] == "failed: 2 errors found."
+        findings = read_findings(get_site())
+        assert began <= datetime.fromisoformat(findings.pop("at")) <= timezone.now()
+        problems = findings.pop("problems")
+        assert findings == {
+            "files": 2,
+            "entries": 3,
+            "errors": 2,
+            "warnings": 0,
+            "counts": {"page-missing": 1, "page-redirect": 1},
+        }
+        assert [sorted(problem) for problem in problems] == 2 * [
+            ["is_warning", "line", "message", "rule", "source", "words"]
+        ]
+        assert problems[0]["words"] == "Not found (404)"
+        project.unregister("gone")
+        project.register("good", listing("good/"))
+        run("--json")
+        findings = read_findings(get_site())
+        assert (findings["entries"], findings["problems"]) == (2, [])
+
+    def test_a_part_is_not_taken_for_the_whole(self, project, tmp_path):
+        """Nor files that others have made."""
+        project.register("gone", listing("gone/"))
+        run("--section", "gone")
+        (tmp_path / "a.xml").write_text("odd")
+        run(str(tmp_path / "a.xml"))
+        assert read_findings(get_site()) is None
+
+    def test_they_are_bounded_and_printable(self, project):
+        """Whatever texts the project answers with."""
+        paths = [f"gone/{number}/?{'a' * 1_500}" for number in range(300)]
+        project.register("gone", type("Gone", (listing(*paths),), {"limit": 10}))
+        assert run("--sample", "0")[-1] == "failed: 300 errors found."
+        findings = read_findings(get_site())
+        assert findings["counts"] == {"page-missing": 300}
+        assert len(findings["problems"]) == MAX_KEPT
+        assert {len(it["message"]) for it in findings["problems"]} == {MAX_WORDS}
+        odd = {**findings["problems"][0], "message": "a\x00\ud800"}
+        keep_findings(get_site(), {"problems": [odd]})
+        assert read_findings(get_site())["problems"][0]["message"] == "a\\x00\\ud800"
+
+    def test_a_build_may_come_later_and_from_another_origin(self, project, settings):
+        """An audit does not say to whom the database belongs."""
+        project.register("good", listing("good/"))
+        run()
+        settings.SITEMAPS_PLUS = {
+            **settings.SITEMAPS_PLUS,
+            "BASE_URL": "https://other.example",
+        }
+        project.unregister("good")
+        project.register("good", type("Own", (Listed,), {}))
+        assert build().problems == []
+
+    def test_a_database_that_cannot_be_written_is_a_sentence(self, project, capsys):
+        project.register("good", listing("good/"))
+        with fail_queries(writes_to("sitemaps_plus_section")):
+            assert run() == ["2 files, 2 entries: 0 errors, 0 warnings"]
+        [line] = capsys.readouterr().err.splitlines()
+        assert line.startswith("The findings are not kept: OperationalError: the ser")
