@@ -79,6 +79,8 @@ class AppSettings:
     historic_limits: bool = False  # 10,485,760 bytes a page, 1,000 pages an index
     # What browsers show sitemaps by: a static file, or a URL; None for none.
     stylesheet: str | None = "sitemaps_plus/sitemap.css"
+    # The secret by which monitors may see how sites are; None for staff alone.
+    monitoring_token: str | None = field(default=None, repr=False)
     # Keys that do not exist; None if the setting is not a dict.
     unknown: tuple[str, ...] | None = field(default=(), repr=False)
 

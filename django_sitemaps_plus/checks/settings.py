@@ -26,6 +26,7 @@ from django_sitemaps_plus.conf import (
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.monitoring import is_token
 from django_sitemaps_plus.storage import get_storage
 
 from .messages import error, reason_and_remedy, warning
@@ -40,6 +41,7 @@ _LEAST = {"max_builders": 1, "lease_seconds": 2}
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting."""
     checks = [_unknown_keys, _wrong_values, _language_origins, _cache, _executor]
+    checks += [_monitoring_token]
     if not has_only_views_of_contrib():
         checks += [_origin, _storage]
     return [message for check in checks for message in check()]
@@ -59,7 +61,8 @@ def _unknown_keys() -> Iterator[CheckMessage]:
 
 def _wrong_values() -> Iterator[CheckMessage]:
     configured = get_settings()
-    for item in dataclasses.fields(AppSettings)[:-1]:
+    # No message may quote secrets.
+    for item in [it for it in dataclasses.fields(AppSettings) if it.repr]:
         value = getattr(configured, item.name)
         if problem := _problem(item.name, str(item.type), value):
             yield error(
@@ -72,6 +75,14 @@ def _wrong_values() -> Iterator[CheckMessage]:
             parse_base_url(configured.base_url)
         except ConfigurationError as fault:
             yield error(2, *reason_and_remedy(fault))
+
+
+def _monitoring_token() -> Iterator[CheckMessage]:
+    token = get_settings().monitoring_token
+    if token is not None and not is_token(token):
+        message = f"{SETTING}['MONITORING_TOKEN'] is not a secret that can be used."
+        hint = "Use at least 16 letters and digits, such as secrets.token_urlsafe()."
+        yield error(63, message, hint)
 
 
 def _language_origins() -> Iterator[CheckMessage]:

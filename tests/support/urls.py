@@ -22,5 +22,6 @@ urlpatterns = [
     path("labels/<str:code>/", view, name="label-detail"),
     path("books/<slug:slug>/", view, name="book-detail"),
     path("sitemap/", include("django_sitemaps_plus.html_urls")),
+    path("monitoring/", include("django_sitemaps_plus.monitoring_urls")),
     path("", include("django_sitemaps_plus.urls")),
 ]

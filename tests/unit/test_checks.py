@@ -52,6 +52,10 @@ class TestSettings:
             ({**BASE, "STORAGE": 5}, ["E002"]),
             ({**BASE, "CACHE": "nowhere"}, ["E006"]),
             ({**BASE, "EXECUTOR": "shop.NoExecutor"}, ["E008"]),
+            ({**BASE, "MONITORING_TOKEN": "x" * 15}, ["E063"]),
+            ({**BASE, "MONITORING_TOKEN": "x" * 16 + "\n"}, ["E063"]),
+            ({**BASE, "MONITORING_TOKEN": b"x" * 16}, ["E063"]),
+            ({**BASE, "MONITORING_TOKEN": "x" * 16}, []),
             (BASE, []),
         ],
     )
@@ -88,6 +92,11 @@ class TestSettings:
         assert said in f"{message.msg} {message.hint}"
         code = message.id.partition(".")[2].lower()
         assert message.hint.endswith(f" See {PAGE}#{code}")
+
+    def test_a_secret_is_not_quoted(self, settings):
+        settings.SITEMAPS_PLUS = {**BASE, "MONITORING_TOKEN": "it-is-secret"}
+        [message] = check_settings()
+        assert "it-is-secret" not in f"{message.msg} {message.hint}"
 
     def test_files_need_a_place(self, settings):
         """Builds do; what is served live needs none."""

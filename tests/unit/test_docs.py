@@ -20,6 +20,7 @@ from django_sitemaps_plus import exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.checks.messages import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
+from django_sitemaps_plus.maintenance.status import EngineStatus, SectionStatus
 from django_sitemaps_plus.models import (
     Change,
     Delivery,
@@ -181,6 +182,13 @@ class TestReference:
             "null",
             '""',
         }
+
+    def test_the_json_of_the_status_is_documented(self):
+        """Each key that `sitemap_status --json` prints begins a row, in no order."""
+        _, _, said = part("commands", "sitemap_status").partition("### The JSON")
+        keys = [line.split("|")[1] for line in said.splitlines() if line[:1] == "|"]
+        fields = {*dataclasses.fields(SectionStatus), *dataclasses.fields(EngineStatus)}
+        assert codes("\n".join(keys)) == {field.name for field in fields}
 
     def test_signals_are_documented_with_their_arguments(self):
         said = {

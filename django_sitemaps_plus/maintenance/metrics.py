@@ -1,0 +1,155 @@
+"""Metrics: the dashboard's numbers as OpenMetrics text, for Prometheus and others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from dataclasses import dataclass
+from datetime import datetime
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+from .dashboard import SiteStatus
+from .status import EngineStatus, SectionStatus, age_of
+
+#: What all names begin with.
+PREFIX = "sitemaps_plus_"
+
+#: The last words of names that are units.
+UNITS = ("seconds", "bytes")
+
+#: What a metric is of.
+Status: TypeAlias = SiteStatus | SectionStatus | EngineStatus
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A number of each site, section or engine.
+
+    All are gauges: what they are counted from is pruned, so each of them may fall.
+    """
+
+    of: type[Status]
+    name: str
+    meaning: str
+    read: Callable[[Any], Any]  # a number, a time or things to count; None to leave out
+
+
+def _of(
+    kind: type[Status], **named: tuple[str, str | Callable[[Any], Any]]
+) -> list[Metric]:
+    return [
+        Metric(kind, f"{PREFIX}{name}", words, _reader(read))
+        for name, (words, read) in named.items()
+    ]
+
+
+def _reader(read: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return attrgetter(read) if isinstance(read, str) else read
+
+
+METRICS = [
+    *_of(
+        SiteStatus,
+        site_ok=("Whether nothing needs a person", lambda it: not it.problems),
+    ),
+    *_of(
+        SectionStatus,
+        entries=("URLs that are listed", "entries"),
+        pages=("Pages with entries", "pages"),
+        dirty_pages=("Pages to be built", "dirty"),
+        building_pages=("Pages that builders are at work on", "building"),
+        parked_pages=("Pages that failed too often to be tried again", "parked"),
+        failed_pages=("Other dirty pages whose last build failed", "failed"),
+        section_held=("Whether the guard holds it", lambda it: bool(it.hold_reason)),
+        skipped_rows=("Rows that cannot be listed", "skipped"),
+        dropped_values=("Values left out of their entry", "dropped"),
+        waiting_changes=("Changes whose pages are not known yet", "changes"),
+        oldest_change_age_seconds=("Age of the oldest change to be built", "oldest"),
+        last_build_age_seconds=(
+            "Time since a build last looked for changes",
+            "last_build_at",
+        ),
+        plain_bytes=("Size of the pages before compression", "plain_size"),
+        gzip_bytes=("Size of the pages in storage", "gzip_size"),
+    ),
+    *_of(
+        EngineStatus,
+        waiting_deliveries=("URLs and feeds to be submitted", "waiting"),
+        resting_deliveries=(
+            "Those among them that are not submitted yet, mostly since they were lately",
+            "resting",
+        ),
+        rejected_deliveries=("URLs and feeds that the engine rejected", "dead"),
+        recently_accepted_deliveries=("Accepted in the last 24 hours", "accepted"),
+        recently_failed_deliveries=(
+            "To be submitted again after a failure in the last 24 hours",
+            "failed",
+        ),
+        oldest_delivery_age_seconds=(
+            "Age of the oldest change to be submitted",
+            "oldest",
+        ),
+        delivery_delay_median_seconds=(
+            "From commit to acceptance in the last 24 hours, half of all",
+            "delay_median",
+        ),
+        delivery_delay_p95_seconds=(
+            "From commit to acceptance in the last 24 hours, 95 of 100",
+            "delay_p95",
+        ),
+        parked_hosts=("Hosts for which the engine is not notified", "parked"),
+        failing_hosts=("Hosts for which its last request failed", "failing"),
+    ),
+]
+
+
+def exposition(statuses: Sequence[SiteStatus]) -> str:
+    """Return the metrics of sites in the format of OpenMetrics 1.0.
+
+    But for its last line it is the older text format of Prometheus as well, for which
+    that line is a comment.
+    """
+    rows = list(_rows(statuses))
+    lines = [line for metric in METRICS for line in _family(metric, rows)]
+    return "\n".join([*lines, "# EOF", ""])
+
+
+def _rows(statuses: Sequence[SiteStatus]) -> Iterator[tuple[Status, dict[str, str]]]:
+    """Yield what metrics are of, with its labels; live sections have no numbers."""
+    for status in statuses:
+        site = {"site": status.site.name}
+        yield status, site
+        for section in status.sections:
+            if not section.live:
+                yield section, site | {"section": section.section}
+        for engine in status.engines:
+            yield engine, site | {"engine": engine.engine}
+
+
+def _family(
+    metric: Metric, rows: Sequence[tuple[Status, Mapping[str, str]]]
+) -> Iterator[str]:
+    name, unit = metric.name, metric.name.rpartition("_")[2]
+    yield f"# TYPE {name} gauge"
+    if unit in UNITS:
+        yield f"# UNIT {name} {unit}"
+    yield f"# HELP {name} {metric.meaning}."
+    for status, labels in rows:
+        value = metric.read(status) if isinstance(status, metric.of) else None
+        if value is not None:
+            texts = [f'{key}="{_escape(text)}"' for key, text in labels.items()]
+            yield f"{name}{{{','.join(texts)}}} {_number(value)}"
+
+
+def _escape(text: str) -> str:
+    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+
+
+def _number(value: Any) -> str:
+    """Return a value as a number: of a moment its age, of many things how many."""
+    match value:
+        case datetime():
+            value = age_of(value)
+        case Sized():
+            value = len(value)
+    return str(round(value, 3) if isinstance(value, float) else int(value))

@@ -1,0 +1,146 @@
+"""The views for monitors: whether all is well, and the numbers."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any, TypeGuard
+
+from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import BadRequest, ImproperlyConfigured
+from django.db import Error
+from django.http import Http404, HttpRequest, HttpResponse
+from django.utils.crypto import constant_time_compare
+
+from .conf import Site, get_settings, get_sites
+from .exceptions import SitemapsPlusError
+from .maintenance.dashboard import SiteStatus, read_dashboard
+from .maintenance.metrics import exposition
+from .maintenance.status import overdue
+from .outages import in_one_line
+from .views.responses import read_only
+
+logger = logging.getLogger(__name__)
+
+_JSON = "application/json"
+
+_OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+# What older scrapers ask for: the same text.
+_PLAIN = "text/plain; version=0.0.4; charset=utf-8"
+
+View = Callable[[HttpRequest], HttpResponse]
+
+
+class _Answer(HttpResponse):
+    """An answer that no cache keeps."""
+
+    def __init__(self, content: str, content_type: str, status: int = 200) -> None:
+        headers = {"Cache-Control": "no-store"}
+        super().__init__(content, content_type, status, headers=headers)
+        # Django would mail each 503 to ADMINS: as often as a monitor asks, for as long
+        # as one page is parked.
+        self._has_been_logged = status >= 500
+
+
+def _for_monitors(view: View) -> View:
+    """Let those who have the token, or may see the dashboard, see a view.
+
+    Where the state cannot be read it answers 503.
+    """
+
+    @wraps(view)
+    def call(request: HttpRequest) -> HttpResponse:
+        try:
+            status = _refusal(request)
+            return _refuse(status) if status else view(request)
+        except Error as error:
+            # Its text may name hosts and users, and who asks may have no right yet.
+            logger.error("%s", in_one_line(error), extra={"action": "state_unknown"})
+            return _problems(["The state is unknown: the database cannot be read."])
+        except (SitemapsPlusError, ImproperlyConfigured) as error:
+            return _problems([in_one_line(error)])
+
+    return login_not_required(read_only(call))
+
+
+@_for_monitors
+def health(request: HttpRequest) -> HttpResponse:
+    """Answer 200 where all is well, else 503, with what needs a person.
+
+    ``site`` chooses sites; with ``max_age`` what waits for more seconds is a problem.
+    """
+    sites = get_sites()
+    chosen = _chosen(sites, request.GET.getlist("site"))
+    seconds = _seconds(request.GET.get("max_age"))
+    found = [
+        f"{status.site.name}: {problem}" if len(sites) > 1 else problem
+        for status in read_dashboard(chosen)
+        for problem in (*status.problems, *_overdue(status, seconds))
+    ]
+    return _problems(found, 503 if found else 200)
+
+
+@_for_monitors
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Answer with the numbers of all sites, as OpenMetrics."""
+    accept = request.headers.get("Accept", "")
+    is_old = "text/plain" in accept and "openmetrics" not in accept
+    text = exposition(read_dashboard(get_sites()))
+    return _Answer(text, _PLAIN if is_old else _OPENMETRICS)
+
+
+def _chosen(sites: Sequence[Site], names: Sequence[str]) -> list[Site]:
+    if not {site.name for site in sites}.issuperset(names):
+        raise Http404("No such site")
+    return [site for site in sites if site.name in names or not names]
+
+
+def _seconds(text: str | None) -> int | None:
+    if text is not None and not re.fullmatch("[0-9]{1,9}", text):
+        raise BadRequest("max_age is not a number of seconds")
+    return None if text is None else int(text)
+
+
+def _overdue(status: SiteStatus, seconds: int | None) -> list[str]:
+    if seconds is None:
+        return []
+    return overdue(status.sections, status.engines, seconds)
+
+
+def _problems(problems: Sequence[str], status: int = 503) -> HttpResponse:
+    found = {"status": "problem" if problems else "ok", "problems": list(problems)}
+    return _Answer(json.dumps(found, ensure_ascii=False), _JSON, status)
+
+
+def _refusal(request: HttpRequest) -> int:
+    """Return the status for a client that may see nothing; 0 for one that may."""
+    header = request.headers.get("Authorization", "")
+    if _has_token(header):
+        return 0
+    user: Any = getattr(request, "user", None)
+    if user is None or not user.is_authenticated:
+        return 403 if header else 401
+    is_staff = user.is_active and getattr(user, "is_staff", False)
+    return 0 if is_staff and user.has_perm("sitemaps_plus.view_dashboard") else 403
+
+
+def _has_token(header: str) -> bool:
+    token, (scheme, _, given) = get_settings().monitoring_token, header.partition(" ")
+    if scheme.lower() != "bearer" or not is_token(token):
+        return False
+    return constant_time_compare(given.strip(), token)
+
+
+def is_token(value: object) -> TypeGuard[str]:
+    """Return whether a value can be sent in a header, and is not soon guessed."""
+    return isinstance(value, str) and bool(re.fullmatch("[!-~]{16,}", value))
+
+
+def _refuse(status: int) -> HttpResponse:
+    response = _Answer("", "text/plain", status)
+    if status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
