@@ -3,5 +3,7 @@
 from __future__ import annotations
 
 from .dashboard import DashboardAdmin
+from .exclusions import ExclusionAdmin
+from .objects import SitemapMixin
 
-__all__ = ["DashboardAdmin"]
+__all__ = ["DashboardAdmin", "ExclusionAdmin", "SitemapMixin"]

@@ -207,6 +207,17 @@ def _cannot_submit() -> str:
     return ""
 
 
+def say_done(request: HttpRequest, what: str, command: str) -> None:
+    """Say that something is done, or noted for workers, or for a command."""
+    if not command:
+        messages.success(request, _("%s: done.") % what)
+    elif get_executor().is_listening:
+        messages.success(request, _("%s: queued for the workers.") % what)
+    else:
+        words = _("%(what)s: noted. No workers listen, so run: %(command)s")
+        messages.warning(request, words % {"what": what, "command": command})
+
+
 def _do(
     request: HttpRequest, action: Action, site: Site, target: str, *given: Any
 ) -> None:
@@ -217,15 +228,9 @@ def _do(
     if not is_done:
         messages.warning(request, _("%s: there is nothing to do.") % what)
         return
-    if not action.command:
-        messages.success(request, _("%s: done.") % what)
-    elif get_executor().is_listening:
-        messages.success(request, _("%s: queued for the workers.") % what)
-    else:
-        sections = [target] if action.subject == "section" else []
-        command = requests.command_for(action.command, site, *sections)
-        words = _("%(what)s: noted. No workers listen, so run: %(command)s")
-        messages.warning(request, words % {"what": what, "command": command})
+    sections = [target] if action.subject == "section" else []
+    command = action.command and requests.command_for(action.command, site, *sections)
+    say_done(request, what, command)
     LogEntry.objects.create(
         user_id=user.pk,
         content_type_id=ContentType.objects.get_for_model(

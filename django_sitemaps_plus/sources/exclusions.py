@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
@@ -38,9 +39,13 @@ def excluded_keys(model: type[Model]) -> list[Any]:
         if is_outage(error):
             raise
         return []  # before the first migration of our tables
+    return as_keys(model, [text for (text,) in texts])
+
+
+def as_keys(model: type[Model], texts: Iterable[str]) -> list[Any]:
+    """Return primary keys of their texts; one of another type is that of no row."""
     keys, field = [], key_field(model, "pk")
-    for (text,) in texts:
-        # One of a type before a deploy is that of no row.
+    for text in texts:
         with suppress(ValidationError, ValueError, TypeError):
             keys.append(field.to_python(text))
     return keys

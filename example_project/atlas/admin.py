@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.contrib import admin
 
+from django_sitemaps_plus.admin import SitemapMixin
+
 from .models import City, Country
 
 if TYPE_CHECKING:
@@ -16,7 +18,7 @@ else:
 
 
 @admin.register(Country)
-class CountryAdmin(_CountryAdmin):
+class CountryAdmin(SitemapMixin, _CountryAdmin):
     """Countries, by continent."""
 
     list_display = ("name", "code", "continent", "population", "updated_at")
@@ -26,7 +28,7 @@ class CountryAdmin(_CountryAdmin):
 
 
 @admin.register(City)
-class CityAdmin(_CityAdmin):
+class CityAdmin(SitemapMixin, _CityAdmin):
     """Cities, found by any of their names."""
 
     list_display = ("name", "country", "population", "timezone", "updated_at")

@@ -1,0 +1,79 @@
+"""The exclusions in the admin: a list of what editors keep out of the sitemaps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from django.apps import apps
+from django.contrib import admin
+from django.contrib.admin.utils import quote
+from django.db.models import QuerySet
+from django.http import HttpRequest
+from django.urls import NoReverseMatch, reverse
+from django.utils.html import format_html
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from django_sitemaps_plus.maintenance.exclusions import lift
+from django_sitemaps_plus.models import Exclusion, Section
+
+from .actions import say_done
+
+if TYPE_CHECKING:
+    _Admin = admin.ModelAdmin[Exclusion]
+else:
+    _Admin = admin.ModelAdmin
+
+
+def build_command() -> str:
+    """Return what builds the pages that were marked; "" where all is served live."""
+    return "manage.py build_sitemaps" if Section.objects.planned().exists() else ""
+
+
+@admin.register(Exclusion)
+class ExclusionAdmin(_Admin):
+    """Lists exclusions; to delete one is to list its object again."""
+
+    list_display = ("model", "key", "object_link", "note", "by", "at")
+    list_display_links = None
+    list_filter = ("model",)
+    search_fields = ("key", "note", "by")
+    ordering = ("-at", "-pk")
+
+    @admin.display(description=gettext_lazy("object"))
+    def object_link(self, exclusion: Exclusion) -> str | None:
+        """Return a link to the object's own page, where the admin has one."""
+        try:
+            meta = apps.get_model(exclusion.model)._meta
+            name = f"admin:{meta.app_label}_{meta.model_name}_change"
+            args, current = [quote(exclusion.key)], self.admin_site.name
+            url = reverse(name, args=args, current_app=current)
+        except (LookupError, ValueError, NoReverseMatch):
+            return None
+        return format_html(
+            '<a href="{}">{} {}</a>', url, meta.verbose_name, exclusion.key
+        )
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        """Return False: objects are excluded on their own pages."""
+        return False
+
+    def has_change_permission(
+        self, request: HttpRequest, obj: Exclusion | None = None
+    ) -> bool:
+        """Return False, as for adding."""
+        return False
+
+    def delete_model(self, request: HttpRequest, obj: Exclusion) -> None:
+        """List an object again."""
+        self._lift(request, [obj])
+
+    def delete_queryset(
+        self, request: HttpRequest, queryset: QuerySet[Exclusion]
+    ) -> None:
+        """List objects again."""
+        self._lift(request, list(queryset))
+
+    def _lift(self, request: HttpRequest, exclusions: list[Exclusion]) -> None:
+        lift(exclusions)
+        say_done(request, _("Listed again"), build_command())

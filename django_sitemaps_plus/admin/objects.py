@@ -1,0 +1,188 @@
+"""Sitemaps on the pages of objects: a panel below the form of any ``ModelAdmin``."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.contrib import admin, messages
+from django.contrib.admin.utils import quote, unquote
+from django.core.exceptions import PermissionDenied
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template import Template
+from django.template.response import TemplateResponse
+from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.views.decorators.http import require_http_methods
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.maintenance.exclusions import exclude, lift
+from django_sitemaps_plus.maintenance.explain import explain_object
+from django_sitemaps_plus.maintenance.explanations import Explanation
+from django_sitemaps_plus.models import Exclusion
+from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.sites import in_force
+
+from .actions import say_done
+from .exclusions import build_command
+from .pages import known_sites
+
+logger = logging.getLogger(__name__)
+
+if TYPE_CHECKING:
+    _Admin = admin.ModelAdmin[Any]
+else:
+    _Admin = object
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What there is to say of an object on one site."""
+
+    site: Site
+    found: Explanation | None
+    fault: str  # why nothing can be said; "" if something can
+
+
+class NoteForm(forms.Form):
+    """Why an object is excluded."""
+
+    note = forms.CharField(
+        label=gettext_lazy("Reason (optional)"), max_length=200, required=False
+    )
+
+
+class SitemapMixin(_Admin):
+    """Shows on an object's page whether sitemaps list it, and lets editors exclude it.
+
+    A class that is mixed into a ``ModelAdmin``, before it. The page asks for the panel
+    once it is shown, so it is as fast as before and never fails because of a sitemap.
+    """
+
+    def get_urls(self) -> list[URLPattern]:
+        """Add the URL of the panel."""
+        view = self.admin_site.admin_view(self.sitemap_view)
+        name = _url_name(self)
+        return [path("<path:object_id>/sitemap/", view, name=name), *super().get_urls()]
+
+    def render_change_form(
+        self, request: HttpRequest, context: dict[str, Any], *args: Any, **kwargs: Any
+    ) -> HttpResponse:
+        """Add a place for the panel, whatever the template of the page is."""
+        response = super().render_change_form(request, context, *args, **kwargs)
+        row = context.get("original")
+        if row is not None and not context.get("is_popup"):
+            _add_place(self, response, row)
+        return response
+
+    @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
+    def sitemap_view(self, request: HttpRequest, object_id: str) -> HttpResponse:
+        """Answer with the panel, as a piece of a page or as a page of its own."""
+        row = self.get_object(request, unquote(object_id))
+        if not self.has_view_or_change_permission(request, row):
+            raise PermissionDenied
+        if row is None:
+            raise Http404("No such object")
+        if request.method == "POST":
+            _act(self, request, row)
+            return HttpResponseRedirect(request.get_full_path())
+        return _show(self, request, row)
+
+
+def _url_name(model_admin: Any) -> str:
+    return f"{model_admin.opts.app_label}_{model_admin.opts.model_name}_sitemap"
+
+
+def _add_place(model_admin: Any, response: HttpResponse, row: Model) -> None:
+    """Put the template of a page into another, that adds the place to it."""
+    if not isinstance(response, TemplateResponse) or response.context_data is None:
+        return
+    frame: Any = response.resolve_template(response.template_name)
+    try:
+        url = reverse(
+            f"admin:{_url_name(model_admin)}",
+            args=[quote(row.pk)],
+            current_app=model_admin.admin_site.name,
+        )
+    except NoReverseMatch:  # its get_urls() is another's
+        return
+    if isinstance(getattr(frame, "template", None), Template):  # not one of Jinja
+        added = {"sitemaps_plus_frame": frame, "sitemaps_plus_url": url}
+        response.context_data.update(added)
+        response.template_name = "sitemaps_plus/admin/change_form.html"
+
+
+def _may_exclude(model_admin: Any, request: HttpRequest, row: Model) -> bool:
+    may_change: bool = model_admin.has_change_permission(request, row)
+    return may_change and request.user.has_perm("sitemaps_plus.add_exclusion")
+
+
+def _may_lift(request: HttpRequest) -> bool:
+    return request.user.has_perm("sitemaps_plus.delete_exclusion")
+
+
+def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateResponse:
+    is_part, [sites, fault] = "part" in request.GET, known_sites()
+    request.current_app = model_admin.admin_site.name
+    context: dict[str, Any] = {
+        "answers": [_answer(row, site) for site in sites],
+        "fault": fault,
+        "exclusion": Exclusion.objects.of_row(row).first(),
+        "may_exclude": _may_exclude(model_admin, request, row),
+        "may_lift": _may_lift(request),
+        "may_view_map": request.user.has_perm("sitemaps_plus.view_dashboard"),
+        "note_field": NoteForm(auto_id="sitemaps-%s")["note"],
+        "is_part": is_part,
+        "url": request.get_full_path(),
+    }
+    if not is_part:
+        context |= model_admin.admin_site.each_context(request)
+        context |= {"title": _("Sitemap"), "opts": model_admin.opts, "original": row}
+    name = "_object.html" if is_part else "object.html"
+    return TemplateResponse(request, f"sitemaps_plus/admin/{name}", context)
+
+
+def _answer(row: Model, site: Site) -> Answer:
+    """Return what there is to say of a row on a site, or why nothing is."""
+    try:
+        with in_force(site), contained():
+            return Answer(site, explain_object(row, site), "")
+    except Exception as error:
+        logger.exception("A row cannot be explained")
+        return Answer(site, None, in_one_line(error))
+
+
+def _act(model_admin: Any, request: HttpRequest, row: Model) -> None:
+    """Exclude a row or list it again, say so, and log it in the row's history."""
+    is_exclusion = "exclude" in request.POST
+    is_allowed = (
+        _may_exclude(model_admin, request, row) if is_exclusion else _may_lift(request)
+    )
+    if not is_allowed:
+        raise PermissionDenied
+    form = NoteForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, form.errors["note"].as_text())
+        return
+    note, user = form.cleaned_data["note"], request.user.get_username()
+    try:
+        if is_exclusion:
+            is_done = exclude(row, by=user, note=note)
+        else:
+            is_done = lift(Exclusion.objects.of_row(row), row)
+    except Exception as error:
+        logger.exception("Nothing was excluded or listed again")
+        messages.error(request, _("Nothing was changed: %s") % in_one_line(error))
+        return
+    what = _("Excluded from sitemaps") if is_exclusion else _("Listed again")
+    if not is_done:
+        messages.warning(request, _("%s: there is nothing to do.") % what)
+        return
+    say_done(request, what, build_command())
+    model_admin.log_change(request, row, f"{what}: {note}" if note else what)
