@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
-from django.db.models import Count, F, Max, Min, Q, QuerySet, Sum
+from django.db.models import (
+    Count,
+    F,
+    Max,
+    Min,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Sum,
+)
 from django.db.models.functions import Now
 from django.utils import timezone
 
@@ -104,7 +114,8 @@ class EngineStatus:
     delay_p95: float | None = None
     is_busy: bool = False  # a process is submitting to it
     waiting: int = 0  # targets that wait to be submitted
-    resting: int = 0  # URLs among them that wait for NOTIFY_INTERVAL_SECONDS alone
+    #: Targets among them whose time has not come: they were submitted lately, mostly.
+    resting: int = 0
     dead: int = 0  # targets that it rejected
     sent_at: datetime | None = None  # of the last notification
     oldest: datetime | None = None  # of the oldest change that waits
@@ -174,10 +185,10 @@ def engine_status(*sites: Site) -> list[EngineStatus]:
             engines = get_engines().values()
             takers |= {it.name for it in engines if it.takes is Takes.FEEDS}
     names = [site.name for site in sites]
-    for row in _delivery_rows(names):
-        _fill(status(row.pop("site"), row.pop("engine")), row)
     for host in EngineHost.objects.filter(site__in=names):
         _fill_host(status(host.site, host.engine), host)
+    for row in _delivery_rows(names, {engine for _, engine in found}):
+        _fill(status(row.pop("site"), row.pop("engine")), row)
     for site_name, name, target, feedback in _feedback(names, takers):
         status(site_name, name).feedback[target] = feedback
     for (site_name, name), figures in _recent_figures(names).items():
@@ -289,17 +300,25 @@ def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
     return list(rows)
 
 
-def _delivery_rows(sites: Collection[str]) -> list[dict[str, Any]]:
+def _delivery_rows(
+    sites: Collection[str], engines: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return what waits and what was rejected, by columns of one index alone."""
     waiting, dead = Q(state=Delivery.State.WAITING), Q(state=Delivery.State.DEAD)
-    resting = Q(sent__gt=0, attempts=0, is_feed=False, not_before__gt=Now())
-    # All others were submitted, and may be millions.
-    rows = Delivery.objects.filter(waiting | dead, site__in=sites).order_by()
-    found: Any = rows.values("site", "engine").annotate(
-        waiting=Count("pk", filter=waiting),
-        resting=Count("pk", filter=waiting & resting),
-        dead=Count("pk", filter=dead),
-        oldest=Min("changed_at", filter=waiting),
-        error=Max("error", filter=dead),
+    # All others were submitted, and may be millions: the index is asked by engine.
+    rows = Delivery.objects.filter(waiting | dead, site__in=sites, engine__in=engines)
+    same = {name: OuterRef(name) for name in ("site", "engine")}
+    one_dead = Delivery.objects.filter(**same, state=Delivery.State.DEAD)
+    found: Any = (
+        rows.order_by()
+        .values("site", "engine")
+        .annotate(
+            waiting=Count("pk", filter=waiting),
+            resting=Count("pk", filter=waiting & Q(not_before__gt=Now())),
+            dead=Count("pk", filter=dead),
+            oldest=Min("changed_at", filter=waiting),
+            error=Subquery(one_dead.values("error")[:1]),
+        )
     )
     return list(found)
 

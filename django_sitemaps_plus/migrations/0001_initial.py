@@ -120,7 +120,15 @@ class Migration(migrations.Migration):
                 "base_manager_name": "objects",
                 "indexes": [
                     models.Index(
-                        fields=["site", "engine", "state", "host", "not_before", "id"],
+                        fields=[
+                            "site",
+                            "engine",
+                            "state",
+                            "host",
+                            "not_before",
+                            "id",
+                            "changed_at",
+                        ],
                         name="sitemaps_plus_waiting",
                     )
                 ],

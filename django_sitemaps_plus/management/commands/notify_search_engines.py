@@ -237,10 +237,10 @@ def _why_they_wait(engines: list[EngineStatus]) -> str:
     """Return how many targets wait, and for what."""
     count, why = sum(engine.waiting for engine in engines), ""
     failing = [engine.engine for engine in engines if engine.failing]
-    if count == sum(engine.resting for engine in engines):
+    if failing:
+        why = f"; the last request to {' and '.join(failing)} failed"
+    elif count == sum(engine.resting for engine in engines):
         seconds = get_settings().notify_interval_seconds
         why = f", since a URL is submitted again after {seconds:,} s at the earliest "
         why += "(NOTIFY_INTERVAL_SECONDS)"
-    elif failing:
-        why = f"; the last request to {' and '.join(failing)} failed"
     return f" {count:,} wait{pluralize(count, 's,')}{why}."
