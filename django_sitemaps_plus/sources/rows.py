@@ -87,7 +87,8 @@ def names_of(
         if columns.of_instances:
             return describe(rows[row])
         for pk, *values in keyed()[first + row : first + row + 1]:
-            if tuple(values) == rows[row]:  # else rows have come or gone meanwhile
+            # A list where a column is converted; another row if rows have come or gone.
+            if values == list(rows[row]):
                 return named(queryset.model, pk)
         return f"{queryset.model.__name__}, {describe(rows[row])}"
 

@@ -6,10 +6,11 @@ import pytest
 from django.db.models import Value
 from django.db.models.functions import Concat
 
+from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.exceptions import SourceError
 from tests.support.rendered import render
 from tests.support.shop import limited, make_products
-from tests.support.testapp.models import Product
+from tests.support.testapp.models import Product, Shop
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -32,6 +33,18 @@ def test_the_key_is_named(bad, attributes):
     """Though the tuples that are read do not have it."""
     [problem] = render(limited(2_000, **attributes)).tally.problems
     assert problem.startswith(f"Product {bad.pk} left out: ")
+
+
+def test_the_key_is_named_where_a_column_is_converted():
+    """As times are, which some databases give as text."""
+    shop = Shop.objects.create(name="a")
+
+    class ShopSource(ModelSource):
+        model = Shop
+        location = "updated_at"
+
+    [problem] = render(ShopSource).tally.problems
+    assert problem.startswith(f"Shop {shop.pk!r} left out: ")
 
 
 def test_text_is_shown_as_it_is(bad):
