@@ -82,13 +82,13 @@ class TestEntries:
         assert found.sections == []
 
     def test_the_smallest_of_many_are_one_line(self):
-        """The eleventh and the twelfth here; of one that is new the sum knows less."""
+        """The first and the second here, the second of which is new."""
         names = [f"s{number:02}" for number in range(12)]
         plan(*names)
         for number, name in enumerate(names):
-            figure(1 if number == 10 else 30, "entries", 100 - number, name=name)
+            figure(1 if number == 1 else 30, "entries", 89 + number, name=name)
         found = read_history(get_site(), "24h").entries
-        assert list(found) == [*names[:10], OTHERS]
+        assert list(found) == [*reversed(names[2:]), OTHERS]
         assert found[OTHERS] == [89] * 22 + [179] * 2
 
     def test_one_section_is_alone(self):
