@@ -9,7 +9,13 @@ from urllib.parse import unquote
 
 from django.contrib.admin import AdminSite
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotFound,
+    JsonResponse,
+)
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -73,7 +79,7 @@ def map_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     site = chosen_site(request)
     with in_force(site):
         section, number = _section(request, site), _number(request)
-        answer = ask(request, page, section=section, number=str(number))
+        answer = _answer(request, section, number)
         words = _why_none(answer, site, section, number)
         context = {
             "site": site,
@@ -118,6 +124,13 @@ def _notes(found: PageMap) -> list[str]:
     elif not found.pages:
         notes.append(_("There are no pages."))
     return notes
+
+
+def _answer(request: HttpRequest, section: str, number: int) -> HttpResponse:
+    try:
+        return ask(request, page, section=section, number=str(number))
+    except Http404:
+        return HttpResponseNotFound()
 
 
 def _why_none(answer: HttpResponse, site: Site, section: str, number: int) -> str:

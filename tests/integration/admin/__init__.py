@@ -1,0 +1,1 @@
+"""The dashboard in the admin, and what editors see on their objects."""
