@@ -47,5 +47,7 @@ def as_keys(model: type[Model], texts: Iterable[str]) -> list[Any]:
     keys, field = [], key_field(model, "pk")
     for text in texts:
         with suppress(ValidationError, ValueError, TypeError):
-            keys.append(field.to_python(text))
+            key = field.to_python(text)
+            field.run_validators(key)  # the database may refuse a number too large
+            keys.append(key)
     return keys

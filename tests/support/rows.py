@@ -12,13 +12,23 @@ from django_sitemaps_plus.models import (
     Change,
     Delivery,
     EngineHost,
+    Exclusion,
     Figure,
     Page,
     Publication,
     Section,
 )
 
-OWN_TABLES = (Section, Page, Change, Publication, Delivery, EngineHost, Figure)
+OWN_TABLES = (
+    Section,
+    Page,
+    Change,
+    Publication,
+    Delivery,
+    EngineHost,
+    Exclusion,
+    Figure,
+)
 
 
 def make_tables(alias: str) -> None:

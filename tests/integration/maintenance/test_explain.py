@@ -14,6 +14,8 @@ from django.utils import timezone
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.maintenance.exclusions import exclude
+from django_sitemaps_plus.maintenance.explain import explain_object
 from django_sitemaps_plus.maintenance.explain import explain_url as explain
 from django_sitemaps_plus.maintenance.explanations import Explanation
 from django_sitemaps_plus.models import Change, Delivery, Page, Section
@@ -21,7 +23,7 @@ from tests.support.builds import build_and_relay, build_fully
 from tests.support.configuring import configure
 from tests.support.faults import fail_queries
 from tests.support.shop import START, ProductSource, limited, make_products
-from tests.support.testapp.models import Author, Book, Label, Product
+from tests.support.testapp.models import Author, Book, Cafe, Label, Place, Product
 
 pytestmark = [pytest.mark.django_db, pytest.mark.database]
 
@@ -194,6 +196,80 @@ class TestListed:
         found = explained()
         assert found.listings == []
         assert "Only 2 pages of section 'products' were searched." in found.notes
+
+
+class TestObjects:
+    """The same of a row itself, by whatever section has it."""
+
+    @pytest.mark.parametrize("source", [Published, Methods, Items])
+    @pytest.mark.parametrize("is_built", [False, True])
+    def test_it_is_found_on_its_page(self, sections, products, source, is_built):
+        """And no other page is read."""
+        sections.register("products", source)
+        sections.register("labels", type("Labels", (ModelSource,), {"model": Label}))
+        if is_built:
+            build_fully()
+        page = "2" if source is Published else "1"
+        Page.objects.exclude(number=page).update(object="products/1/gone.xml.gz")
+        found = explain_object(products[3], get_site())
+        [listing] = found.listings
+        assert (found.url, found.is_listed, found.notes) == (URL, True, [])
+        assert (listing.section, str(listing.page)) == ("products", page)
+        assert bool(listing.object) is is_built
+        assert [(it.section, it.reasons) for it in found.rows] == [("products", [])]
+        words = f"It is listed on page {page} of section products."
+        assert str(found) == words
+
+    def test_each_reason_is_named(self, sections, products):
+        """Among them who has excluded it; the URL is known none the less."""
+        sections.register("products", Published)
+        build_fully()
+        exclude(products[3], by="ada", note="sold out")
+        found = explain_object(products[3], get_site())
+        [reason] = found.rows[0].reasons
+        assert reason.startswith("excluded by ada since 20")
+        assert reason.endswith(" UTC: sold out")
+        assert found.is_listed  # until the next build
+        build_and_relay()
+        found = explain_object(products[3], get_site())
+        assert (found.url, found.is_listed) == (URL, False)
+        assert str(found) == f"It is not listed: {reason}."
+        Product.objects.update(published=False)
+        found = explain_object(products[3], get_site())
+        assert len(found.rows[0].reasons) == 2
+
+    def test_so_it_is_of_its_url(self, sections, products):
+        sections.register("products", Published)
+        exclude(products[3], by="", note="")
+        [reason] = reasons()
+        assert reason.startswith("excluded since 20")
+        assert reason.endswith(" UTC")
+
+    def test_a_parent_and_a_child_are_one_row(self, sections):
+        cafe = Cafe.objects.create(slug="cafe")
+        route = Route("product-detail", slug="slug")
+        for name, model in (("places", Place), ("cafes", Cafe)):
+            given = {"model": model, "location": route}
+            sections.register(name, type("Places", (ModelSource,), given))
+        for row in (cafe, cafe.place_ptr):
+            found = explain_object(row, get_site())
+            assert [it.section for it in found.listings] == ["places", "cafes"]
+        other = Place.objects.create(slug="other")
+        found = explain_object(other, get_site())
+        assert [it.section for it in found.listings] == ["places"]
+
+    def test_a_section_that_cannot_be_read_hides_no_other(self, sections, products):
+        sections.register("broken", lambda: Items().missing)
+        sections.register("products", Published)
+        found = explain_object(products[3], get_site())
+        assert found.is_listed
+        assert any("AttributeError" in note for note in found.notes)
+
+    def test_what_no_section_lists_has_no_url(self, sections):
+        sections.register("pages", Views)
+        found = explain_object(Label.objects.create(code="a"), get_site())
+        assert (found.url, found.is_listed, found.rows) == ("", False, [])
+        assert str(found) == "No section lists it."
 
 
 @pytest.mark.parametrize(
