@@ -1,4 +1,4 @@
-"""The panel on an object's page: what it says, who may act, and what it leaves alone."""
+"""The panel on an object's page: what it says, who may act, and what it leaves be."""
 
 from __future__ import annotations
 
