@@ -85,10 +85,10 @@ def read(site: str = "shop") -> SiteStatus:
 
 
 def test_it_takes_few_queries_whatever_there_is(django_assert_max_num_queries):
-    """The same number of two sites with hundreds of rows as of two empty ones."""
+    """The same number for two sites with hundreds of rows as for an empty one."""
     sites = get_sites()
     with django_assert_max_num_queries(12) as empty:
-        read_dashboard(sites)
+        read_dashboard(sites[:1])
     for site in SITES:
         index = make_section(site, INDEX)
         make_page(index, 0)
@@ -122,7 +122,8 @@ def test_a_section_says_each_number():
     make_page(section, 5, wanted=2, changed_at=ago[4], **parked)
     make_page(section, 6, wanted=2, attempts=1, error="it broke once")
     make_page(section, 7, wanted=2, state=State.NEXT, entries=900)
-    make_page(section, 8, wanted=2, state=State.RETIRED, entries=900, skipped=9)
+    old = {"state": State.RETIRED, "changed_at": ago[8], "error": "it broke before"}
+    make_page(section, 8, wanted=2, entries=900, skipped=9, **old)
     Change.objects.create(section="products", kind="key", low="1", at=ago[5])
     status = read()
     assert (status.pages, status.entries, status.dirty) == (5, 15, 3)
