@@ -25,6 +25,7 @@ from django_sitemaps_plus.models import (
     Change,
     Delivery,
     EngineHost,
+    Exclusion,
     Figure,
     Page,
     Publication,
@@ -43,7 +44,7 @@ WORDS = {
     *("Source", "Section", "Entry", "Page", "Plan", "Index", "Build", "Object"),
     *("Publication", "Change", "Wake-up", "Claim", "Lease", "URL change", "Engine"),
     *("Delivery", "Engine host", "Site", "Flip", "Guard", "Audit", "Look-back"),
-    "Parked",
+    *("Parked", "Exclusion"),
 }
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -216,7 +217,8 @@ class TestReference:
         assert attributes.difference(FIELDS) <= codes(part("sources", name))
 
     @pytest.mark.parametrize(
-        "model", [Section, Page, Change, Publication, Delivery, EngineHost, Figure]
+        "model",
+        [Section, Page, Change, Publication, Delivery, EngineHost, Exclusion, Figure],
     )
     def test_models_are_documented_with_their_fields(self, model: type):
         fields = [field.name for field in model._meta.fields]
