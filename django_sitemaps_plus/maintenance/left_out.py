@@ -62,12 +62,15 @@ def left_out(
             count=len(matches),
             words=reason,
             is_warning=True,
-            items=_items(section, matches[:MAX_ROWS], link),
+            items=_items(section, matches, link),
             remedy=remedy,
             **rebuilt(section, site),
         )
     for it in sections:
-        totals = ((_("rows"), it.skipped, True), (_("values"), it.dropped, False))
+        totals = (
+            (_("more rows"), it.skipped, True),
+            (_("more values"), it.dropped, False),
+        )
         for title, total, is_row in totals:
             if total > (known := named[it.section, is_row]):
                 yield _only_counted(it.section, title, known, total, site)
@@ -119,7 +122,8 @@ def _items(section: str, matches: Sequence[_Match], link: Link) -> list[Item]:
     """Return the rows, the first with the whole reason as an example."""
     models = _models_of(section)
     items: list[Item] = []
-    for match in matches:
+    rows = {match["row"]: match for match in matches}  # each has all its languages
+    for match in list(rows.values())[:MAX_ROWS]:
         model, key = models.get(match["model"] or ""), _key(match)
         words = "" if items else shortened(match["reason"])
         url = link(model, key) if model else ""

@@ -134,7 +134,7 @@ def _held(section: SectionStatus, site: Site) -> Group:
 
 def _pages(site: Site, sections: Iterable[SectionStatus]) -> Iterator[Group]:
     items = _failed_pages(site)
-    words = _("%(parked)s are parked, %(failed)s are tried again.")
+    words = _("Parked: %(parked)s. To be tried again: %(failed)s.")
     for it in sections:
         if it.parked or it.failed:
             yield Group(

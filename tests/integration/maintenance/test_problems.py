@@ -126,6 +126,11 @@ class TestRows:
         [group] = left_out(f"Product 1 left out: {one}", f"A 2 left out: {other}")
         assert group.count == 2
 
+    def test_a_row_is_named_once(self):
+        """It may be left out once a language."""
+        [group] = left_out(*["Product 1 left out: E: a"] * 3)
+        assert (group.count, len(group.items)) == (3, 1)
+
     def test_words_do(self):
         words = "ValueError: it doesn't know 'a'", "ValueError: it doesn't have 'a'"
         assert len(left_out(*[f"Product 1 left out: {it}" for it in words])) == 2
@@ -182,7 +187,7 @@ class TestOthers:
         have_page(0, INDEX, **parked)
         [group] = found("pages")
         assert (group.title, group.count, group.action) == ("products", 2, "rebuild")
-        assert group.words == "1 are parked, 1 are tried again."
+        assert group.words == "Parked: 1. To be tried again: 1."
         assert [it.name for it in group.items] == [
             "page 2, 5 attempts",
             "page 1, 1 attempt",
@@ -204,7 +209,7 @@ class TestOthers:
             ("products", "release", "manage.py build_sitemaps products --allow-shrink"),
         ]
         assert "it would fall" in found("sections")[2].words
-        assert [it.title for it in found("rows")] == ["a b: rows"]
+        assert [it.title for it in found("rows")] == ["a b: more rows"]
         assert found("pages") == []
 
     def test_an_engine_is_parked_and_has_rejected(self, settings):
@@ -268,7 +273,7 @@ def test_it_is_bounded_whatever_the_size(sections, settings, django_assert_num_q
     configure(settings, ENGINES={"one": ENGINE})
     sections.register("others", ProductSource)
     section = Section.objects.create(site="default", name="products")
-    sentences = [f"Product 1 left out: E: {it * 9}" for it in ascii_letters + "äöüéèß"]
+    reasons = [f"E: {letter * 9}" for letter in ascii_letters + "äöüéèß"]
     Page.objects.bulk_create(
         [
             Page(
@@ -278,7 +283,10 @@ def test_it_is_bounded_whatever_the_size(sections, settings, django_assert_num_q
                 wanted=2,
                 entries=1,
                 skipped=1_000,
-                problems=sentences[number % 40 :][:20],
+                problems=[
+                    f"Product {number} left out: {reason}"
+                    for reason in reasons[number % 40 :][:20]
+                ],
                 error="odd",
             )
             for number in range(1, 800)
