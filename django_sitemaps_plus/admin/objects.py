@@ -128,12 +128,12 @@ def _may_lift(request: HttpRequest) -> bool:
 
 
 def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateResponse:
-    is_part, [sites, fault] = "part" in request.GET, known_sites()
+    is_part, [exclusion, answers, fault] = "part" in request.GET, _explain(row)
     request.current_app = model_admin.admin_site.name
     context: dict[str, Any] = {
-        "answers": [_answer(row, site) for site in sites],
+        "answers": answers,
         "fault": fault,
-        "exclusion": Exclusion.objects.of_row(row).first(),
+        "exclusion": exclusion,
         "may_exclude": _may_exclude(model_admin, request, row),
         "may_lift": _may_lift(request),
         "may_view_map": request.user.has_perm("sitemaps_plus.view_dashboard"),
@@ -146,6 +146,18 @@ def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateRespons
         context |= {"title": _("Sitemap"), "opts": model_admin.opts, "original": row}
     name = "_object.html" if is_part else "object.html"
     return TemplateResponse(request, f"sitemaps_plus/admin/{name}", context)
+
+
+def _explain(row: Model) -> tuple[Exclusion | None, list[Answer], str]:
+    """Return the exclusion of a row, what each site says of it, and what failed."""
+    try:
+        with contained():
+            sites, fault = known_sites()
+            exclusion = Exclusion.objects.of_row(row).first()
+    except Exception as error:
+        logger.exception("Exclusions cannot be read")
+        return None, [], in_one_line(error)
+    return exclusion, [_answer(row, site) for site in sites], fault
 
 
 def _answer(row: Model, site: Site) -> Answer:

@@ -185,17 +185,20 @@ class TestPanel:
         with fail_queries(lambda sql: "sitemaps_plus_page" in sql):
             found = text(client.get(panel_of(products[0], query)))
         assert "Nothing can be said: OperationalError" in found
+        with fail_queries(lambda sql: "sitemaps_plus_exclusion" in sql):
+            assert "OperationalError" in text(client.get(panel_of(products[0], query)))
         configure(settings, BASE_URL="nonsense")
         assert "BASE_URL" in text(client.get(panel_of(products[0], query)))
 
     def test_words_of_others_stay_words(self, client, editor, products, settings):
         """In the reason, the name of the object, and what an engine said."""
         backend = f"{RecordingEngine.__module__}.RecordingEngine"
-        configure(settings, ENGINES={INJECTED: {"BACKEND": backend}})
+        engine = "<script>alert(1)</script>"
+        configure(settings, ENGINES={engine: {"BACKEND": backend}})
         product = products[0]
         Product.objects.filter(pk=product.pk).update(name=INJECTED)
         exclude(product, by=INJECTED, note=INJECTED)
-        Delivery.objects.want("default", INJECTED, product_urls([0]))
+        Delivery.objects.want("default", engine, product_urls([0]))
         Delivery.objects.update(error=INJECTED)
         Page.objects.update(error=INJECTED)
         change = f"/desk/testapp/product/{product.pk}/change/"
