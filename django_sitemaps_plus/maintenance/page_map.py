@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
+from datetime import UTC, datetime, tzinfo
 from typing import Any, NamedTuple
 
 from django.db import connections, models
@@ -54,7 +54,7 @@ class MapPage(NamedTuple):
     low: str | None = None  # the first 80 characters; None is infinity
     high: str | None = None
     hash: str = ""  # the first 12 digits
-    rendered_at: int | None = None  # seconds since 1970
+    rendered_at: str | None = None  # 2026-11-20 09:30:00, in UTC
     error: str = ""
 
 
@@ -125,16 +125,18 @@ def _as_page(row: Any, zone: tzinfo | None) -> MapPage:
         _cut(row.low),
         _cut(row.high),
         row.plain_hash[:MAX_HASH],
-        _seconds(row.rendered, zone) if row.rendered else None,
+        _in_utc(row.rendered, zone) if row.rendered else None,
         row.error[:MAX_ERROR],
     )
 
 
-def _seconds(text: str, zone: tzinfo | None) -> int:
-    moment = datetime.fromisoformat(text)
-    if moment.tzinfo is None:  # PostgreSQL writes its own
-        moment = moment.replace(tzinfo=zone)
-    return int(moment.timestamp())
+def _in_utc(text: str, zone: tzinfo | None) -> str:
+    if zone is not UTC:  # else the text of every database is
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            moment = moment.replace(tzinfo=zone)
+        text = moment.astimezone(UTC).isoformat(" ")
+    return text[:19]
 
 
 def _cut(key: str | None) -> str | None:

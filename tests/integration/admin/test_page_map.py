@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, timedelta
 from itertools import pairwise
 from typing import Any
 from urllib.parse import urlencode
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db.models import F
@@ -15,7 +16,7 @@ from lxml import html
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source
 from django_sitemaps_plus.conf import get_site, get_sites
-from django_sitemaps_plus.maintenance.page_map import MapState, read_map
+from django_sitemaps_plus.maintenance.page_map import MapState, _in_utc, read_map
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Hold, Page, State
 from django_sitemaps_plus.sites import in_force
 from tests.support.builds import build_fully
@@ -50,6 +51,7 @@ def states() -> dict[int, str]:
     return {it.number: it.state for it in found.pages}
 
 
+@pytest.mark.database
 class TestStates:
     @pytest.mark.parametrize(
         ("fields", "expected"),
@@ -93,6 +95,7 @@ class LabelSource(ModelSource):
     limit = 5
 
 
+@pytest.mark.database
 class TestOrder:
     def test_pages_are_in_the_order_of_integers(self, products):
         """Not of numbers, nor of text: a split makes new numbers."""
@@ -131,6 +134,7 @@ class TestOrder:
         assert list(states()) == [1, 2, 3]
 
 
+@pytest.mark.database
 class TestData:
     def test_each_page_says_what_it_is(self, products, admin_client):
         pages_of("products").filter(number=2).update(
@@ -140,10 +144,20 @@ class TestData:
         found = admin_client.get(path("map_data", section="products")).json()
         assert found["limit"] == 10
         assert found["file"] == ["https://example.com/sitemap-products-", ".xml"]
-        rendered = int(row.checked_at.timestamp())
+        rendered = f"{row.checked_at:%Y-%m-%d %H:%M:%S}"
         start = row.plain_hash[:12]
         expected = [2, "failed", 10, 3, row.lastmod, row.low, row.high, start, rendered]
         assert found["pages"][1] == [*expected, ("it broke" * 99)[:300]]
+
+    def test_times_are_in_utc_whatever_the_database_keeps(self):
+        """As it does with a TIME_ZONE of its own, or without USE_TZ."""
+        for text, zone in (
+            ("2026-07-01 12:00:00.123456", ZoneInfo("Europe/Berlin")),
+            ("2026-07-01 06:00:00.12-04", ZoneInfo("Europe/Berlin")),
+            ("2026-07-01 10:00:00.123456", UTC),
+            ("2026-07-01 10:00:00.12+00", UTC),
+        ):
+            assert _in_utc(text, zone) == "2026-07-01 10:00:00"
 
     def test_a_section_that_is_not_registered_has_the_limit_of_its_fullest(
         self, products, sections, admin_client
@@ -300,14 +314,15 @@ class TestEntries:
         assert page.xpath(f"//{TABLE}//a/@href") == urls[100:200]
         assert self.shown(admin_client, q="nothing") == []
 
-    def test_search_knows_letters_that_urls_encode(self, sections, admin_client):
+    def test_search_knows_what_urls_and_xml_encode(self, sections, admin_client):
         class Towns(Source):
             def entries(self, origin: str) -> Any:
-                yield from [Entry(f"{origin}/{it}/") for it in ("köln", "bonn")]
+                towns = ("köln/?a=1&b=2", "bonn/?a=1&amp=2")
+                yield from [Entry(f"{origin}/{town}") for town in towns]
 
         sections.register("products", Towns)
-        urls = ["https://example.com/k%C3%B6ln/"]
-        for text in ("KÖLN", "k%c3%b6", " köln "):
+        urls = ["https://example.com/k%C3%B6ln/?a=1&b=2"]
+        for text in ("KÖLN", "k%c3%b6", " köln ", "1&b"):
             assert self.shown(admin_client, q=text) == urls
 
     def test_the_date_is_that_of_the_sitemap(self, many, admin_client):

@@ -32,13 +32,7 @@
     pen.stroke();
   };
 
-  const paint = (canvas, state, level) => {
-    const colours = getComputedStyle(document.querySelector(".map"));
-    const colour = (name) => colours.getPropertyValue(`--map-${name}`);
-    const pen = canvas.getContext("2d");
-    canvas.width = Math.round(WIDTH * devicePixelRatio);
-    canvas.height = Math.round(HEIGHT * devicePixelRatio);
-    pen.scale(canvas.width / WIDTH, canvas.height / HEIGHT);
+  const paint = (pen, state, level, colour) => {
     pen.fillStyle = colour("track");
     pen.fillRect(0, 0, WIDTH - 1, HEIGHT);
     if (state in MARKS) {
@@ -54,17 +48,41 @@
     pen.fillStyle = colour(state);
     pen.fillRect(0, 0, WIDTH, HEIGHT);
     mark(pen, state, colour("ground"));
-    return canvas;
   };
 
-  // Each look of a cell is painted once: thousands of cells are copies.
-  const cells = new Map();
-  const cell = (state, level) => {
-    const key = `${state} ${level} ${devicePixelRatio}`;
-    if (!cells.has(key)) {
-      cells.set(key, paint(document.createElement("canvas"), state, level));
+  // Each look of a cell is painted once, in a line for its state: all cells are copies.
+  const STATES = ["live", "fresh", "dirty", "building", "failed", "held"];
+  let sheet = null;
+
+  const paintSheet = () => {
+    const colours = getComputedStyle(document.querySelector(".map"));
+    const colour = (name) => colours.getPropertyValue(`--map-${name}`);
+    const canvas = document.createElement("canvas");
+    const width = Math.round(WIDTH * devicePixelRatio);
+    const height = Math.round(HEIGHT * devicePixelRatio);
+    canvas.width = width * (HEIGHT + 1);
+    canvas.height = height * STATES.length;
+    const pen = canvas.getContext("2d");
+    for (const [line, state] of STATES.entries()) {
+      for (let level = 0; level <= HEIGHT; level++) {
+        pen.save();
+        pen.translate(level * width, line * height);
+        pen.scale(width / WIDTH, height / HEIGHT);
+        pen.beginPath();
+        pen.rect(0, 0, WIDTH, HEIGHT);
+        pen.clip();
+        paint(pen, state, level, colour);
+        pen.restore();
+      }
     }
-    return cells.get(key);
+    return { canvas, width, height, ratio: devicePixelRatio };
+  };
+
+  const copy = (pen, state, level, x, y) => {
+    if (sheet?.ratio !== devicePixelRatio) sheet = paintSheet();
+    const { canvas, width, height } = sheet;
+    const [left, top] = [level * width, STATES.indexOf(state) * height];
+    pen.drawImage(canvas, left, top, width, height, x, y, width, height);
   };
 
   class Strip {
@@ -80,7 +98,7 @@
       this.listen();
       this.box.setAttribute("aria-valuemax", pages.length);
       this.select(0);
-      new ResizeObserver(() => this.layOut()).observe(this.box);
+      new ResizeObserver(() => this.size === this.measure() || this.layOut()).observe(this.box);
     }
 
     showLegend() {
@@ -119,11 +137,19 @@
       this.draw();
       this.showLegendCells();
       this.show(this.current);
+      this.size = this.measure();
+    }
+
+    measure() {
+      return `${this.box.clientWidth} ${this.box.clientHeight} ${devicePixelRatio}`;
     }
 
     showLegendCells() {
       for (const button of this.buttons) {
-        paint(button.querySelector("canvas"), button.dataset.state, 14);
+        const canvas = button.querySelector("canvas");
+        canvas.width = Math.round(WIDTH * devicePixelRatio);
+        canvas.height = Math.round(HEIGHT * devicePixelRatio);
+        copy(canvas.getContext("2d"), button.dataset.state, HEIGHT / 2, 0, 0);
       }
     }
 
@@ -156,11 +182,9 @@
         const [x, y] = this.place(index);
         const left = this.isRtl ? width - x - this.width : x;
         const top = y - this.first * line;
-        pen.drawImage(
-          cell(pages[index][1], this.level(pages[index][2])),
-          Math.round(left * devicePixelRatio),
-          Math.round(top * devicePixelRatio),
-        );
+        const [, state, entries] = pages[index];
+        const at = [left, top].map((size) => Math.round(size * devicePixelRatio));
+        copy(pen, state, this.level(entries), ...at);
       }
     }
 
@@ -198,14 +222,16 @@
         entries: entries === null ? "" : count.format(entries) + share,
         skipped: entries === null ? "" : count.format(skipped),
         lastmod,
-        rendered: at === null ? "" : moment.format(at * 1000),
+        rendered: at === null ? "" : moment.format(new Date(`${at.replace(" ", "T")}Z`)),
         hash,
         low: low ?? "−∞",
         high: high ?? "∞",
         error,
       };
       for (const [name, text] of Object.entries(details)) {
-        this.part.querySelector(`[data-detail="${name}"]`).textContent = text || "–";
+        const detail = this.part.querySelector(`[data-detail="${name}"]`);
+        detail.textContent = text || "–";
+        detail.title = text; // which may be too long to be shown
       }
       this.part.classList.toggle("is-failed", Boolean(error));
       this.link("entries").href = this.entries(index);
@@ -319,7 +345,7 @@
   };
 
   const repaint = () => {
-    cells.clear();
+    sheet = null;
     for (const strip of strips) strip.layOut();
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", repaint);
