@@ -12,7 +12,8 @@ from django_sitemaps_plus.conf import Site, silence_reason
 from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.sites import in_force
 
-from .status import EngineStatus, SectionStatus, engine_status, section_status
+from .engine_status import EngineStatus, engine_status
+from .status import SectionStatus, section_status
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,7 +76,7 @@ class SiteStatus:
 
 
 def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
-    """Return how sites are, in their order, by eight queries whatever their size.
+    """Return how sites are, in their order, by nine queries whatever their size.
 
     Each further database that has changes costs one more.
     """

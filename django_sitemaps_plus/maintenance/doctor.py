@@ -39,8 +39,9 @@ from django_sitemaps_plus.storage import delete_object, read_object, store_objec
 from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
+from .engine_status import engine_status
 from .project import Project
-from .status import SectionStatus, engine_status, overdue, section_status
+from .status import SectionStatus, overdue, section_status
 
 _A_NIGHT = 25 * 3_600  # seconds after which a build is missed
 _INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'

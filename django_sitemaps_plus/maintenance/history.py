@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import INDEX, Figure, Section
 
-from .status import quantile
+from .engine_status import quantile
 
 #: Sections that have a line of their own; the rest are one more line.
 MAX_LINES = 10

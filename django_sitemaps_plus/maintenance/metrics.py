@@ -9,7 +9,8 @@ from operator import attrgetter
 from typing import Any, TypeAlias
 
 from .dashboard import SiteStatus
-from .status import EngineStatus, SectionStatus, age_of
+from .engine_status import EngineStatus
+from .status import SectionStatus, age_of
 
 #: What all names begin with.
 PREFIX = "sitemaps_plus_"

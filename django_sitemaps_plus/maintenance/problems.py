@@ -18,11 +18,12 @@ from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Delivery, Page
 from django_sitemaps_plus.sites import in_force
 
 from .dashboard import SiteStatus
+from .engine_status import EngineStatus
 from .findings import read_findings
 from .left_out import Link, left_out
 from .problem_groups import Group, Item, rebuilt, shortened
 from .requests import command_for
-from .status import EngineStatus, SectionStatus
+from .status import SectionStatus
 
 #: Pages of a site, targets of an engine and findings of a rule that are named.
 MAX_PAGES, MAX_TARGETS, MAX_FINDINGS = 100, 50, 20

@@ -1,22 +1,18 @@
-"""The state of sections and engines, as ``sitemap_status`` shows it."""
+"""The state of sections, and what has waited for too long."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 
 from django.db.models import (
     Count,
     F,
     Max,
     Min,
-    OuterRef,
     Q,
-    QuerySet,
-    Subquery,
     Sum,
 )
 from django.db.models.functions import Now
@@ -27,22 +23,15 @@ from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
-    Delivery,
-    EngineHost,
-    Figure,
     Hold,
     Section,
     State,
 )
-from django_sitemaps_plus.models.figures import DELAYS
-from django_sitemaps_plus.notifications import Takes
-from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
-#: The time of what is said of the recent past.
-RECENTLY = timedelta(hours=24)
+from .engine_status import EngineStatus, fill
 
 
 @dataclass(slots=True, kw_only=True)
@@ -100,45 +89,6 @@ class SectionStatus:
         return found
 
 
-@dataclass(slots=True, kw_only=True)
-class EngineStatus:
-    """How one engine of a site is."""
-
-    site: str
-    engine: str
-    accepted: int = 0  # targets, in the last 24 hours
-    failed: int = 0  # the same of requests that were, or are, made again
-    #: Seconds from the commit of a change until the engine had accepted it, of the same
-    #: time; None where it has accepted nothing.
-    delay_median: float | None = None
-    delay_p95: float | None = None
-    is_busy: bool = False  # a process is submitting to it
-    waiting: int = 0  # targets that wait to be submitted
-    #: Targets among them whose time has not come: they were submitted lately, mostly.
-    resting: int = 0
-    dead: int = 0  # targets that it rejected
-    sent_at: datetime | None = None  # of the last notification
-    oldest: datetime | None = None  # of the oldest change that waits
-    parked: dict[str, str] = field(default_factory=dict)  # hosts, and why
-    failing: dict[str, str] = field(default_factory=dict)  # hosts, and the last error
-    error: str = ""  # of a target that it rejected
-    feedback: dict[str, Any] = field(default_factory=dict)  # what it says, by feed
-
-    @property
-    def problems(self) -> list[str]:
-        """What needs a person."""
-        remedy = "Fix this, then run notify_search_engines --retry"
-        found = [
-            f"{self.engine} is not notified for {host}: {why.rstrip('.')}. {remedy}"
-            for host, why in self.parked.items()
-        ]
-        if self.dead:
-            found.append(
-                f"{self.engine} rejected {self.dead:,} targets: {self.error}. {remedy}"
-            )
-        return found
-
-
 def section_status(*sites: Site) -> list[SectionStatus]:
     """Return how every section of sites is that is registered or has pages, by name.
 
@@ -157,7 +107,7 @@ def section_status(*sites: Site) -> list[SectionStatus]:
                 registered=name in registered,
                 live=(site.name, name) not in rows,
             )
-            _fill(status, rows.get((site.name, name), {}))
+            fill(status, rows.get((site.name, name), {}))
             found.append(status)
     waiting = waiting_changes([it.section for it in found if it.registered])
     for status in found:
@@ -165,36 +115,6 @@ def section_status(*sites: Site) -> list[SectionStatus]:
             status.changes, oldest = waiting[status.section]
             status.oldest = min(filter(None, (oldest, status.oldest)))
     return found
-
-
-def engine_status(*sites: Site) -> list[EngineStatus]:
-    """Return how every engine of sites is that is configured or has rows, by name.
-
-    By four queries.
-    """
-    found, takers = dict[tuple[str, str], EngineStatus](), set[str]()
-
-    def status(site: str, engine: str) -> EngineStatus:
-        made = EngineStatus(site=site, engine=engine)
-        return found.setdefault((site, engine), made)
-
-    for site in sites:
-        with in_force(site):
-            for name in get_settings().engines:
-                status(site.name, name)
-            engines = get_engines().values()
-            takers |= {it.name for it in engines if it.takes is Takes.FEEDS}
-    names = [site.name for site in sites]
-    for host in EngineHost.objects.filter(site__in=names):
-        _fill_host(status(host.site, host.engine), host)
-    for row in _delivery_rows(names, {engine for _, engine in found}):
-        _fill(status(row.pop("site"), row.pop("engine")), row)
-    for site_name, name, target, feedback in _feedback(names, takers):
-        status(site_name, name).feedback[target] = feedback
-    for (site_name, name), figures in _recent_figures(names).items():
-        _fill_figures(status(site_name, name), figures)
-    order = [site.name for site in sites]
-    return sorted(found.values(), key=lambda it: (order.index(it.site), it.engine))
 
 
 def overdue(
@@ -218,48 +138,6 @@ def overdue(
 def age_of(moment: datetime) -> float:
     """Return how many seconds ago a moment was."""
     return (timezone.now() - moment).total_seconds()
-
-
-def _fill(status: SectionStatus | EngineStatus, row: dict[str, Any]) -> None:
-    for name, value in row.items():
-        if value is not None:
-            # A query cannot use the name of a relation for a number.
-            setattr(status, name.rstrip("_"), value)
-
-
-def _fill_host(status: EngineStatus, host: EngineHost) -> None:
-    moments = filter(None, (status.sent_at, host.sent_at))
-    status.sent_at = max(moments, default=None)
-    lease = get_settings().lease
-    if host.token and host.claimed_at and host.claimed_at > timezone.now() - lease:
-        status.is_busy = True
-    if host.parked_reason:
-        status.parked[host.host] = host.parked_reason
-    elif host.failures:
-        status.failing[host.host] = host.error
-
-
-def _fill_figures(status: EngineStatus, figures: Figures) -> None:
-    accepted = figures[Figure.Kind.ACCEPTED]
-    status.accepted = sum(accepted.values())
-    status.failed = sum(figures[Figure.Kind.FAILED].values())
-    status.delay_median = quantile(accepted, 0.5)
-    status.delay_p95 = quantile(accepted, 0.95)
-
-
-def quantile(counts: Mapping[int, int], share: float) -> float | None:
-    """Return the delay in seconds that a share of all has not exceeded, or nearly so.
-
-    The counts are by upper bounds, as in DELAYS. Within two bounds all are taken to be
-    as far from each other; longer than the last is the last. None of none.
-    """
-    rank, below = share * sum(counts.values()), 0.0
-    for bound in DELAYS:
-        number = counts.get(bound, 0)
-        if number and number >= rank:
-            return below + (bound - below) * rank / number if bound else below
-        rank, below = rank - number, bound or below
-    return None
 
 
 def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
@@ -298,51 +176,3 @@ def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
         failure=Max("pages__error", filter=failed),
     )
     return list(rows)
-
-
-def _delivery_rows(
-    sites: Collection[str], engines: Collection[str]
-) -> list[dict[str, Any]]:
-    """Return what waits and what was rejected, by columns of one index alone."""
-    waiting, dead = Q(state=Delivery.State.WAITING), Q(state=Delivery.State.DEAD)
-    # All others were submitted, and may be millions: the index is asked by engine.
-    rows = Delivery.objects.filter(waiting | dead, site__in=sites, engine__in=engines)
-    same = {name: OuterRef(name) for name in ("site", "engine")}
-    one_dead = Delivery.objects.filter(**same, state=Delivery.State.DEAD)
-    found: Any = (
-        rows.order_by()
-        .values("site", "engine")
-        .annotate(
-            waiting=Count("pk", filter=waiting),
-            resting=Count("pk", filter=waiting & Q(not_before__gt=Now())),
-            dead=Count("pk", filter=dead),
-            oldest=Min("changed_at", filter=waiting),
-            error=Subquery(one_dead.values("error")[:1]),
-        )
-    )
-    return list(found)
-
-
-def _feedback(
-    sites: Collection[str], engines: Collection[str]
-) -> QuerySet[Delivery, tuple[str, str, str, Any]]:
-    # By engine, or the database would read all URLs that were ever submitted.
-    rows = Delivery.objects.filter(site__in=sites, engine__in=engines, wanted__gt=0)
-    rows = rows.filter(feedback__isnull=False).order_by("engine", "target")
-    return rows.values_list("site", "engine", "target", "feedback")
-
-
-#: Numbers of the recent past, by kind and bucket.
-Figures: TypeAlias = defaultdict[str, dict[int, int]]
-
-
-def _recent_figures(sites: Collection[str]) -> dict[tuple[str, str], Figures]:
-    kinds = (Figure.Kind.ACCEPTED, Figure.Kind.FAILED)
-    rows = Figure.objects.since(timezone.now() - RECENTLY)
-    rows = rows.filter(site__in=sites, kind__in=kinds).order_by()
-    sums = rows.values_list("site", "name", "kind", "bucket").annotate(Sum("value"))
-    found: dict[tuple[str, str], Figures] = {}
-    for site, name, kind, bucket, value in sums:
-        figures = found.setdefault((site, name), defaultdict(dict))
-        figures[kind][bucket] = int(value)
-    return found

@@ -22,7 +22,7 @@ _MINUTE = 60
 def age(moment: datetime | None) -> str:
     """Return how long ago a moment was, in one unit; a dash for None."""
     if moment is None:
-        return "–"
+        return "\N{EN DASH}"
     if timezone.now() - moment < timedelta(seconds=_MINUTE):
         return _("just now")
     return _("%s ago") % timesince(moment, depth=1)
@@ -33,7 +33,7 @@ def seconds(number: float) -> str:
     """Return a number of seconds as a person says it."""
     if number < _MINUTE:
         count = floatformat(number, "-1")
-        return ngettext("%s second", "%s seconds", int(number)) % count
+        return ngettext("%s second", "%s seconds", 1 if number == 1 else 2) % count
     now = timezone.now()
     return timesince(now - timedelta(seconds=number), now)
 

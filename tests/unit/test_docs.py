@@ -20,7 +20,8 @@ from django_sitemaps_plus import exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.checks.messages import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
-from django_sitemaps_plus.maintenance.status import EngineStatus, SectionStatus
+from django_sitemaps_plus.maintenance.engine_status import EngineStatus
+from django_sitemaps_plus.maintenance.status import SectionStatus
 from django_sitemaps_plus.models import (
     Change,
     Delivery,

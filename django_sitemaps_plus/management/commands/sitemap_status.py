@@ -16,11 +16,8 @@ from django.core.management.color import no_style
 from django.db import close_old_connections
 
 from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
-from django_sitemaps_plus.maintenance.status import (
-    EngineStatus,
-    SectionStatus,
-    overdue,
-)
+from django_sitemaps_plus.maintenance.engine_status import EngineStatus
+from django_sitemaps_plus.maintenance.status import SectionStatus, overdue
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site

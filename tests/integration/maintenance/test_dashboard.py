@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_sites
 from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
-from django_sitemaps_plus.maintenance.status import quantile
+from django_sitemaps_plus.maintenance.engine_status import quantile
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,

@@ -15,8 +15,9 @@ from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from django_sitemaps_plus import monitoring_urls
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.maintenance.dashboard import SiteStatus
+from django_sitemaps_plus.maintenance.engine_status import EngineStatus
 from django_sitemaps_plus.maintenance.metrics import METRICS, exposition
-from django_sitemaps_plus.maintenance.status import EngineStatus, SectionStatus
+from django_sitemaps_plus.maintenance.status import SectionStatus
 
 DOCS = Path(__file__).parents[3] / "docs"
 GUIDE = (DOCS / "how-to" / "monitor-your-sitemaps.md").read_text("utf-8")
