@@ -77,7 +77,7 @@ METRICS = [
         EngineStatus,
         waiting_deliveries=("URLs and feeds to be submitted", "waiting"),
         resting_deliveries=(
-            "Those among them that are not submitted yet, mostly since they were lately",
+            "Those among them whose time has not come",
             "resting",
         ),
         rejected_deliveries=("URLs and feeds that the engine rejected", "dead"),
