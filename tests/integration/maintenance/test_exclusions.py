@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from django.db import DatabaseError
+from django.db import DatabaseError, transaction
 
 from django_sitemaps_plus.maintenance import exclusions
 from django_sitemaps_plus.maintenance.exclusions import exclude, lift
@@ -146,7 +146,9 @@ def test_rows_on_another_database_are_marked_after_the_exclusion(
     settings.DATABASE_ROUTERS = [RowsElsewhere(other_database)]
     sections.register("products", limited(5))
     build_fully()
-    exclude(products[1], by="ada")
+    with transaction.atomic(using=other_database):
+        exclude(products[1], by="ada")
+        assert not Change.objects.using("default").exists()
     assert Exclusion.objects.using(other_database).count() == 1
     assert Change.objects.using("default").count() == 1
     build_and_relay()
