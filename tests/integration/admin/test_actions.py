@@ -1,0 +1,257 @@
+"""Actions of the dashboard: what each marks, and what builds and workers then do."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, ClassVar
+
+import pytest
+from django.contrib.admin.models import LogEntry
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.exceptions import BatchRejected
+from django_sitemaps_plus.executors.base import Executor
+from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
+from django_sitemaps_plus.notifications.dispatch import notify_engines
+from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.builds import build_fully
+from tests.support.configuring import configure
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
+
+pytestmark = pytest.mark.django_db
+
+DASHBOARD = "/admin/sitemaps_plus/dashboard/"
+
+
+class Listening(Executor):
+    """An executor whose workers are only counted."""
+
+    is_listening = True
+    woken: ClassVar[list[str]] = []
+
+    def wake(self, section: str) -> None:
+        """Note what is to be built."""
+        self.woken.append(section)
+
+    def notify(self, due: datetime) -> None:
+        """Note that engines are to be notified."""
+        self.woken.append("engines")
+
+
+class Engine(RecordingEngine):
+    """An engine of these tests."""
+
+
+@pytest.fixture
+def woken(settings: Any) -> Any:
+    """Have workers and an engine; return what the workers were woken for."""
+    engine = {"BACKEND": f"{__name__}.Engine"}
+    path = f"{__name__}.Listening"
+    configure(settings, EXECUTOR=path, ENGINES={"one": engine}, NOTIFY=True)
+    Engine.clear()
+    Listening.woken.clear()
+    return Listening.woken
+
+
+@pytest.fixture
+def ask(client: Any, django_capture_on_commit_callbacks: Any) -> Any:
+    """Return what takes an action as a superuser, and gives what the page then says."""
+    client.force_login(User.objects.create_superuser("ada"))
+
+    def ask(name: str, **values: str) -> list[str]:
+        with django_capture_on_commit_callbacks(execute=True):
+            answer = client.post(f"{DASHBOARD}actions/{name}/", values)
+        assert answer.url == DASHBOARD
+        return [str(it) for it in client.get(DASHBOARD).context["messages"]]
+
+    return ask
+
+
+@pytest.fixture
+def pages(sections: Any) -> Any:
+    """Publish 200 products on pages of ten."""
+    make_products(200)
+    sections.register("products", limited(10))
+    build_fully()
+    return Page.objects.filter(section__name="products")
+
+
+def dirty(pages: Any) -> int:
+    """Return how many pages are to be built."""
+    return pages.filter(is_dirty=1).count()
+
+
+def keep(number: int) -> None:
+    """Delete all products but the first."""
+    first = Product.objects.order_by("pk").values_list("pk", flat=True)[:number]
+    Product.objects.exclude(pk__in=list(first)).delete()
+
+
+class TestSections:
+    def test_a_refresh_wakes_the_workers(self, ask, pages, woken):
+        assert ask("refresh", section="products") == [
+            "Refresh: products: queued for the workers."
+        ]
+        assert (woken, dirty(pages)) == (["products"], 0)
+
+    def test_a_rebuild_marks_every_page(self, ask, pages, woken):
+        """Also those that were parked; nothing is built by the request."""
+        pages.filter(number=1).update(wanted=9, attempts=5, error="it broke")
+        before = dict(pages.values_list("number", "checked_at"))
+        ask("rebuild", section="products")
+        assert (woken, dirty(pages)) == (["products"], 20)
+        assert dict(pages.values_list("number", "checked_at")) == before
+        build(waits=False)
+        assert dirty(pages) == 0
+
+    def test_without_workers_it_says_what_to_run(self, ask, pages):
+        assert ask("rebuild", section="products") == [
+            "Rebuild: products: noted. No workers listen, so run: manage.py "
+            "build_sitemaps products"
+        ]
+        assert dirty(pages) == 20
+
+    def test_one_that_is_served_live_has_no_pages_to_rebuild(self, ask, sections):
+        sections.register("products", limited(10))
+        assert ask("rebuild", section="products") == [
+            "Rebuild: products: there is nothing to do."
+        ]
+
+    @pytest.mark.parametrize("waits", [True, False])
+    def test_a_held_section_is_let_pass_once(self, ask, pages, woken, waits):
+        """By the next build, of a worker or of a command; the one after is guarded."""
+        keep(41)
+        build(waits=False, full=True)
+        held = Section.objects.get(name="products")
+        assert held.hold_reason
+        ask("release", section="products")
+        assert woken[-1:] == ["products"]
+        build(waits=waits)
+        (section,) = Section.objects.filter(name="products")
+        assert (section.hold_reason, section.may_shrink) == ("", False)
+        assert sum(pages.values_list("entries", flat=True)) == Product.objects.count()
+        make_products(200, first=200)
+        build(full=True)
+        keep(41)
+        build(full=True)
+        assert Section.objects.get(name="products").hold_reason
+
+    def test_one_that_got_well_is_guarded_again(self, ask, pages, woken):
+        """What a person has said of one fall is not said of the next."""
+        Section.objects.filter(name="products").update(hold_reason="odd")
+        ask("release", section="products")
+        Section.objects.filter(name="products").update(hold_reason="")
+        build()
+        assert not Section.objects.get(name="products").may_shrink
+
+    def test_what_is_not_held_needs_no_release(self, ask, pages):
+        assert ask("release", section="products") == [
+            "Let it pass: products: there is nothing to do."
+        ]
+
+
+class TestEngines:
+    def test_one_that_is_paused_gets_nothing_until_it_is_resumed(
+        self, ask, sections, woken
+    ):
+        """And nothing is lost."""
+        assert ask("pause", engine="one") == ["Pause: one: done."]
+        (host,) = EngineHost.objects.all()
+        assert host.parked_reason == "paused by ada"
+        ask("submit", urls="/about/")
+        assert (notify_engines().sent, Engine.told()) == (0, [])
+        assert ask("resume", engine="one") == ["Resume: one: queued for the workers."]
+        assert woken[-1] == "engines"
+        notify_engines()
+        assert Engine.told() == ["https://example.com/about/"]
+
+    def test_what_was_rejected_is_submitted_again(self, ask, sections, woken):
+        ask("submit", urls="/about/")
+        with Engine.failing(BatchRejected("no such URL")):
+            notify_engines()
+        assert Delivery.objects.dead().count() == 1
+        assert ask("retry", engine="one") == ["Retry: one: queued for the workers."]
+        notify_engines()
+        assert Engine.told() == ["https://example.com/about/"]
+
+    def test_urls_are_submitted_as_they_are_listed(self, ask, sections, woken):
+        """At once, each one time, whether with the origin or without."""
+        words = "/caf\u00e9/ https://example.com/a/\n/caf%C3%A9/"
+        (said,) = ask("submit", urls=words)
+        assert said.endswith("queued for the workers.")
+        assert woken == ["engines"]
+        notify_engines()
+        assert Engine.told() == [
+            "https://example.com/a/",
+            "https://example.com/caf%C3%A9/",
+        ]
+
+    @pytest.mark.parametrize(
+        ("urls", "words"),
+        [
+            ("https://evil.example/", "cannot be submitted"),
+            ("javascript:alert(1)", "cannot be submitted"),
+            ("", "required"),
+            (" ".join([f"/{n}/" for n in range(1_001)]), "1,001 URLs are too many"),
+        ],
+        ids=["other host", "no URL", "none", "many"],
+    )
+    def test_what_cannot_be_submitted_is_said(
+        self, client, ask, sections, woken, urls, words
+    ):
+        answer = client.post(f"{DASHBOARD}actions/submit/", {"urls": urls})
+        assert answer.status_code == 200
+        assert words in answer.text
+        assert not Delivery.objects.exists()
+
+    def test_a_site_that_notifies_nobody_says_why(self, client, ask, settings, woken):
+        configure(settings, NOTIFY=False)
+        answer = client.get(f"{DASHBOARD}actions/submit/")
+        assert "NOTIFY&#x27;] is False" in answer.text
+
+
+def test_each_is_logged_in_the_history(ask, pages, woken):
+    """With who did it, and what."""
+    ask("rebuild", section="products")
+    ask("pause", engine="one")
+    said = LogEntry.objects.order_by("pk").values_list("user__username", "object_repr")
+    assert list(said) == [("ada", "products"), ("ada", "one")]
+    message = LogEntry.objects.latest("pk").get_change_message()
+    assert message == "Pause: one (https://example.com)"
+
+
+def test_several_sites_are_kept_apart(ask, settings, sections, woken):
+    """A request names its site; one of another name is not found."""
+    addresses = {"a": "https://a.example", "b": "https://b.example"}
+    sites = {name: {"BASE_URL": it} for name, it in addresses.items()}
+    settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "SITES": sites}
+    ask("pause", engine="one", site="b")
+    assert list(EngineHost.objects.values_list("site", "host")) == [("b", "b.example")]
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("refresh", {"section": "others"}),
+        ("pause", {"engine": "others"}),
+        ("refresh", {"section": "products", "site": "others"}),
+        ("explode", {"section": "products"}),
+    ],
+)
+def test_what_does_not_exist_is_not_found(client, ask, pages, name, values):
+    url = f"{DASHBOARD}actions/{name}/"
+    assert client.post(url, values).status_code == 404
+    assert client.get(url, values).status_code == 404
+
+
+def test_the_overview_says_what_waits(client, ask, pages, woken):
+    """Each of its tables by the numbers of the status."""
+    now = timezone.now()
+    pages.filter(number=1).update(wanted=9, changed_at=now)
+    text = client.get(DASHBOARD).text
+    assert "1 pages and 0 changes wait for a build" in text
+    moving = client.get(f"{DASHBOARD}running/").text
+    assert '<progress max="20" value="19">' in moving
