@@ -28,6 +28,7 @@ _NAMES = [
     "wake-up",
     "notice",
     "forms",
+    "dashboard",
 ]
 
 
