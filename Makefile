@@ -75,7 +75,8 @@ demo: $(DEMO)
 	@echo "2. $(BIN)/python manage.py createsuperuser, then rename a city at"
 	@echo "   http://localhost:8000/admin/atlas/city/"
 	@echo "3. $(BIN)/python manage.py build_sitemaps: it renders the page of that city"
-	@echo "4. make worker and make beat, with a Redis: they build after each edit"
+	@echo "4. see the dashboard at http://localhost:8000/admin/sitemaps_plus/dashboard/"
+	@echo "5. make worker and make beat, with a Redis: they build after each edit"
 
 serve: $(DEMO)
 	$(BIN)/python manage.py runserver

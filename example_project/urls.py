@@ -8,6 +8,7 @@ from django.urls import include, path
 
 urlpatterns = [
     path("admin/", admin.site.urls),
+    path("monitoring/", include("django_sitemaps_plus.monitoring_urls")),
     path("", include("django_sitemaps_plus.urls")),
     *i18n_patterns(
         path("", include("example_project.atlas.urls")),
