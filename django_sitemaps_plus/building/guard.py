@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from contextlib import suppress
 from datetime import timedelta
 from shlex import quote
 
@@ -12,13 +11,10 @@ from django.db.models import Case, F, Sum, When
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_settings, get_site
-from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import reader_of
 
 from .store import BuiltPage, Result
 
@@ -167,13 +163,9 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
 
 
 def _may_run_empty(section: Section) -> bool:
-    """Return whether its rows leave by the clock, or editors exclude all there are."""
-    if section.name not in registry:
-        return False
-    with suppress(SourceError), reading(section.name, get_site()) as source:
-        is_by_clock = any(getattr(source, name, None) for name in ("ends", "news"))
-        return is_by_clock or reader_of(source).are_all_excluded()
-    return False
+    """Return whether its source says that rows leave by the clock."""
+    source = registry.get(section.name) if section.name in registry else None
+    return any(getattr(source, name, None) for name in ("ends", "news"))
 
 
 def forget_peak(section: Section) -> None:

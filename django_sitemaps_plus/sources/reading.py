@@ -119,13 +119,6 @@ class Reader(Generic[S]):
         """
         return None
 
-    def are_all_excluded(self) -> bool:
-        """Return whether there are rows, and editors exclude all of them."""
-        rows = self._queryset()
-        if rows is None or not rows.exists():
-            return False
-        return not without_excluded(rows).exists()
-
     def _queryset(self) -> QuerySet[Any] | None:
         """Return the listed rows, in no order, where pages are ranges of keys."""
         return None
