@@ -14,6 +14,7 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
@@ -175,7 +176,8 @@ def act(request: HttpRequest, admin_site: AdminSite, name: str) -> HttpResponse:
         if request.method == "POST" and (form is None or form.is_valid()):
             given = [form.cleaned_data["urls"]] if form else []
             _do(request, action, site, target, *given)
-            return redirect("admin:sitemaps_plus_dashboard_changelist")
+            overview = "admin:sitemaps_plus_dashboard_changelist"
+            return redirect(reverse(overview, current_app=admin_site.name))
         context = {"action": action, "site": site, "target": target, "form": form}
         if form is not None:
             context["fault"] = _cannot_submit()
