@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from . import builds, deliveries, files, requests, serving, tasks
+from . import admin, builds, deliveries, files, requests, serving, tasks
 
-__all__ = ["builds", "deliveries", "files", "requests", "serving", "tasks"]
+__all__ = ["admin", "builds", "deliveries", "files", "requests", "serving", "tasks"]
