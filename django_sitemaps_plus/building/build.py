@@ -205,8 +205,6 @@ class Build:
             begin_replan(section, self.site)
         if section.hold_reason:
             look_again(section, at_once=self.waits)
-        elif section.may_shrink:  # it got well by itself before a build came
-            Section.objects.filter(pk=section.pk).update(may_shrink=False)
         if self.full:
             pages = section.pages.planned()
             update_pages(pages, [section.pk], wanted=F("wanted") + 1, attempts=0)

@@ -122,7 +122,9 @@ def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
     reason = reason or of_plan
     if reason != section.hold_reason:
         section.hold_reason = reason
-        Section.objects.filter(pk=section.pk).update(hold_reason=reason)
+        # A person's word for what was held ends with it, also if it has just come.
+        ended = {} if reason else {"may_shrink": False}
+        Section.objects.filter(pk=section.pk).update(hold_reason=reason, **ended)
 
 
 def plan_reason(section: Section, plan: Sequence[Page]) -> str:
@@ -169,10 +171,10 @@ def _may_run_empty(section: Section) -> bool:
 
 
 def forget_peak(section: Section) -> None:
-    """Take a section for as small as it should be; a person's word for it is used."""
+    """Take a section for as small as it should be."""
     section.peak, section.earlier_peak, section.peak_since = 0, 0, None
     rows = Section.objects.filter(pk=section.pk)
-    rows.update(peak=0, earlier_peak=0, peak_since=None, may_shrink=False)
+    rows.update(peak=0, earlier_peak=0, peak_since=None)
 
 
 def is_peak_old(section: Section) -> bool:

@@ -79,8 +79,9 @@ class EngineHost(Row):
         return f"{self.engine} for {self.host}"
 
     def renew(self) -> bool:
-        """Begin the lease anew; return False if another process has claimed it."""
-        return bool(self._mine().update(claimed_at=Now()))
+        """Begin the lease anew; return False if it is parked, or another's by now."""
+        going = self._mine().filter(parked_reason="")
+        return bool(going.update(claimed_at=Now()))
 
     def release(self) -> None:
         """Give up the claim."""

@@ -42,6 +42,7 @@ class SectionQuerySet(RowQuerySet["Section"]):
             earlier_peak=0,
             peak_since=None,
             hold_reason="",
+            may_shrink=False,
             **others,
         )
 

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.guard import judge
 from django_sitemaps_plus.exceptions import BatchRejected
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Delivery, EngineHost, Page, Section
@@ -139,13 +140,24 @@ class TestSections:
         build(full=True)
         assert Section.objects.get(name="products").hold_reason
 
-    def test_one_that_got_well_is_guarded_again(self, ask, pages, woken):
-        """What a person has said of one fall is not said of the next."""
-        Section.objects.filter(name="products").update(hold_reason="odd")
+    @pytest.mark.parametrize("is_late", [True, False])
+    def test_one_that_got_well_is_guarded_again(self, ask, pages, woken, is_late):
+        """What a person says of one fall, before or as it ends, is not of the next."""
+        gone = list(Product.objects.order_by("pk")[41:])
+        keep(41)
+        build(waits=False, full=True)
+        held = Section.objects.get(name="products")
         ask("release", section="products")
-        Section.objects.filter(name="products").update(hold_reason="")
+        Product.objects.bulk_create(gone)
+        if is_late:
+            pages.update(hold="")
+            judge(held, allow_shrink=False, of_plan="")
         build()
-        assert not Section.objects.get(name="products").may_shrink
+        section = Section.objects.get(name="products")
+        assert (section.hold_reason, section.may_shrink) == ("", False)
+        keep(41)
+        build(full=True)
+        assert Section.objects.get(name="products").hold_reason
 
     def test_what_is_not_held_needs_no_release(self, ask, pages):
         assert ask("release", section="products") == [
@@ -167,6 +179,19 @@ class TestEngines:
         assert woken[-1] == "engines"
         notify_engines()
         assert Engine.told() == ["https://example.com/about/"]
+
+    def test_one_that_is_paused_at_work_gets_no_further_request(
+        self, ask, sections, woken, monkeypatch
+    ):
+        def send(engine, batch):
+            RecordingEngine.send(engine, batch)
+            ask("pause", engine="one")
+
+        monkeypatch.setattr(Engine, "max_batch", 1)
+        monkeypatch.setattr(Engine, "send", send)
+        ask("submit", urls="/a/ /b/")
+        assert notify_engines().sent == 1
+        assert Delivery.objects.waiting().count() == 1
 
     def test_what_was_rejected_is_submitted_again(self, ask, sections, woken):
         ask("submit", urls="/about/")
@@ -252,6 +277,6 @@ def test_the_overview_says_what_waits(client, ask, pages, woken):
     now = timezone.now()
     pages.filter(number=1).update(wanted=9, changed_at=now)
     text = client.get(DASHBOARD).text
-    assert "1 pages and 0 changes wait for a build" in text
+    assert "Waiting for a build: pages: 1, changes: 0" in text
     moving = client.get(f"{DASHBOARD}running/").text
     assert '<progress max="20" value="19">' in moving
