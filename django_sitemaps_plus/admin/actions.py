@@ -179,6 +179,7 @@ def act(request: HttpRequest, admin_site: AdminSite, name: str) -> HttpResponse:
             overview = "admin:sitemaps_plus_dashboard_changelist"
             return redirect(reverse(overview, current_app=admin_site.name))
         context = {"action": action, "site": site, "target": target, "form": form}
+        context["subtitle"] = f"{action.label}: {target}" if target else action.label
         if form is not None:
             context["fault"] = _cannot_submit()
         return show(request, admin_site, "changelist", "confirm.html", **context)

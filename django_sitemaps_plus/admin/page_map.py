@@ -85,6 +85,7 @@ def map_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             "site": site,
             "section": section,
             "number": number,
+            "subtitle": f"{section} {number}",
             "file_url": _file_url(site, section, number),
             "words": words,
         }
