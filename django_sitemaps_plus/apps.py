@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.apps import AppConfig
 from django.core.checks import Tags
 from django.core.checks import register as register_check
+from django.utils.translation import gettext_lazy as _
 
 
 class SimpleSitemapsPlusConfig(AppConfig):
@@ -12,7 +13,7 @@ class SimpleSitemapsPlusConfig(AppConfig):
 
     name = "django_sitemaps_plus"
     label = "sitemaps_plus"
-    verbose_name = "Sitemaps"
+    verbose_name = _("Sitemaps")
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:

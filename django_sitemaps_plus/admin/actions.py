@@ -14,14 +14,16 @@ from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
+from django.template.defaultfilters import floatformat
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods
 
 from django_sitemaps_plus.conf import Site, silence_reason
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.maintenance import requests
+from django_sitemaps_plus.maintenance.problem_groups import shortened
 from django_sitemaps_plus.models import INDEX, Dashboard, EngineHost, Section
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -152,8 +154,9 @@ class UrlsForm(forms.Form):
         given = self.cleaned_data["urls"].split()
         if len(given) > MAX_URLS:
             words = _("%(count)s URLs are too many: submit %(most)s at once.")
-            numbers = {"count": f"{len(given):,}", "most": f"{MAX_URLS:,}"}
-            raise forms.ValidationError(words % numbers)
+            numbers = {"count": len(given), "most": MAX_URLS}
+            shown = {name: floatformat(it, "g") for name, it in numbers.items()}
+            raise forms.ValidationError(words % shown)
         try:
             found = [as_listed(url, self.site) for url in given]
         except ValueError as error:
@@ -227,13 +230,16 @@ def _do(
     """Act, say so, and log it in the history of the admin."""
     user: Any = request.user
     is_done = action.run(site, target, *given, by=user.get_username())
-    what = f"{action.label}: {target or ', '.join(*given)}"
+    name = target or ", ".join(*given)
+    what = f"{action.label}: {name}"
     if not is_done:
         messages.warning(request, _("%s: there is nothing to do.") % what)
         return
     sections = [target] if action.subject == "section" else []
     command = action.command and requests.command_for(action.command, site, *sections)
-    say_done(request, what, command)
+    say_done(request, shortened(what), command)
+    with override(None):  # as Django logs: in English, whoever reads it
+        noted = f"{action.label}: {name} ({site.origin})"
     LogEntry.objects.create(
         user_id=user.pk,
         content_type_id=ContentType.objects.get_for_model(
@@ -242,5 +248,5 @@ def _do(
         object_id=f"{site.name}/{target}",
         object_repr=(target or site.origin)[:200],
         action_flag=CHANGE,
-        change_message=f"{what} ({site.origin})",
+        change_message=noted,
     )

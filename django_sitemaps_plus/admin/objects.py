@@ -17,7 +17,7 @@ from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods
 
 from django_sitemaps_plus.conf import Site
@@ -192,9 +192,12 @@ def _act(model_admin: Any, request: HttpRequest, row: Model) -> None:
         logger.exception("Nothing was excluded or listed again")
         messages.error(request, _("Nothing was changed: %s") % in_one_line(error))
         return
-    what = _("Excluded from sitemaps") if is_exclusion else _("Listed again")
+    what = gettext_lazy("Listed again")
+    if is_exclusion:
+        what = gettext_lazy("Excluded from sitemaps")
     if not is_done:
         messages.warning(request, _("%s: there is nothing to do.") % what)
         return
-    say_done(request, what, build_command())
-    model_admin.log_change(request, row, f"{what}: {note}" if note else what)
+    say_done(request, str(what), build_command())
+    with override(None):  # as Django logs: in English, whoever reads it
+        model_admin.log_change(request, row, f"{what}: {note}" if note else str(what))

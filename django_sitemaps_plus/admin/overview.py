@@ -7,6 +7,7 @@ from typing import Any
 
 from django.contrib.admin import AdminSite
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
@@ -85,22 +86,25 @@ def _completeness(status: SiteStatus) -> Verdict:
     if held:
         return Verdict(name, "error", _("Held by the guard: %s") % ", ".join(held))
     if failed or status.index_problems:
-        words = _("%(count)s pages could not be built") % {"count": f"{failed:,}"}
+        words = _("Pages that could not be built: %s") % floatformat(failed, "g")
         return Verdict(name, "error", words)
     if skipped:
-        words = _("%(count)s rows are left out") % {"count": f"{skipped:,}"}
+        words = _("Rows that are left out: %s") % floatformat(skipped, "g")
         return Verdict(name, "warning", words)
     return Verdict(name, "ok", _("Every row that can be listed is listed"))
 
 
 def _freshness(status: SiteStatus) -> Verdict:
     name = _("Fresh")
-    if late := overdue(status.sections, (), LATE):
-        return Verdict(name, "error", late[0].partition(". ")[0])
+    late = [it.section for it in status.sections if overdue([it], (), LATE)]
+    if late:
+        words = _("Behind by more than 25 hours: %s") % ", ".join(late)
+        return Verdict(name, "error", words)
     if status.dirty or status.changes:
-        words = _("%(pages)s pages and %(changes)s changes wait for a build")
-        numbers = {"pages": f"{status.dirty:,}", "changes": f"{status.changes:,}"}
-        return Verdict(name, "warning", words % numbers)
+        words = _("Waiting for a build: pages: %(pages)s, changes: %(changes)s")
+        numbers = {"pages": status.dirty, "changes": status.changes}
+        shown = {key: floatformat(it, "g") for key, it in numbers.items()}
+        return Verdict(name, "warning", words % shown)
     if all(it.live for it in status.sections):
         return Verdict(name, "ok", _("Served live, since nothing is built"))
     return Verdict(name, "ok", _("Nothing waits for a build"))
@@ -115,7 +119,7 @@ def _delivery(status: SiteStatus) -> Verdict:
     if parked:
         return Verdict(name, "error", _("Not notified: %s") % ", ".join(parked))
     if dead:
-        words = _("%(count)s targets were rejected") % {"count": f"{dead:,}"}
+        words = _("Rejected targets: %s") % floatformat(dead, "g")
         return Verdict(name, "error", words)
     if status.silence:
         words = _("Engines are not notified: %s") % status.silence
@@ -125,5 +129,5 @@ def _delivery(status: SiteStatus) -> Verdict:
         words = _("Tried again after a failure: %s") % ", ".join(failing)
         return Verdict(name, "warning", words)
     accepted = sum([it.accepted for it in status.engines])
-    words = _("%(count)s accepted in 24 hours") % {"count": f"{accepted:,}"}
+    words = _("Accepted in 24 hours: %s") % floatformat(accepted, "g")
     return Verdict(name, "ok", words)

@@ -16,6 +16,7 @@ from django.http import (
     HttpResponseNotFound,
     JsonResponse,
 )
+from django.template.defaultfilters import floatformat
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -119,7 +120,7 @@ def _notes(found: PageMap) -> list[str]:
             "A new plan of %s pages is being built.",
             found.next_pages,
         )
-        notes.append(words % f"{found.next_pages:,}")
+        notes.append(words % floatformat(found.next_pages, "g"))
     if found.fault:
         notes.append(_("Its pages are not known: %s") % found.fault)
     elif not found.pages:

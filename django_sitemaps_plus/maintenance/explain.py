@@ -12,6 +12,8 @@ from urllib.parse import quote, unquote, urlsplit
 
 from django.db.models import Model
 from django.urls import Resolver404
+from django.utils.translation import get_language, override
+from django.utils.translation import gettext as _
 
 from django_sitemaps_plus.conf import Site, own_sites, site_at
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -104,8 +106,9 @@ def _add(
 ) -> None:
     """Add what a section says of some rows, and the pages that list them."""
     leads: dict[Any, Lead] = {}
+    language = get_language()  # that of the reader: rendering has another
     with _noting(found), reading(name, site) as source:
-        leads = _leads(name, source, find, site)
+        leads = _leads(name, source, find, site, language)
     found.rows += leads.values()
     if leads or forms:
         with _noting(found):
@@ -131,7 +134,9 @@ def _forms(url: str, site: Site) -> list[str]:
     return list(dict.fromkeys([url, *[o.origin + it for o in own for it in paths]]))
 
 
-def _leads(section: str, source: Source, find: Find, site: Site) -> dict[Any, Lead]:
+def _leads(
+    section: str, source: Source, find: Find, site: Site, language: str | None
+) -> dict[Any, Lead]:
     """Return what there is to say of the rows that are found, by their keys."""
     leads: dict[Any, Lead] = {}
     reader, rows = reader_of(source), as_model_source(source)
@@ -141,7 +146,9 @@ def _leads(section: str, source: Source, find: Find, site: Site) -> dict[Any, Le
         return leads
     for row in find(source, rows):
         tally, key = QuietTally(section), getattr(row, space.attribute)
-        reasons = [*_exclusion(row), *unmet(listed_rows(rows), row)]
+        listed = listed_rows(rows)
+        with override(language):
+            reasons = [*_exclusion(row), *unmet(listed, row)]
         lines = "".join([it for _, it in reader.lines_by_key([key], site, tally)])
         if not reasons and not tally.entries:
             reasons = [it.partition(" left out: ")[2] for it in tally.problems]
@@ -152,8 +159,11 @@ def _leads(section: str, source: Source, find: Find, site: Site) -> dict[Any, Le
 def _exclusion(row: Model) -> Iterator[str]:
     """Yield that an editor has excluded a row."""
     for found in Exclusion.objects.of_row(row):
-        by, note = found.by and f" by {found.by}", found.note and f": {found.note}"
-        yield f"excluded{by} since {found.at:%Y-%m-%d %H:%M} UTC{note}"
+        words = _("excluded since %(at)s UTC")
+        if found.by:
+            words = _("excluded by %(by)s since %(at)s UTC")
+        words %= {"by": found.by, "at": f"{found.at:%Y-%m-%d %H:%M}"}
+        yield f"{words}: {found.note}" if found.note else words
 
 
 def _search(
@@ -185,7 +195,8 @@ def _search(
             listed.add(entry.url)
             found.listings.append(entry)
     if searched == MAX_PAGES:
-        found.notes.append(f"Only {MAX_PAGES} pages of section {name!r} were searched.")
+        words = _("Only %(count)s pages of section %(section)r were searched.")
+        found.notes.append(words % {"count": MAX_PAGES, "section": name})
     for lead in leads.values():
         if not lead.reasons and not listed.issuperset(lead.urls):
             lead.reasons = [_delay(name, site)]
@@ -227,41 +238,49 @@ def _delay(name: str, site: Site) -> str:
     """Return why a row that is listed by now is on no page."""
     section = Section.objects.filter(site=site.name, name=name).first()
     if section is None:
-        return "the section is too large to be served before it is built"
+        return _("the section is too large to be served before it is built")
     if section.hold_reason:
-        return f"the guard holds the section: {section.hold_reason}"
+        return _("the guard holds the section: %s") % section.hold_reason
     dirty = section.pages.active().filter(is_dirty=1)
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
-        return f"its page could not be built: {error}"
+        words: str = _("its page could not be built: %s") % error
+        return words
     command = f"manage.py build_sitemaps {shlex.quote(name)}"
     if dirty.exists() or waiting_changes([name]):
-        return f"it waits for a build: run {command}"
-    return f"no change was recorded: run {command} --full"
+        return _("it waits for a build: run %s") % command
+    return _("no change was recorded: run %s") % f"{command} --full"
 
 
 def _where_it_leads(url: str, site: Site) -> str:
     if site_at(url, site) is None:
-        return f"It is not on {site.origin}, and sitemaps list nothing else."
+        words = _("It is not on %s, and sitemaps list nothing else.")
+        return words % site.origin
     with surroundings(site):
         try:
-            [view, values] = match_of(url) or ("", {})
+            found = match_of(url) or ("", {})
         except Resolver404:
-            return "No URL pattern matches it."
-    return f"It leads to the view {view!r} with {values}, and to no row of a section."
+            found = None
+    if found is None:
+        return _("No URL pattern matches it.")
+    words = _(
+        "It leads to the view %(view)r with %(values)s, and to no row of a section."
+    )
+    return words % {"view": found[0], "values": found[1]}
 
 
 def _answers(url: str, site: Site) -> dict[str, str]:
     """Return what each engine has answered about a URL, by its name."""
     asked = Delivery.objects.filter(site=site.name, wanted__gt=0).to([url])
     takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
-    found = dict.fromkeys(takers, "it was never asked")
+    found = dict.fromkeys(takers, _("it was never asked"))
     return found | {delivery.engine: _answer(delivery) for delivery in asked}
 
 
 def _answer(delivery: Delivery) -> str:
     if delivery.state == Delivery.State.SENT:
-        return f"it accepted it at {delivery.sent_at:%Y-%m-%d %H:%M:%S} UTC"
+        return _("it accepted it at %s UTC") % f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"
     if delivery.state == Delivery.State.DEAD:
-        return f"it rejected it: {delivery.error}"
-    words = f"it is asked next at {delivery.not_before:%Y-%m-%d %H:%M:%S} UTC"
+        return _("it rejected it: %s") % delivery.error
+    next_at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
+    words = _("it is asked next at %s UTC") % next_at
     return f"{words}: {delivery.error}" if delivery.error else words

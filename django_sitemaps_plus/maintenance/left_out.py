@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import TypeAlias
 
 from django.db.models import F, Model, Q
+from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 
 from django_sitemaps_plus.conf import Site
@@ -146,10 +147,11 @@ def _only_counted(
     section: str, title: str, named: int, total: int, site: Site
 ) -> Group:
     words = _("%(named)s of %(total)s are named.")
+    shown = {"named": floatformat(named, "g"), "total": floatformat(total, "g")}
     return Group(
         title=f"{section}: {title}",
         count=total - named,
-        words=words % {"named": f"{named:,}", "total": f"{total:,}"},
+        words=words % shown,
         is_warning=True,
         remedy=_(
             "Each page names only the first that it leaves out. Once these are "

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import F, Q
+from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -138,10 +139,12 @@ def _pages(site: Site, sections: Iterable[SectionStatus]) -> Iterator[Group]:
     words = _("Parked: %(parked)s. To be tried again: %(failed)s.")
     for it in sections:
         if it.parked or it.failed:
+            numbers = {"parked": it.parked, "failed": it.failed}
+            shown = {name: floatformat(n, "g") for name, n in numbers.items()}
             yield Group(
                 title=it.section,
                 count=it.parked + it.failed,
-                words=words % {"parked": f"{it.parked:,}", "failed": f"{it.failed:,}"},
+                words=words % shown,
                 items=items[it.section],
                 remedy=_(
                     "What was published stays. Correct what the errors say. A parked "

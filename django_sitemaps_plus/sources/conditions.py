@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import EmptyResultSet
 from django.db.models import QuerySet
 from django.db.models.sql.where import AND, WhereNode
+from django.utils.translation import gettext as _
 
 
 def unmet(rows: QuerySet[Any], row: Any) -> Iterator[str]:
@@ -27,7 +28,7 @@ def unmet(rows: QuerySet[Any], row: Any) -> Iterator[str]:
             is_found = True
             yield _words(rows, condition, row)
     if not is_found:
-        yield "no row meets all conditions of the queryset together"
+        yield _("no row meets all conditions of the queryset together")
 
 
 def _words(rows: QuerySet[Any], condition: Any, row: Any) -> str:
@@ -35,9 +36,10 @@ def _words(rows: QuerySet[Any], condition: Any, row: Any) -> str:
     try:
         sql, values = compiler.compile(condition)
     except EmptyResultSet:
-        return "the condition is one that no row meets, such as none()"
-    words = f"the condition {sql % tuple(map(repr, values))}"
+        return _("the condition is one that no row meets, such as none()")
+    words: str = _("the condition %s") % (sql % tuple(map(repr, values)))
     column = getattr(getattr(condition, "lhs", None), "target", None)
     if column is not None and isinstance(row, column.model):
-        words += f"; its {column.name} is {column.value_from_object(row)!r}"
+        found = {"name": column.name, "value": column.value_from_object(row)}
+        words += _("; its %(name)s is %(value)r") % found
     return words

@@ -11,11 +11,21 @@ from django.template.defaultfilters import floatformat
 from django.utils import timezone
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, ngettext_lazy
 
 register = template.Library()
 
 _MINUTE = 60
+
+# Whole phrases, since "3 days" has another form in "3 days ago" in some languages.
+_AGO: dict[str, Any] = {
+    "year": ngettext_lazy("%(num)d year ago", "%(num)d years ago", "num"),
+    "month": ngettext_lazy("%(num)d month ago", "%(num)d months ago", "num"),
+    "week": ngettext_lazy("%(num)d week ago", "%(num)d weeks ago", "num"),
+    "day": ngettext_lazy("%(num)d day ago", "%(num)d days ago", "num"),
+    "hour": ngettext_lazy("%(num)d hour ago", "%(num)d hours ago", "num"),
+    "minute": ngettext_lazy("%(num)d minute ago", "%(num)d minutes ago", "num"),
+}
 
 
 @register.filter
@@ -25,7 +35,7 @@ def age(moment: datetime | None) -> str:
         return "\N{EN DASH}"
     if timezone.now() - moment < timedelta(seconds=_MINUTE):
         return _("just now")
-    return _("%s ago") % timesince(moment, depth=1)
+    return timesince(moment, time_strings=_AGO, depth=1)
 
 
 @register.filter

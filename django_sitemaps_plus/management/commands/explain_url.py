@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import (
+    CommandError,
+    CommandParser,
+    no_translations,
+)
 
 from django_sitemaps_plus.conf import Site, site_at
 from django_sitemaps_plus.maintenance.explain import explain_url
@@ -29,6 +33,7 @@ class Command(SiteCommand):
         """Return the options where the URL is on the site; a path is on none."""
         return options if site_at(options["url"], site) else None
 
+    @no_translations
     def handle_site(self, *, url: str, **options: Any) -> None:
         """Show the explanation; raise a CommandError if the URL is not listed."""
         try:
