@@ -7,6 +7,7 @@
   const GAP = 4; // between two lines
   const LANGUAGE = document.documentElement.lang || undefined;
   const count = new Intl.NumberFormat(LANGUAGE);
+  const percent = new Intl.NumberFormat(LANGUAGE, { style: "percent" });
   const moment = new Intl.DateTimeFormat(LANGUAGE, {
     dateStyle: "medium",
     timeStyle: "short",
@@ -215,7 +216,7 @@
       const [number, state, entries, skipped, lastmod, low, high, hash, at, error] =
         this.pages[index];
       const label = this.label(state);
-      const share = entries === null ? "" : ` (${Math.round((entries / this.limit) * 100)} %)`;
+      const share = entries === null ? "" : ` (${percent.format(entries / this.limit)})`;
       const details = {
         number: count.format(number),
         state: label,
