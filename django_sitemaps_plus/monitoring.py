@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import re
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -12,12 +13,12 @@ from typing import Any, TypeGuard
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import BadRequest, ImproperlyConfigured
 from django.db import Error
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 
-from .conf import Site, get_settings, get_sites
+from .conf import get_settings, get_sites
 from .exceptions import SitemapsPlusError
-from .maintenance.dashboard import SiteStatus, read_dashboard
+from .maintenance.dashboard import read_dashboard
 from .maintenance.metrics import exposition
 from .maintenance.status import overdue
 from .outages import in_one_line
@@ -70,15 +71,16 @@ def _for_monitors(view: View) -> View:
 def health(request: HttpRequest) -> HttpResponse:
     """Answer 200 where all is well, else 503, with what needs a person.
 
-    ``site`` chooses sites; with ``max_age`` what waits for more seconds is a problem.
+    With ``max_age`` what waits for more seconds is a problem too.
     """
-    sites = get_sites()
-    chosen = _chosen(sites, request.GET.getlist("site"))
-    seconds = _seconds(request.GET.get("max_age"))
+    sites, max_age = get_sites(), _max_age(request)
     found = [
         f"{status.site.name}: {problem}" if len(sites) > 1 else problem
-        for status in read_dashboard(chosen)
-        for problem in (*status.problems, *_overdue(status, seconds))
+        for status in read_dashboard(sites)
+        for problem in (
+            *status.problems,
+            *overdue(status.sections, status.engines, max_age),
+        )
     ]
     return _problems(found, 503 if found else 200)
 
@@ -92,22 +94,11 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return _Answer(text, _PLAIN if is_old else _OPENMETRICS)
 
 
-def _chosen(sites: Sequence[Site], names: Sequence[str]) -> list[Site]:
-    if not {site.name for site in sites}.issuperset(names):
-        raise Http404("No such site")
-    return [site for site in sites if site.name in names or not names]
-
-
-def _seconds(text: str | None) -> int | None:
+def _max_age(request: HttpRequest) -> float:
+    text = request.GET.get("max_age")
     if text is not None and not re.fullmatch("[0-9]{1,9}", text):
         raise BadRequest("max_age is not a number of seconds")
-    return None if text is None else int(text)
-
-
-def _overdue(status: SiteStatus, seconds: int | None) -> list[str]:
-    if seconds is None:
-        return []
-    return overdue(status.sections, status.engines, seconds)
+    return math.inf if text is None else int(text)
 
 
 def _problems(problems: Sequence[str], status: int = 503) -> HttpResponse:

@@ -49,11 +49,6 @@ class SiteStatus:
         return sum([section.dirty for section in self.sections])
 
     @property
-    def building(self) -> int:
-        """Pages that builders are at work on."""
-        return sum([section.building for section in self.sections])
-
-    @property
     def builders(self) -> int:
         """Builders at work; one that has pages of two sections counts twice."""
         return sum([section.builders for section in self.sections])

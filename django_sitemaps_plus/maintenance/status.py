@@ -7,26 +7,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import (
-    Count,
-    F,
-    Max,
-    Min,
-    Q,
-    Sum,
-)
+from django.db.models import Count, F, Max, Min, Q, Sum
 from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import none_listed
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.models import (
-    INDEX,
-    MAX_ATTEMPTS,
-    Hold,
-    Section,
-    State,
-)
+from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Hold, Section, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
@@ -120,7 +107,7 @@ def section_status(*sites: Site) -> list[SectionStatus]:
 def overdue(
     sections: Collection[SectionStatus],
     engines: Collection[EngineStatus],
-    seconds: int,
+    seconds: float,
 ) -> list[str]:
     """Return what has waited for longer, as where workers have died."""
     change = "the oldest change that waits"
