@@ -12,7 +12,6 @@ from django.contrib.admin.utils import quote, unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.template import Template
 from django.template.response import TemplateResponse
 from django.urls import NoReverseMatch, URLPattern, path, reverse
 from django.utils.decorators import method_decorator
@@ -103,7 +102,6 @@ def _add_place(model_admin: Any, response: HttpResponse, row: Model) -> None:
     """Put the template of a page into another, that adds the place to it."""
     if not isinstance(response, TemplateResponse) or response.context_data is None:
         return
-    frame: Any = response.resolve_template(response.template_name)
     try:
         url = reverse(
             f"admin:{_url_name(model_admin)}",
@@ -112,10 +110,9 @@ def _add_place(model_admin: Any, response: HttpResponse, row: Model) -> None:
         )
     except NoReverseMatch:  # its get_urls() is another's
         return
-    if isinstance(getattr(frame, "template", None), Template):  # not one of Jinja
-        added = {"sitemaps_plus_frame": frame, "sitemaps_plus_url": url}
-        response.context_data.update(added)
-        response.template_name = "sitemaps_plus/admin/change_form.html"
+    frame = response.resolve_template(response.template_name)
+    response.context_data |= {"sitemaps_plus_frame": frame, "sitemaps_plus_url": url}
+    response.template_name = "sitemaps_plus/admin/change_form.html"
 
 
 def _may_exclude(model_admin: Any, request: HttpRequest, row: Model) -> bool:
@@ -128,12 +125,12 @@ def _may_lift(request: HttpRequest) -> bool:
 
 
 def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateResponse:
-    is_part, [exclusion, answers, fault] = "part" in request.GET, _explain(row)
+    is_part, [sites, fault] = "part" in request.GET, known_sites()
     request.current_app = model_admin.admin_site.name
     context: dict[str, Any] = {
-        "answers": answers,
+        "answers": [_answer(row, site) for site in sites],
         "fault": fault,
-        "exclusion": exclusion,
+        "exclusion": Exclusion.objects.of_row(row).first(),
         "may_exclude": _may_exclude(model_admin, request, row),
         "may_lift": _may_lift(request),
         "may_view_map": request.user.has_perm("sitemaps_plus.view_dashboard"),
@@ -146,18 +143,6 @@ def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateRespons
         context |= {"title": _("Sitemap"), "opts": model_admin.opts, "original": row}
     name = "_object.html" if is_part else "object.html"
     return TemplateResponse(request, f"sitemaps_plus/admin/{name}", context)
-
-
-def _explain(row: Model) -> tuple[Exclusion | None, list[Answer], str]:
-    """Return the exclusion of a row, what each site says of it, and what failed."""
-    try:
-        with contained():
-            sites, fault = known_sites()
-            exclusion = Exclusion.objects.of_row(row).first()
-    except Exception as error:
-        logger.exception("Exclusions cannot be read")
-        return None, [], in_one_line(error)
-    return exclusion, [_answer(row, site) for site in sites], fault
 
 
 def _answer(row: Model, site: Site) -> Answer:
@@ -183,18 +168,12 @@ def _act(model_admin: Any, request: HttpRequest, row: Model) -> None:
         messages.error(request, form.errors["note"].as_text())
         return
     note, user = form.cleaned_data["note"], request.user.get_username()
-    try:
-        if is_exclusion:
-            is_done = exclude(row, by=user, note=note)
-        else:
-            is_done = lift(Exclusion.objects.of_row(row), row)
-    except Exception as error:
-        logger.exception("Nothing was excluded or listed again")
-        messages.error(request, _("Nothing was changed: %s") % in_one_line(error))
-        return
-    what = gettext_lazy("Listed again")
     if is_exclusion:
         what = gettext_lazy("Excluded from sitemaps")
+        is_done = exclude(row, by=user, note=note)
+    else:
+        what = gettext_lazy("Listed again")
+        is_done = lift(Exclusion.objects.of_row(row), row)
     if not is_done:
         messages.warning(request, _("%s: there is nothing to do.") % what)
         return

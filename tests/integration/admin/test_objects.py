@@ -185,8 +185,6 @@ class TestPanel:
         with fail_queries(lambda sql: "sitemaps_plus_page" in sql):
             found = text(client.get(panel_of(products[0], query)))
         assert "Nothing can be said: OperationalError" in found
-        with fail_queries(lambda sql: "sitemaps_plus_exclusion" in sql):
-            assert "OperationalError" in text(client.get(panel_of(products[0], query)))
         configure(settings, BASE_URL="nonsense")
         assert "BASE_URL" in text(client.get(panel_of(products[0], query)))
 
@@ -310,10 +308,6 @@ class TestActing:
         data = {"exclude": "1", "note": "x" * 201}
         found = text(client.post(panel_of(products[0]), data, follow=True))
         assert "at most 200 characters" in found
-        with fail_queries(lambda sql: sql.startswith("INSERT INTO sitemaps_plus")):
-            data = {"exclude": "1"}
-            found = text(client.post(panel_of(products[0]), data, follow=True))
-        assert "Nothing was changed: OperationalError" in found
         assert not Exclusion.objects.exists()
         assert not LogEntry.objects.exists()
 
