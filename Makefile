@@ -19,7 +19,7 @@ SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance
 PYTEST := PYTHONDEVMODE=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: help demo serve worker beat engine test test-sqlite test-postgresql test-mysql \
-  test-reliability soak bench walks mutants lint docs clean
+  test-reliability soak bench walks mutants lint docs messages clean
 
 help:
 	@echo "make demo   load cities, build their sitemaps, show what there is"
@@ -34,6 +34,7 @@ help:
 	@echo "make mutants  plant known mistakes, see that the tests catch each"
 	@echo "make lint   format, style, types, layers"
 	@echo "make docs   build the documentation"
+	@echo "make messages  note new texts in the translations, and compile them"
 	@echo "make clean  remove all that was made, the environment and the data too"
 
 # Makes the environment and installs extras, $(1), into it; a dot is a package.
@@ -141,6 +142,13 @@ lint: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/sphinx-build -n -W -q docs build/docs
 	@echo "The documentation is in build/docs/index.html"
+
+# Without the date of the run, which would change each time.
+messages: DJANGO = ../$(BIN)/django-admin
+messages: $(STAMP)
+	cd django_sitemaps_plus && $(DJANGO) makemessages -l de -l he --add-location file --no-obsolete
+	sed -i '/^"POT-Creation-Date/d' django_sitemaps_plus/locale/*/LC_MESSAGES/django.po
+	cd django_sitemaps_plus && $(DJANGO) compilemessages
 
 clean:
 	rm -rf $(VENV) build dist var .coverage .coverage.* *.egg-info
