@@ -73,9 +73,11 @@ def chromium() -> Iterator[Any]:
 
 
 @contextmanager
-def opened(browser: Any, size: str, scheme: str) -> Iterator[Any]:
+def opened(
+    browser: Any, size: str, scheme: str = "light", **options: Any
+) -> Iterator[Any]:
     """Open a window of a size and scheme for the time of a ``with`` block."""
-    context = browser.new_context(color_scheme=scheme, **SIZES[size])
+    context = browser.new_context(color_scheme=scheme, **SIZES[size], **options)
     context.route("**/favicon.ico", lambda route: route.fulfill(status=204))
     yield context
     context.close()

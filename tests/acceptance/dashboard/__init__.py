@@ -1,0 +1,1 @@
+"""The dashboard in a real Chromium: all of its pages, and every action."""

@@ -1,0 +1,16 @@
+"""Engines that accept everything: one takes URLs, the other feeds."""
+
+from __future__ import annotations
+
+from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.testing import RecordingEngine
+
+
+class UrlEngine(RecordingEngine):
+    """An engine that takes URLs."""
+
+
+class FeedEngine(RecordingEngine):
+    """An engine that takes feeds, as Search Console does."""
+
+    takes = Takes.FEEDS

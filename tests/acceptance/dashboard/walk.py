@@ -1,0 +1,113 @@
+"""Every page of the dashboard, and what is wrong with one as a browser shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+from lxml import html
+
+DASHBOARD = "/admin/sitemaps_plus/dashboard/"
+
+#: The path of each page, and what is in sight once it is complete.
+PAGES = {
+    "overview": (DASHBOARD, ".sitemaps-workers.sitemaps-ok"),
+    "plots": (f"{DASHBOARD}plots/?range=7d", ".plots-chart:not([hidden]) canvas"),
+    "map": (f"{DASHBOARD}map/", ".map-strip"),
+    "map-section": (f"{DASHBOARD}map/?section=towns", ".map-strip"),
+    "entries": (f"{DASHBOARD}map/entries/?section=cities&number=1", ".map-entries"),
+    "problems": (f"{DASHBOARD}problems/", ".sitemaps-problem"),
+    "release": (f"{DASHBOARD}actions/release/?section=harbours", "[type=submit]"),
+    "submit": (f"{DASHBOARD}actions/submit/", "textarea"),
+    "city": ("/admin/atlas/city/3/change/", ".sitemaps-listings"),
+    "city-left-out": ("/admin/atlas/city/17/sitemap/", ".sitemaps-reasons"),
+    "city-excluded": ("/admin/atlas/city/5/change/", "button[name=lift]"),
+    "exclusions": ("/admin/sitemaps_plus/exclusion/", "#result_list"),
+}
+
+#: Conformance that is asked for.
+_RULES = ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]
+
+_EXCESS = "document.documentElement.scrollWidth - innerWidth"
+_AXE = """
+async (tags) => {
+  const exclude = [".breadcrumbs", "#changelist-filter"] // which are Django's
+  const found = await axe.run({exclude}, {runOnly: tags, resultTypes: ["violations"]})
+  return found.violations.flatMap(({id, impact, nodes}) =>
+    nodes.map((node) => [id, impact, node.target.join(" "), node.failureSummary]))
+}
+"""
+
+
+def axe() -> str:
+    """Return the script of axe-core."""
+    spec = find_spec("axe_playwright_python")
+    if spec is None or spec.origin is None:
+        pytest.skip("axe-core is missing: pip install -e .[browser]")
+    return Path(spec.origin).with_name("axe.min.js").read_text()
+
+
+@dataclass
+class Walk:
+    """A window that goes from page to page, and notes what is wrong."""
+
+    page: Any
+    base_url: str
+    script: str
+    shots: Path
+    heard: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        watch(self.page, self.heard)
+        self.page.on("request", self._note)
+
+    def _note(self, request: Any) -> None:
+        if not request.url.startswith(f"{self.base_url}/"):
+            self.heard.append(f"request to {request.url}")
+
+    def faults(self, name: str) -> Iterator[str]:
+        """Show a page; yield what is wrong with it."""
+        path, complete = PAGES[name]
+        response = self.page.goto(self.base_url + path)
+        self.page.locator(complete).first.wait_for()
+        if response.status != 200:
+            yield f"status {response.status}"
+        yield from inline(response.text())
+        if (excess := self.page.evaluate(_EXCESS)) > 0:
+            yield f"{excess} pixels wider than the screen"
+        yield from self.heard
+        self.page.screenshot(path=self.shots / f"{name}.png", full_page=True)
+        self.page.evaluate(self.script)
+        for rule, impact, *where in self.page.evaluate(_AXE, _RULES):
+            if impact in ("serious", "critical"):
+                yield f"{rule}: {': '.join(where)}"
+        self.heard.clear()  # of what the screenshot added to the page
+
+
+def watch(page: Any, heard: list[str]) -> None:
+    """Have errors and warnings of a page added to a list."""
+
+    def hear(message: Any) -> None:
+        if message.type in ("error", "warning"):
+            heard.append(f"{message.type}: {message.text}")
+
+    page.on("console", hear)
+    page.on("pageerror", lambda error: heard.append(str(error)))
+
+
+def inline(body: str) -> Iterator[str]:
+    """Yield the scripts and styles that a document has in itself."""
+    tree = html.fromstring(body)
+    for element in tree.iter("script", "style"):
+        if "src" not in element.attrib:
+            yield f"<{element.tag}> in line {element.sourceline}"
+    for element in tree.iter("*"):
+        yield from [
+            f"{name} of <{element.tag}>"
+            for name in element.attrib
+            if name == "style" or name.startswith("on")
+        ]
