@@ -1,0 +1,136 @@
+"""The dashboard in German, and in Hebrew, which is read from right to left."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import call_command
+from django.utils import timezone, translation
+from lxml import html
+
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.maintenance.exclusions import exclude
+from django_sitemaps_plus.maintenance.explain import explain_object
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Figure, Page, Section
+from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.configuring import configure
+from tests.support.shop import limited, make_products
+
+pytestmark = pytest.mark.django_db
+
+DASHBOARD = "/admin/sitemaps_plus/dashboard/"
+PATHS = {
+    "overview": "",
+    "plots": "plots/",
+    "map": "map/",
+    "problems": "problems/",
+    "entries": "map/entries/?section=products&number=1",
+    "confirmation": "actions/submit/",
+}
+
+#: Names, and what has the same name in German.
+SAME = {
+    *("lastmod", "products", "one", "https://example.com"),
+    *("Dashboard", "Hash", "Index", "Median", "URL", "URLs:"),
+}
+
+_LATIN = re.compile("[A-Za-z]{3}")
+
+
+@pytest.fixture
+def show(client: Any, settings: Any) -> Any:
+    """Return what gives a page in a language, as a tree."""
+    client.force_login(User.objects.create_superuser("ada"))
+    middleware = "django.middleware.locale.LocaleMiddleware"
+    settings.MIDDLEWARE = [*settings.MIDDLEWARE, middleware]
+    settings.LANGUAGES = [("en", "English"), ("de", "German"), ("he", "Hebrew")]
+    settings.USE_THOUSAND_SEPARATOR = True
+    engine = f"{RecordingEngine.__module__}.RecordingEngine"
+    configure(settings, ENGINES={"one": {"BACKEND": engine}})
+
+    def show(path: str, language: str) -> Any:
+        response = client.get(path, headers={"accept-language": language})
+        assert response.status_code == 200
+        return html.fromstring(response.content.decode())
+
+    return show
+
+
+@pytest.fixture
+def section(publish: Any) -> Section:
+    """Have 1,500 pages, of which 1,266 are to be built and one is parked."""
+    make_products(3)
+    section = publish(limited(3))
+    section.pages.update(built=1, wanted=0, problems=["Product 1 left out: odd"])
+    pages = [Page(section=section, number=n, built=1) for n in range(2, 1_501)]
+    for page in pages[233:]:
+        page.wanted = 9
+    pages[-1].attempts, pages[-1].error = MAX_ATTEMPTS, "it broke"
+    Page.objects.bulk_create(pages)
+    section.pages.filter(number=1).update(skipped=1_234)
+    now = timezone.now().replace(minute=0, second=0, microsecond=0)
+    key = {"site": "default", "name": "products", "hour": now - timedelta(hours=1)}
+    Figure.objects.create(**key, kind="entries", value=12_345.5)
+    return section
+
+
+def texts(page: Any) -> set[str]:
+    """Return what a person reads or hears of the part that is ours."""
+    [ours] = page.xpath("//*[@id='content-main']")
+    found = ours.xpath(".//text()[not(ancestor::code or ancestor::bdi)]")
+    found += ours.xpath(".//@aria-label | .//@title | .//@data-label | .//@data-words")
+    return {text for it in found if _LATIN.search(text := " ".join(it.split()))}
+
+
+@pytest.mark.parametrize("name", PATHS)
+@pytest.mark.parametrize("language", ["de", "he"])
+def test_no_text_stays_english(show, section, name, language):
+    """Save names, and sentences that commands print as well."""
+    english, found = [
+        texts(show(DASHBOARD + PATHS[name], it)) for it in ("en", language)
+    ]
+    assert {it for it in english & found if it not in SAME} == set()
+
+
+def test_numbers_and_times_are_as_readers_write_them(show, section):
+    """Those that scripts and bars of progress read have no separators."""
+    Section.objects.update(schedule_checked_at=timezone.now() - timedelta(days=3))
+    page = show(DASHBOARD, "de")
+    words = " ".join(page.text_content().split())
+    assert "products: 1.266 Seiten zu bauen, 0 in Arbeit" in words
+    assert "vor\xa03\xa0Tagen" in page.text_content()
+    [bar] = page.xpath("//progress")
+    assert (bar.get("max"), bar.get("value")) == ("1500", "234")
+    page = show(f"{DASHBOARD}plots/", "de")
+    [cell] = page.xpath("//td[@data-value='12345.5']")
+    assert cell.text == "12.345,5"
+    moment = timezone.localtime().strftime("%d.%m.%Y")
+    assert page.xpath(f"//tbody/tr/th/time[starts-with(text(), '{moment}')]")
+    section.pages.filter(number=1).update(number=1_501)
+    page = show(f"{DASHBOARD}map/entries/?section=products&number=1501", "de")
+    assert page.xpath("//input[@name='number']/@value") == ["1501"]
+    assert "Seite 1.501" in page.text_content()
+
+
+def test_hebrew_is_read_from_right_to_left(show, section):
+    """English sentences in it are isolated: their full stops stay at the end."""
+    page = show(DASHBOARD, "he")
+    assert (page.get("lang"), page.get("dir")) == ("he", "rtl")
+    assert page.xpath("//nav[@class='sitemaps-tabs']//a/text()")[0] == "סקירה"
+    assert page.xpath("//*[@class='sitemaps-error']/bdi[contains(., 'it broke')]")
+
+
+def test_reasons_are_in_the_language_of_the_reader(products, settings, capsys):
+    """Rendering has the language of the settings; what commands say stays English."""
+    product = products[3]
+    exclude(product, by="ada")
+    settings.LANGUAGE_CODE = "en"
+    with translation.override("de"):
+        [lead] = explain_object(product, get_site()).rows
+        call_command("explain_url", f"/products/{product.slug}/")
+    assert lead.reasons[0].startswith("ausgeschlossen von ada seit ")
+    assert "Left out: excluded by ada since" in capsys.readouterr().out
