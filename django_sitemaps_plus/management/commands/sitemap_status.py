@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from argparse import ArgumentTypeError
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -12,7 +11,6 @@ from time import sleep
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
-from django.core.management.color import no_style
 from django.db import close_old_connections
 
 from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
@@ -80,9 +78,6 @@ class Command(SiteCommand):
 
     def handle(self, **options: Any) -> None:
         """Show how all are, once or until Ctrl-C."""
-        is_plain = not self.stdout.isatty() or os.environ.get("NO_COLOR")
-        if is_plain and not options["force_color"]:
-            self.style = no_style()
         if options["watch"] is None:
             super().handle(**options)
             return

@@ -39,13 +39,12 @@ class Terminal(io.StringIO):
 
 @pytest.fixture(autouse=True)
 def built(settings: Any, sections: Any, monkeypatch: Any) -> None:
-    """Publish three sections, on a machine that can show colours."""
+    """Publish three sections, on a terminal that can show colours."""
     backend = f"{RecordingEngine.__module__}.RecordingEngine"
     engines = {name: {"BACKEND": backend} for name in ("fine", "down", "refused")}
     configure(settings, ENGINES=engines)
     monkeypatch.setattr("django.core.management.color.supports_color", lambda: True)
-    for name in ("NO_COLOR", "DJANGO_COLORS"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("DJANGO_COLORS", raising=False)
     make_products(3)
     for name in NAMES:
         sections.register(name, limited(10))
@@ -102,24 +101,6 @@ def test_a_change_that_waits_is_a_warning():
     assert (found["books"], found["products"]) == ("yellow", "green")
 
 
-@pytest.mark.parametrize(
-    ("out", "options", "environment", "expected"),
-    [
-        (Terminal, {}, {}, True),
-        (Terminal, {}, {"NO_COLOR": ""}, True),
-        (Terminal, {}, {"NO_COLOR": "1"}, False),
-        (Terminal, {"no_color": True}, {}, False),
-        (io.StringIO, {}, {}, False),
-        (io.StringIO, {"force_color": True}, {"NO_COLOR": "1"}, True),
-    ],
-)
-def test_colours_are_for_terminals(monkeypatch, out, options, environment, expected):
-    """Unless the user says otherwise: the option beats the environment."""
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert ("\x1b" in shown(out(), **options)) is expected
-
-
 @pytest.fixture
 def rounds(monkeypatch: Any) -> Callable[..., list[int]]:
     """Return what sets what happens after each round; Ctrl-C is pressed at the end."""
@@ -165,7 +146,7 @@ def test_watching_outlives_a_database_that_is_away(rounds):
     """The state is known again as soon as it is back."""
     outage = fail_queries(lambda sql: "sitemaps_plus" in sql)
     waited = rounds(outage.__enter__, lambda: outage.__exit__(None, None, None))
-    text = shown(io.StringIO(), watch=7)
+    text = shown(io.StringIO(), watch=7, no_color=True)
     assert text.count("The state is unknown: OperationalError") == 1
     assert text.count("products") == 2
     assert "\x1b" not in text
