@@ -6,10 +6,8 @@ from typing import TYPE_CHECKING
 
 from django.apps import apps
 from django.contrib import admin
-from django.contrib.admin.utils import quote
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django.urls import NoReverseMatch, reverse
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -18,6 +16,7 @@ from django_sitemaps_plus.maintenance.exclusions import lift
 from django_sitemaps_plus.models import Exclusion, Section
 
 from .actions import say_done
+from .pages import object_url
 
 if TYPE_CHECKING:
     _Admin = admin.ModelAdmin[Exclusion]
@@ -44,15 +43,13 @@ class ExclusionAdmin(_Admin):
     def object_link(self, exclusion: Exclusion) -> str | None:
         """Return a link to the object's own page, where the admin has one."""
         try:
-            meta = apps.get_model(exclusion.model)._meta
-            name = f"admin:{meta.app_label}_{meta.model_name}_change"
-            args, current = [quote(exclusion.key)], self.admin_site.name
-            url = reverse(name, args=args, current_app=current)
-        except (LookupError, ValueError, NoReverseMatch):
+            model = apps.get_model(exclusion.model)
+        except (LookupError, ValueError):  # it has gone
             return None
-        return format_html(
-            '<a href="{}">{} {}</a>', url, meta.verbose_name, exclusion.key
-        )
+        if not (url := object_url(self.admin_site, model, exclusion.key)):
+            return None
+        name = model._meta.verbose_name
+        return format_html('<a href="{}">{} {}</a>', url, name, exclusion.key)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         """Return False: objects are excluded on their own pages."""

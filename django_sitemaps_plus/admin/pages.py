@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from django.contrib.admin import AdminSite
+from django.contrib.admin.utils import quote
 from django.core.exceptions import ImproperlyConfigured
+from django.db.models import Model
 from django.http import Http404, HttpRequest
 from django.template.response import TemplateResponse
+from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site, get_sites
@@ -35,6 +39,14 @@ def show(
         "tabs": [(f"admin:sitemaps_plus_dashboard_{name}", it) for name, it in TABS],
     }
     return TemplateResponse(request, f"sitemaps_plus/admin/{template}", frame | context)
+
+
+def object_url(admin_site: AdminSite, model: type[Model], key: str) -> str:
+    """Return the page of an object in the admin; "" where it has none."""
+    name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
+    with suppress(NoReverseMatch):
+        return reverse(name, args=[quote(key)], current_app=admin_site.name)
+    return ""
 
 
 def known_sites() -> tuple[list[Site], str]:

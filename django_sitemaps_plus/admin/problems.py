@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from functools import partial
 
 from django.contrib.admin import AdminSite
-from django.contrib.admin.utils import quote
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse
-from django.urls import NoReverseMatch, reverse
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.maintenance.dashboard import read_dashboard
 from django_sitemaps_plus.maintenance.problems import read_problems
 
 from .actions import allowed_actions
-from .pages import known_sites, show
+from .pages import known_sites, object_url, show
 
 
 @require_safe
@@ -42,7 +39,4 @@ def _link(
     admin = admin_site._registry.get(model)
     if admin is None or not admin.has_view_or_change_permission(request):
         return ""
-    name = f"{model._meta.app_label}_{model._meta.model_name}_change"
-    with suppress(NoReverseMatch):  # one that has URLs of its own
-        return reverse(f"admin:{name}", args=[quote(key)], current_app=admin_site.name)
-    return ""
+    return object_url(admin_site, model, key)
