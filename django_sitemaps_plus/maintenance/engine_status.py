@@ -138,9 +138,10 @@ def _delivery_rows(
     sites: Collection[str], engines: Collection[str]
 ) -> list[dict[str, Any]]:
     """Return what waits and what was rejected, by columns of one index alone."""
-    waiting, dead = Q(state=Delivery.State.WAITING), Q(state=Delivery.State.DEAD)
+    states = [Delivery.State.WAITING, Delivery.State.DEAD]
+    waiting, dead = [Q(state=state) for state in states]
     # All others were submitted, and may be millions: the index is asked by engine.
-    rows = Delivery.objects.filter(waiting | dead, site__in=sites, engine__in=engines)
+    rows = Delivery.objects.filter(site__in=sites, engine__in=engines, state__in=states)
     now = timezone.now()
     counted: Any = (
         rows.order_by()
