@@ -14,7 +14,8 @@ from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources.contrib import SitemapSource, contrib_origin
+from django_sitemaps_plus.sources.contrib import SitemapSource
+from django_sitemaps_plus.sources.contrib_fields import contrib_origin
 
 from .messages import error
 

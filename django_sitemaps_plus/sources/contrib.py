@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from functools import cached_property
-from types import SimpleNamespace
 from typing import Any
 
 from django.contrib.sitemaps import GenericSitemap, Sitemap
@@ -17,11 +16,17 @@ from django.db.models import Model, QuerySet
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
-from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 
 from .base import Source
-from .contrib_fields import aware, contrib_getters, methods_of, own_getters
+from .contrib_fields import (
+    as_django,
+    aware,
+    contrib_getters,
+    contrib_origin,
+    methods_of,
+    own_getters,
+)
 from .elements import NAMESPACE_OF
 from .instances import quickly_made
 from .lines import CHUNK_ROWS, Lines, Tally
@@ -257,7 +262,7 @@ class OwnPagesReader(SitemapReader):
         pages = self.sitemap.paginator.num_pages
         if key_range.high is None and pages > number:
             raise StalePlanError(f"there are {pages:,} pages, the plan has {number:,}")
-        scheme, current = _as_django(site)
+        scheme, current = as_django(site)
         urls: Iterable[Any] = ()
         with suppress(EmptyPage):  # it has fewer pages by now
             urls = self.sitemap.get_urls(page=number, site=current, protocol=scheme)
@@ -270,23 +275,6 @@ class OwnPagesReader(SitemapReader):
 @reader_of.register
 def _reader_of_sitemap(source: SitemapSource) -> SitemapReader:
     return (OwnPagesReader if source.has_own_paging else SitemapReader)(source)
-
-
-def contrib_origin(sitemap: Any, site: Site) -> str:
-    """Return scheme and host of the URLs of a sitemap, which it may choose itself."""
-    scheme, current = _as_django(site)
-    origin = f"{sitemap.get_protocol(scheme)}://{sitemap.get_domain(current)}"
-    try:
-        return encode_url(origin)
-    except ValueError as error:
-        words = f"get_protocol() and get_domain() give {origin!r}: {error}"
-        raise ValueError(words) from error
-
-
-def _as_django(site: Site) -> tuple[str, Any]:
-    """Return the scheme of a site, and what contrib's methods take for the site."""
-    scheme, _, host = site.origin.partition("://")
-    return scheme, SimpleNamespace(domain=host, name=host)
 
 
 def _models_of(items: object) -> tuple[type[Model], ...] | None:
