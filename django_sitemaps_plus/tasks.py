@@ -12,6 +12,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import cached_property, partial
 from typing import Any
@@ -169,15 +170,14 @@ class CeleryExecutor(Executor):
                 "DJANGO_SETTINGS_MODULE before it is made.",
             )
 
+    def workers(self) -> list[str]:
+        """Return the names of the workers that answer."""
+        with _inspection() as asked:
+            return sorted(asked.ping() or ())
+
     def worker_faults(self) -> Iterator[tuple[str, str]]:
         """Yield why no worker takes the tasks that build."""
-        options = {"socket_timeout": _ANSWER_SECONDS}
-        with current_app.connection_for_write(transport_options=options) as connection:
-            # Without it Celery would try for ever.
-            connection.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
-            asked = current_app.control.inspect(
-                timeout=_ANSWER_SECONDS, connection=connection
-            )
+        with _inspection() as asked:
             tasks = asked.registered() or {}
             queues = (tasks and asked.active_queues()) or {}
         own = current_app.amqp.router.route({}, refresh.name)["queue"].name
@@ -192,6 +192,16 @@ class CeleryExecutor(Executor):
         elif own not in [q["name"] for name in able for q in queues.get(name, ())]:
             words = f"No worker listens to the queue {own!r}, where our messages go."
             yield words, f"Start one: celery -A PROJECT worker -Q {own}."
+
+
+@contextmanager
+def _inspection() -> Iterator[Any]:
+    """Give what asks all workers, by a connection that does not wait without end."""
+    options = {"socket_timeout": _ANSWER_SECONDS}
+    with current_app.connection_for_write(transport_options=options) as broker:
+        # Without it Celery would try for ever.
+        broker.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
+        yield current_app.control.inspect(timeout=_ANSWER_SECONDS, connection=broker)
 
 
 def _short_limits() -> Iterator[tuple[str, str]]:

@@ -44,9 +44,10 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             none = _("No workers: commands alone build and notify.")
             return JsonResponse({"ok": True, "words": [none]})
         faults = [f"{fault} {remedy}" for fault, remedy in executor.worker_faults()]
+        names = [] if faults else [*executor.workers()]
     except Exception as error:  # noqa: BLE001 - whatever the broker's client raises
         faults = [_("The broker does not answer: %s") % type(error).__name__]
-    words = faults or [_("The broker and a worker answer.")]
+    words = faults or [_("Workers that answer: %s") % ", ".join(names)]
     return JsonResponse({"ok": not faults, "words": words})
 
 

@@ -34,6 +34,10 @@ class Executor:
         """Return what keeps messages from workers, each with its remedy."""
         return ()
 
+    def workers(self) -> Iterable[str]:
+        """Return the names of the workers that answer; as :meth:`worker_faults`."""
+        return ()
+
     def worker_faults(self) -> Iterable[tuple[str, str]]:
         """Ask the workers; return what keeps them from building, with its remedy.
 

@@ -17,6 +17,7 @@ from django.http import HttpResponse
 from django.urls import path, re_path
 
 from django_sitemaps_plus import tasks
+from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.maintenance import doctor
 from django_sitemaps_plus.maintenance.doctor import Finding
 from django_sitemaps_plus.models import Change, EngineHost, Page, Section
@@ -343,6 +344,7 @@ class TestWorkers:
             monkeypatch.undo()
             with start_worker(celery, pool="solo"):
                 assert said() == "the broker and a worker answer"
+                assert len(get_executor().workers()) == 2
 
     def test_a_broker_that_is_down_is_a_cross(self, settings):
         configure(settings, EXECUTOR="django_sitemaps_plus.tasks.CeleryExecutor")
