@@ -15,10 +15,6 @@ from .prepared import Rows, prepared
 class ExclusionQuerySet(RowQuerySet["Exclusion"]):
     """Exclusions by what they exclude."""
 
-    def of(self, model: type[models.Model]) -> ExclusionQuerySet:
-        """Return those of the rows of a model, which proxies and children name too."""
-        return self.filter(model=label_of(model))
-
     @prepared
     def keys(self, *, model: Any) -> Rows:
         """Return the keys of those of a model, by its label."""
@@ -26,7 +22,7 @@ class ExclusionQuerySet(RowQuerySet["Exclusion"]):
 
     def of_row(self, row: models.Model) -> ExclusionQuerySet:
         """Return the one of a row, if there is one."""
-        return self.of(type(row)).filter(key=str(row.pk))
+        return self.filter(model=label_of(type(row)), key=str(row.pk))
 
 
 class Exclusion(Row):
