@@ -142,7 +142,9 @@ class UrlsForm(forms.Form):
     urls = forms.CharField(
         label=gettext_lazy("URLs"),
         help_text=gettext_lazy("One a line; a path will do."),
-        widget=forms.Textarea(attrs={"rows": 8, "class": "vLargeTextField"}),
+        widget=forms.Textarea(
+            attrs={"rows": 8, "class": "vLargeTextField", "dir": "ltr"}
+        ),
     )
 
     def __init__(self, data: Any, site: Site) -> None:
