@@ -46,6 +46,7 @@ def assert_logged(site: Any, page: Any, what: str, target: str) -> None:
         ("Pause: console", PARKED.format("console"), "paused by ada", ""),
         ("Retry: indexnow", DEAD, 0, "notify_search_engines"),
     ],
+    ids=["rebuild", "release", "pause", "retry"],
 )
 def test_what_matters_is_asked_first(visit, site, what, query, expected, command):
     """Cancel changes nothing; the page says what to run where no worker listens."""
@@ -71,6 +72,7 @@ def test_what_matters_is_asked_first(visit, site, what, query, expected, command
         ("Refresh: countries", DIRTY.format("countries"), 0),
         ("Resume: bing", PARKED.format("bing"), ""),
     ],
+    ids=["refresh", "resume"],
 )
 def test_what_harms_nobody_is_done_at_once(visit, site, what, query, expected):
     page = visit(DASHBOARD)
