@@ -6,6 +6,7 @@ import http.client
 import json
 import logging
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from django.core.cache import cache
 from django.core.management import call_command
 from django.db.models import F
+from django.test import Client
 from django.utils import timezone
 from django.views.debug import SafeExceptionReporterFilter
 
@@ -30,11 +32,13 @@ from tests.support.servers.engine_faults import FAULTS
 from tests.support.servers.service_account import make_service_account
 from tests.support.servers.workers import Broker, messages_to
 
+from .tools.rights import ADMIN, DASHBOARD
 from .tools.secrecy import (
     BAD,
     BAIDU,
     BING,
     KEY,
+    MONITORS,
     TRACE,
     YANDEX,
     Leaky,
@@ -73,6 +77,7 @@ def engines(engine, tmp_path, settings, monkeypatch) -> LocalEngine:
     configure(
         settings,
         ENGINES=engines_of(engine, account),
+        MONITORING_TOKEN=MONITORS,
         NOTIFY=True,
         NOTIFY_DELAY_SECONDS=0,
         NOTIFY_INTERVAL_SECONDS=0,
@@ -130,8 +135,21 @@ def google_secrets(server: LocalEngine) -> list[str]:
     return found
 
 
+def look_around(watch: Watch, client: Client) -> None:
+    """See every page of the dashboard, take every action, and ask as monitors do."""
+    subjects = {"section": "products", "engine": "baidu", "urls": "/about/"}
+    for row in [row for rows in ADMIN.values() for row in rows]:
+        if row.path.startswith(DASHBOARD):
+            watch.call(client.get, f"/admin/{row.path}")
+            watch.call(client.post, f"/admin/{row.path}", subjects)
+    for path in ("/monitoring/health/", "/monitoring/metrics/"):
+        for kind in ("Bearer", "Basic"):
+            headers = {"Authorization": f"{kind} {MONITORS}"}
+            watch.call(partial(Client().get, path, headers=headers))
+
+
 def test_no_secret_gets_anywhere_but_to_its_engine(
-    engines, workers, sections, client, watch, monkeypatch
+    engines, workers, sections, client, admin_client, watch, monkeypatch
 ):
     """Neither while all is well, nor in any of the ways in which it may go wrong."""
     add(range(1, 4))
@@ -146,6 +164,7 @@ def test_no_secret_gets_anywhere_but_to_its_engine(
         watch.call(edit, number)
         watch.call(tell_again)
         watch.call(call_command, "sitemap_status")
+        watch.call(admin_client.get, "/admin/sitemaps_plus/dashboard/problems/")
     engines.faults.heal()
     for name in ("BING_KEY", "YANDEX_TOKEN", "BAIDU_TOKEN"):
         monkeypatch.setattr(engine_rules, name, "another")
@@ -160,10 +179,11 @@ def test_no_secret_gets_anywhere_but_to_its_engine(
     watch.texts += [repr(get_settings()), repr(get_engines()), str(get_engines())]
     watch.texts += [repr(vars(engine)) for engine in get_engines().values()]
     watch.texts += [repr(row) for row in (*Delivery.objects.all(), *parked())]
-    watch.texts += [client.get("/nothing.txt").content.decode()]
+    assert len(parked()) >= 5
+    look_around(watch, admin_client)
+    watch.call(client.get, "/nothing.txt")
     watch.texts += everything_in_redis(workers)
     assert watch.leaks(*secrets, *google_secrets(engines)[:-1]) == []
-    assert len(parked()) >= 5
     # IndexNow's own file is the one other place where its key may be.
     assert client.get(f"/{KEY}.txt").content == KEY.encode()
     assert sent(engines).count(KEY) > len(FAULTS)

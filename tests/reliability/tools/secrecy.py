@@ -18,6 +18,7 @@ from tests.support.servers.engine import LocalEngine
 # In parts, since pages of errors quote the lines of programs.
 TRACE = "".join(["c4n", "ary"])
 KEY = f"{TRACE}-indexnow-0123456789"
+MONITORS = f"{TRACE}-monitoring-0123456789"
 BING, YANDEX, BAIDU = [f"{TRACE}/+&={name}" for name in ("bing", "yandex", "baidu")]
 
 OURS = "django_sitemaps_plus.notifications"
@@ -132,9 +133,10 @@ class Watch:
         self._caplog, self._capsys = caplog, capsys
 
     def call(self, step: Callable[..., object], *arguments: Any) -> None:
-        """Do something, and keep what it returns or raises."""
+        """Do something, and keep what it returns or raises, with what is in a page."""
         try:
-            self.texts.append(repr(step(*arguments)))
+            found = step(*arguments)
+            self.texts += [repr(found), repr(getattr(found, "content", ""))]
         except (BuildError, ConfigurationError, CommandError) as error:
             self.texts += everything(error)
 
