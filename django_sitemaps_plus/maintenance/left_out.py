@@ -33,8 +33,8 @@ _ROW, _VALUE = "left out", "listed without "
 # key whose representation has escapes is not read.
 _KEY = r"""-?[0-9]+|(?:UUID\()?(?P<quote>['"])(?:(?!(?P=quote))[^\\])*(?P=quote)\)?"""
 _SENTENCE = re.compile(
-    rf"(?P<row>(?P<model>\w+) (?P<key>{_KEY})|.*?) "
-    rf"(?P<what>{_ROW}|listed once|{_VALUE}[^:]+): (?P<reason>.*)",
+    rf"\A(?P<row>(?P<model>\w+) (?P<key>{_KEY})|.*?) "
+    rf"(?P<what>{_ROW}|listed once|{_VALUE}[^:]{{1,50}}): (?P<reason>.*)",
     re.DOTALL,
 )
 
