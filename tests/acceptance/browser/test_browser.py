@@ -11,7 +11,7 @@ import pytest
 
 from tests.acceptance.site import Site
 
-from .looking import SCHEMES, SIZES, Look, chromium, look, opened
+from .looking import SCHEMES, SIZES, Look, look, opened
 
 PATHS = {
     "index": "/sitemap.xml",
@@ -31,13 +31,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     with site.served(f"{__package__}.wsgi"):
         yield site
     site.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start one Chromium for all tests."""
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""One site and one browser for all tests of the dashboard."""
+"""One site for all tests of the dashboard."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.browser.looking import chromium, opened
+from tests.acceptance.browser.looking import opened
 from tests.acceptance.site import Site
 
 from .walk import watch
@@ -65,13 +65,6 @@ def site(prepared: DashboardSite) -> DashboardSite:
     """Give the site as it was prepared."""
     prepared.restore()
     return prepared
-
-
-@pytest.fixture(scope="session")
-def browser() -> Iterator[Any]:
-    """Start one Chromium for all tests."""
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
