@@ -19,7 +19,7 @@ PAGES = {
     "plots": (f"{DASHBOARD}plots/?range=7d", ".plots-chart:not([hidden]) canvas"),
     "map": (f"{DASHBOARD}map/", ".map-strip"),
     "map-section": (f"{DASHBOARD}map/?section=towns", ".map-strip"),
-    "entries": (f"{DASHBOARD}map/entries/?section=cities&number=1", ".map-entries"),
+    "entries": (f"{DASHBOARD}map/entries/?section=cities&number=1&page=6", "table"),
     "problems": (f"{DASHBOARD}problems/", ".sitemaps-problem"),
     "release": (f"{DASHBOARD}actions/release/?section=harbours", "[type=submit]"),
     "submit": (f"{DASHBOARD}actions/submit/", "textarea"),
