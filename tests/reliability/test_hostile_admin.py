@@ -122,6 +122,7 @@ def test_strings_stay_text(part, shown, usual):
     for name in ("changelist", "problems", "exclusions", "to be deleted", "panel"):
         text = " ".join(found[name].texts.split())
         assert [it for it in strings if words_of(it) not in text] == [], name
+    assert "%3C" in found["entries"].texts
 
 
 #: Where a request may say what it will.

@@ -1,4 +1,4 @@
-"""Mistakes of who may see and do what in the admin."""
+"""Mistakes of who may see and do what in the admin, and of what is shown there."""
 
 from __future__ import annotations
 
@@ -33,13 +33,19 @@ def object_excluded_without_permission(may_exclude, model_admin, request, row):
     return model_admin.has_change_permission(request, row)
 
 
-@mutant(
-    "maintenance.dashboard:read_dashboard",
-    f"{_MATRIX}[view]",
-)
+@mutant("maintenance.dashboard:read_dashboard", f"{_MATRIX}[view]")
 def page_that_writes(read_dashboard, sites):
     """To look at the dashboard changes a row."""
     from django_sitemaps_plus.models import Section
 
     Section.objects.update(origin="")
     return read_dashboard(sites)
+
+
+@mutant(
+    "maintenance.metrics:_escape",
+    "tests/reliability/test_hostile_admin.py::test_programs_get_what_is_no_page",
+)
+def line_of_metrics_forged(escape, text):
+    """A label of a metric may end its line."""
+    return escape(text).replace("\\n", "\n")

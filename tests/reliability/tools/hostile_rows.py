@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from django.utils import timezone
@@ -55,10 +56,11 @@ class Hostile(Source):
     def __init__(self, strings: Sequence[str]) -> None:
         self.strings = strings
 
-    def entries(self) -> Iterator[Entry]:
-        """Yield a URL for each, in its path, its query and its fragment."""
+    def entries(self, origin: str) -> Iterator[Entry]:
+        """Yield a URL for each that may be in one, in its path and its query."""
         for it in self.strings:
-            yield Entry(f"/{it}/?{it}")
+            with suppress(ValueError):
+                yield Entry(f"{origin}/{it[:200]}/?{it[:200]}")
 
 
 def names(strings: Sequence[str]) -> list[str]:
