@@ -12,6 +12,7 @@ import pytest
 from lxml import html
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
+_ENTRIES = f"{DASHBOARD}map/entries/?section=cities&number=1&page=6"
 
 #: The path of each page, and what is in sight once it is complete.
 PAGES = {
@@ -19,7 +20,7 @@ PAGES = {
     "plots": (f"{DASHBOARD}plots/?range=7d", ".plots-chart:not([hidden]) canvas"),
     "map": (f"{DASHBOARD}map/", ".map-strip"),
     "map-section": (f"{DASHBOARD}map/?section=towns", ".map-strip"),
-    "entries": (f"{DASHBOARD}map/entries/?section=cities&number=1&page=6", "table"),
+    "entries": (_ENTRIES, ".map-pages"),
     "problems": (f"{DASHBOARD}problems/", ".sitemaps-problem"),
     "release": (f"{DASHBOARD}actions/release/?section=harbours", "[type=submit]"),
     "submit": (f"{DASHBOARD}actions/submit/", "textarea"),
