@@ -54,7 +54,7 @@ def test_what_matters_is_asked_first(visit, site, what, query, expected, command
     page, before = visit(DASHBOARD), site.rows(query)
     page.get_by_role("link", name=what).click()
     page.get_by_role("link", name="Cancel").click()
-    assert page.url == f"{site.base_url}{DASHBOARD}"
+    page.wait_for_url(DASHBOARD)
     assert site.rows(query) == before != [(expected,)]
     page.get_by_role("link", name=what).click()
     page.get_by_role("heading", name=what).wait_for()
@@ -108,7 +108,7 @@ def test_the_overview_follows_a_build_by_itself(visit, site):
     page.goto(f"{DASHBOARD}actions/release/?section=harbours")
     page.get_by_role("main").get_by_role("button", name="Let it pass").click()
     progress = page.locator(".sitemaps-progress").filter(has_text="harbours")
-    assert progress.is_visible()
+    progress.wait_for()
     page.evaluate("window.isTheSame = true")
     site.manage("build_sitemaps", "harbours", "--verbosity", "0")
     assert site.rows(SECTION.format("hold_reason", "harbours")) == [("",)]

@@ -58,14 +58,14 @@ class TestOverview:
         page.get_by_role("link", name="problems need a person").click()
         page.get_by_role("heading", name="Search engines (4)").wait_for()
         page.get_by_role("link", name="City 17").first.click()
-        assert page.url.endswith("/admin/atlas/city/17/change/")
+        page.wait_for_url("/admin/atlas/city/17/change/")
 
     def test_without_scripts_everything_can_be_read(self, visit, site):
         """The overview, the problems, and whether an object is listed."""
         page = visit(DASHBOARD, java_script_enabled=False)
         assert len(texts(page, ".sitemaps-verdict")) == 3
         page.get_by_role("link", name="Ask the workers").click()
-        assert "No workers" in page.content()
+        page.get_by_text("No workers").wait_for()
         page.goto(f"{DASHBOARD}problems/")
         assert len(texts(page, ".sitemaps-problem")) > 5
         page.goto(f"{CITY}change/")
@@ -156,4 +156,5 @@ def test_plots_are_drawn_and_written_down(visit):
     page.get_by_role("button", name="Show").click()
     page.wait_for_url("**/plots/?section=towns&range=30d")
     page.get_by_role("heading", name="Deliveries per 6 hours").wait_for()
+    page.locator(".u-label").first.wait_for()
     assert texts(page, "[aria-labelledby=plot-entries] .u-label") == ["From", "towns"]
