@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.apps import apps
+from django.contrib import admin
 from django.core.cache import cache
 from hypothesis import HealthCheck, settings
 
@@ -53,6 +55,14 @@ def media_root(settings, tmp_path: Path) -> Path:
     """Give each test a MEDIA_ROOT of its own."""
     settings.MEDIA_ROOT = str(tmp_path / "media")
     return tmp_path / "media"
+
+
+@pytest.fixture(autouse=True)
+def installed_admin() -> None:
+    """Take from the admin the models of apps that another test has installed."""
+    for model in list(admin.site._registry):
+        if model._meta.app_label not in apps.app_configs:
+            admin.site.unregister(model)
 
 
 @pytest.fixture(autouse=True)

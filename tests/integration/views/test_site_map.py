@@ -124,7 +124,7 @@ def test_people_read_paths_and_dates(sections, client, settings):
         "größe / <b> ?a=1&b='2' 1. Januar 2026",
     ]
     assert page.xpath("//time/@datetime") == ["2026-01-02", "2026-01-01T13:00:00+01:00"]
-    assert (page.get("lang"), page.xpath("//title")[0].text) == ("de", "Odd | Site map")
+    assert (page.get("lang"), page.xpath("//title")[0].text) == ("de", "Odd | Sitemap")
 
 
 def test_the_host_is_named_where_it_is_another():
