@@ -67,6 +67,7 @@ def test_what_does_not_fit_is_named(attributes, expected, words):
     assert words in f"{message.msg} {message.hint}"
 
 
+@pytest.mark.urls("tests.support.urls")  # i18n_patterns() would keep the setting
 def test_languages_need_internationalization(settings, monkeypatch):
     """Django keeps for a process what the setting was at first; here it may not."""
     monkeypatch.setattr(translation, "_trans", type(translation._trans)())
