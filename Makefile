@@ -15,8 +15,9 @@ DEMO := $(or $(wildcard $(STAMP)),$(DEMO_STAMP))
 PIP_INSTALL = $(BIN)/python -m pip install --disable-pip-version-check
 EXTRAS := dev,docs,example,bench,fast,cli,celery,s3
 SQLITE_TESTS ?= tests/unit tests/integration tests/acceptance
-# By variable and not by -X dev, so that the workers of xdist have it too.
-PYTEST := PYTHONDEVMODE=1 $(BIN)/python -m pytest $(PYTEST_ARGS)
+# By variable and not by -X dev, so that the workers of xdist have it too. Its checks of
+# memory are for extensions in C, and cost a tenth of the time.
+PYTEST := PYTHONDEVMODE=1 PYTHONMALLOC=pymalloc $(BIN)/python -m pytest $(PYTEST_ARGS)
 
 .PHONY: help demo serve worker beat engine test test-sqlite test-postgresql test-mysql \
   test-reliability soak bench walks mutants lint docs messages clean
@@ -101,7 +102,7 @@ engine: $(DEMO)
 test: test-sqlite test-reliability test-postgresql test-mysql
 
 test-sqlite: $(STAMP)
-	TEST_DB=sqlite $(PYTEST) -n 2 $(SQLITE_TESTS)
+	TEST_DB=sqlite $(PYTEST) -n 2 --dist loadgroup $(SQLITE_TESTS)
 
 # Without the checks of Python's development mode: they make thousands of forks slow.
 test-reliability: $(STAMP)

@@ -22,6 +22,9 @@ Found = dict[str, str | None]
 
 CITIES, CITIES_IN_ALL, COUNTRIES = 34_006, 234_908, 252
 
+# One worker of xdist builds the site, and not each.
+pytestmark = pytest.mark.xdist_group("crawlers")
+
 #: With SOAK set, all cities as well.
 SIZES = ["default", "all"] if "SOAK" in os.environ else ["default"]
 
@@ -164,6 +167,15 @@ class TestServing:
         root = Path(story.site.environment["ACCEPTANCE_MEDIA_ROOT"])
         stored = {gzip.decompress(p.read_bytes()) for p in root.rglob("*.xml.gz")}
         assert {answer.content for answer in story.answers["built"].values()} <= stored
+
+    def test_check_sitemaps_finds_nothing(self, story):
+        """In the files, by the server, and on the pages they list."""
+        site = story.site
+        pages, count = len(story.answers["built"]) - 1, len(story.table)
+        tree = site.directory / "media" / "sitemaps" / "public"
+        files = f"{pages + 1} files, {count + pages:,} entries: 0 errors, 0 warnings\n"
+        for where in (str(tree), site.base_url + "/sitemap.xml", "--audit"):
+            assert site.manage("check_sitemaps", where) == files
 
     def test_an_edit_costs_a_crawler_two_files(self, story):
         """The page of the city and the index; all others are 304."""

@@ -13,6 +13,9 @@ from tests.acceptance.site import Site
 
 from .looking import SCHEMES, SIZES, Look, look, opened
 
+# One worker of xdist looks at the pages, and not each.
+pytestmark = pytest.mark.xdist_group("browser")
+
 PATHS = {
     "index": "/sitemap.xml",
     "page": "/sitemap-everything-1.xml",

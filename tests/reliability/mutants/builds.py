@@ -302,11 +302,11 @@ def flip_without_publication(publish, flips):
     "models.page_queries:PageQuerySet.listed",
     "tests/integration/building/plan/test_replan.py::TestUnfinished",
 )
-def next_pages_listed(listed, pages):
+def next_pages_listed(listed, pages, sections, unbuilt):
     """The index lists pages of a plan to come."""
     from django_sitemaps_plus.models import State
 
-    return pages.filter(state__in=[State.ACTIVE, State.NEXT])
+    return pages.filter(section__in=sections, state__in=[State.ACTIVE, State.NEXT])
 
 
 @mutant(
