@@ -22,8 +22,6 @@ Found = dict[str, str | None]
 
 CITIES, CITIES_IN_ALL, COUNTRIES = 34_006, 234_908, 252
 
-# One worker of xdist builds the site, and not each.
-pytestmark = pytest.mark.xdist_group("crawlers")
 
 #: With SOAK set, all cities as well.
 SIZES = ["default", "all"] if "SOAK" in os.environ else ["default"]

@@ -13,8 +13,6 @@ from tests.acceptance.site import Site
 
 from .looking import SCHEMES, SIZES, Look, look, opened
 
-# One worker of xdist looks at the pages, and not each.
-pytestmark = pytest.mark.xdist_group("browser")
 
 PATHS = {
     "index": "/sitemap.xml",
