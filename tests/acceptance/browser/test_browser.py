@@ -13,7 +13,6 @@ from tests.acceptance.site import Site
 
 from .looking import SCHEMES, SIZES, Look, look, opened
 
-
 PATHS = {
     "index": "/sitemap.xml",
     "page": "/sitemap-everything-1.xml",
