@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from .walk import DASHBOARD
@@ -23,9 +24,9 @@ def details(page: Any) -> tuple[str, str]:
     return (found[0], found[1])
 
 
-def open_map(visit: Any) -> tuple[Any, Any]:
+def open_map(visit: Any, **options: Any) -> tuple[Any, Any]:
     """Open the map of the towns; return the page and the strip on it."""
-    page = visit(f"{DASHBOARD}map/?section=towns")
+    page = visit(f"{DASHBOARD}map/?section=towns", **options)
     strip = page.get_by_role("slider", name="Pages of towns")
     strip.wait_for()
     return page, strip
@@ -139,6 +140,16 @@ class TestMap:
         assert details(page) == ("12", "building")
         strip.click(position={"x": 3 + 8 * 2 + 4, "y": 15})
         page.wait_for_url("**number=3")
+
+    def test_times_are_in_the_zone_of_the_admin(self, visit, site):
+        """Which is UTC, wherever the browser is."""
+        page, _ = open_map(visit, timezone_id="Asia/Tokyo")
+        shown = " ".join(page.locator("[data-detail=rendered]").inner_text().split())
+        [(rendered,)] = site.rows(
+            "SELECT max(checked_at) FROM sitemaps_plus_page WHERE number = 1"
+        )
+        found = datetime.strptime(f"{shown} +0000", "%b %d, %Y, %I:%M %p %z")
+        assert found == datetime.fromisoformat(f"{rendered[:16]}+00:00")
 
 
 def test_plots_are_drawn_and_written_down(visit):

@@ -8,9 +8,12 @@
   const LANGUAGE = document.documentElement.lang || undefined;
   const count = new Intl.NumberFormat(LANGUAGE);
   const percent = new Intl.NumberFormat(LANGUAGE, { style: "percent" });
+  // The admin's zone. Browsers know the names of places, but not of every offset.
+  const zone = document.querySelector(".map")?.dataset.zone;
   const moment = new Intl.DateTimeFormat(LANGUAGE, {
     dateStyle: "medium",
     timeStyle: "short",
+    timeZone: zone?.includes("/") ? zone : "UTC",
   });
 
   // What tells the states apart without colours: lines by their two ends, in a bar
