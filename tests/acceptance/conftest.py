@@ -10,8 +10,8 @@ import pytest
 from .browser.looking import chromium
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Start one Chromium: Playwright runs once in a process."""
+    """Start one Chromium, whose event loop ends before tests of a database begin."""
     with chromium() as browser:
         yield browser

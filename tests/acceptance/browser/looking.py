@@ -57,15 +57,21 @@ class Look:
     asked: list[str] = field(default_factory=list)
 
 
-@contextmanager
-def chromium() -> Iterator[Any]:
-    """Start Debian's Chromium for the time of a ``with`` block."""
+def need_chromium() -> tuple[Any, str]:
+    """Return what drives Chromium, and where it is; skip where one is missing."""
     api = pytest.importorskip(
         "playwright.sync_api", reason="Playwright is missing: pip install -e .[browser]"
     )
     program = shutil.which("chromium")
     if program is None:
         pytest.skip("Chromium is missing: apt install chromium")
+    return api, program
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """Start Debian's Chromium for the time of a ``with`` block."""
+    api, program = need_chromium()
     with api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program)
         yield browser

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.browser.looking import opened
+from tests.acceptance.browser.looking import need_chromium, opened
 from tests.acceptance.site import Site
 
 from .walk import watch
@@ -49,10 +49,9 @@ class DashboardSite(Site):
 
 
 @pytest.fixture(scope="session")
-def prepared(
-    browser: Any, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[DashboardSite]:
-    """Serve a site that has some of everything, once there is a browser."""
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DashboardSite]:
+    """Serve a site that has some of everything, if there is a browser."""
+    need_chromium()
     site = DashboardSite(tmp_path_factory.mktemp("dashboard"))
     site.prepare()
     with site.served("tests.acceptance.browser.wsgi"):
