@@ -24,7 +24,7 @@ from django_sitemaps_plus.conf import Site, silence_reason
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.maintenance import requests
 from django_sitemaps_plus.maintenance.problem_groups import shortened
-from django_sitemaps_plus.models import INDEX, Dashboard, EngineHost, Section
+from django_sitemaps_plus.models import Dashboard, EngineHost
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
@@ -95,7 +95,7 @@ ACTIONS = {
         "",
         gettext_lazy(
             "Nothing more is submitted to this engine until somebody resumes it. What "
-            "changes meanwhile waits."
+            "changes meanwhile waits, and monitors report it."
         ),
     ),
     "resume": Action(
@@ -196,8 +196,7 @@ def _target(request: HttpRequest, action: Action, site: Site) -> str:
     target = values.get(action.subject, "") if action.subject else ""
     known: set[str] = {""}
     if action.subject == "section":
-        rows = Section.objects.filter(site=site.name).exclude(name=INDEX)
-        known = {*registry, *rows.values_list("name", flat=True)}
+        known = set(registry)  # no build takes a section that is not registered
     elif action.subject == "engine":
         hosts = EngineHost.objects.filter(site=site.name)
         known = {*get_engines(), *hosts.values_list("engine", flat=True)}

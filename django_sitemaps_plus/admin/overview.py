@@ -81,12 +81,13 @@ def _completeness(status: SiteStatus) -> Verdict:
     name = _("Complete")
     held = [it.section for it in status.sections if it.hold_reason]
     failed = sum([it.parked + it.failed for it in status.sections])
+    failed += len(status.index_problems)
     skipped = sum([it.skipped for it in status.sections])
     if not status.sections:
         return Verdict(name, "warning", _("No section is registered"))
     if held:
         return Verdict(name, "error", _("Held by the guard: %s") % ", ".join(held))
-    if failed or status.index_problems:
+    if failed:
         words = _("Pages that could not be built: %s") % floatformat(failed, "g")
         return Verdict(name, "error", words)
     if skipped:

@@ -35,7 +35,6 @@ def show(
         **admin_site.each_context(request),
         "title": dict(TABS).get(tab, _("Sitemaps")),
         "opts": Dashboard._meta,
-        "tab": tab,
         "tabs": [(f"admin:sitemaps_plus_dashboard_{name}", it) for name, it in TABS],
     }
     return TemplateResponse(request, f"sitemaps_plus/admin/{template}", frame | context)

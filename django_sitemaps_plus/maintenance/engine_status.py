@@ -49,7 +49,8 @@ class EngineStatus:
     @property
     def problems(self) -> list[str]:
         """What needs a person."""
-        remedy = "Fix this, then run notify_search_engines --retry"
+        arguments = f"--engine {self.engine} --retry"
+        remedy = f"Fix this, then run notify_search_engines {arguments}"
         found = [
             f"{self.engine} is not notified for {host}: {why.rstrip('.')}. {remedy}"
             for host, why in self.parked.items()

@@ -95,6 +95,8 @@ def section_status(*sites: Site) -> list[SectionStatus]:
                 live=(site.name, name) not in rows,
             )
             fill(status, rows.get((site.name, name), {}))
+            if not status.registered:  # nothing builds it, so it is never late
+                status.last_build_at = status.oldest = None
             found.append(status)
     waiting = waiting_changes([it.section for it in found if it.registered])
     for status in found:

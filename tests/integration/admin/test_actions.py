@@ -272,6 +272,19 @@ def test_what_does_not_exist_is_not_found(client, ask, pages, name, values):
     assert client.get(url, values).status_code == 404
 
 
+@pytest.mark.parametrize("name", ["refresh", "rebuild", "release"])
+def test_nothing_is_done_to_a_section_that_is_no_longer_registered(
+    client, ask, pages, sections, name
+):
+    """No build would take what it asks for."""
+    Section.objects.update(hold_reason="too few entries")
+    sections.unregister("products")
+    url = f"{DASHBOARD}actions/{name}/"
+    assert client.post(url, {"section": "products"}).status_code == 404
+    assert dirty(pages) == 0
+    assert ': products"' not in client.get(DASHBOARD).text  # the label of a button
+
+
 def test_the_overview_says_what_waits(client, ask, pages, woken):
     """Each of its tables by the numbers of the status."""
     now = timezone.now()

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_sites
 from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
 from django_sitemaps_plus.maintenance.engine_status import quantile
+from django_sitemaps_plus.maintenance.status import overdue
 from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
@@ -267,6 +268,21 @@ def test_what_needs_a_person_comes_in_one_list():
     for problem, begin in zip(read().problems, begins, strict=True):
         assert problem.startswith(begin)
     assert read("blog").problems == []
+
+
+def test_a_section_that_is_no_longer_registered_is_never_late():
+    """Nothing will build it, so no worker is missing."""
+    gone = make_section(name="gone", last_build_at=timezone.now() - timedelta(days=9))
+    make_page(gone, 1, wanted=2, changed_at=timezone.now() - timedelta(days=9))
+    assert overdue(read().sections, (), 3_600) == []
+
+
+def test_a_remedy_is_for_one_engine():
+    """Another may have been paused on purpose."""
+    know("a.example", parked_reason="the key is wrong")
+    deliver("a", dead_since=timezone.now(), error="no such URL")
+    for problem in read().problems:
+        assert problem.endswith("run notify_search_engines --engine one --retry")
 
 
 def test_silence_is_explained(settings):

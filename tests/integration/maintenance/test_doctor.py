@@ -394,7 +394,8 @@ class TestEngines:
         assert found.text == (
             "indexnow is not notified for shop.dev: It answered 403: no key file"
         )
-        assert found.remedy.endswith("run notify_search_engines --retry.")
+        command = "notify_search_engines --engine indexnow --retry"
+        assert found.remedy.endswith(f"run {command}.")
 
     def test_one_whose_last_request_failed_is_no_tick(self):
         EngineHost.objects.create(
