@@ -272,8 +272,9 @@ def test_what_needs_a_person_comes_in_one_list():
 
 def test_a_section_that_is_no_longer_registered_is_never_late():
     """Nothing will build it, so no worker is missing."""
-    gone = make_section(name="gone", last_build_at=timezone.now() - timedelta(days=9))
-    make_page(gone, 1, wanted=2, changed_at=timezone.now() - timedelta(days=9))
+    long_ago = timezone.now() - timedelta(days=9)
+    gone = make_section(name="gone", schedule_checked_at=long_ago)
+    make_page(gone, 1, wanted=2, changed_at=long_ago)
     assert overdue(read().sections, (), 3_600) == []
 
 
