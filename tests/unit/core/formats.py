@@ -9,6 +9,7 @@ from typing import Any
 
 import feedparser
 from lxml import etree
+from usp.helpers import is_http_url
 from usp.tree import sitemap_from_str
 
 from django_sitemaps_plus.conf import Site
@@ -33,7 +34,8 @@ def check_formats(seed: str, urlset: bytes, entries: list[Entry]) -> None:
     assert text.split("\n") == [*urls, ""], seed
     if seed.endswith("0"):  # others' parsers are slow
         pages = sitemap_from_str(text).all_pages()
-        assert {page.url for page in pages} == set(urls), seed
+        taken = filter(is_http_url, urls)  # it skips a host such as ".."
+        assert {page.url for page in pages} == set(taken), seed
     lines = newest_lines(urlset.decode().split("\n"))
     dated = [entry for entry in entries if entry.lastmod]
     expected = Counter(map(item_given, dated))
