@@ -14,10 +14,12 @@ from functools import lru_cache, wraps
 from typing import Any, Concatenate, ParamSpec, TypeVar, overload
 
 from django.core.exceptions import EmptyResultSet
+from django.core.signals import setting_changed
 from django.db import connections, transaction
 from django.db.models import Expression, QuerySet
 from django.db.models.query import ModelIterable
 from django.db.models.sql import DeleteQuery, UpdateQuery
+from django.dispatch import receiver
 
 #: Statements that are kept: a few for each section.
 MAX_KEPT = 1_000
@@ -137,6 +139,13 @@ def _compile(
         for name, length in lengths
     }
     return _statement(method(model.objects.all(), *shape, **parameters), alias)
+
+
+@receiver(setting_changed)
+def _forget(*, setting: str, **kwargs: Any) -> None:
+    # On MariaDB, a column of times has a converter only with USE_TZ.
+    if setting == "USE_TZ":
+        _compile.cache_clear()
 
 
 def _statement(made: Any, alias: str) -> _Statement:

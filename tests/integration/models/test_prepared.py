@@ -80,6 +80,17 @@ def test_values_are_given_when_it_is_run(pages):
     assert run(numbered, numbers=[1, 2, 3], before=noon) == []
 
 
+def test_times_have_a_zone_after_a_test_without_zones(pages, settings):
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    Page.objects.filter(number=1).update(published_at=noon, announce=False)
+    settings.USE_TZ = False
+    clock = noon.replace(tzinfo=None)
+    rows = run(numbered, numbers=[1], before=clock + timedelta(days=1))
+    assert rows[0][1].tzinfo is None
+    settings.USE_TZ = True
+    assert run(numbered, numbers=[1], before=noon + timedelta(days=1))[0][1] == noon
+
+
 def with_sections(before: Any) -> QuerySet[Page]:
     pages = Page.objects.filter(number__lt=before).order_by("-number")
     rows = pages.select_related("section").defer("section__hold_reason", "error")
