@@ -205,11 +205,14 @@ def get_site(request: HttpRequest | None = None) -> Site:
     return sites[0]
 
 
-def get_sites() -> list[Site]:
-    """Return the site in force, else all of SITES, else the only one."""
+def get_sites(request: HttpRequest | None = None) -> list[Site]:
+    """Return the site in force, else all of SITES, else the only one.
+
+    With DEBUG, a request has the origin of the only one that has none.
+    """
     given = get_settings().sites
     if given is None or site_in_force():
-        return [get_site()]
+        return [get_site(request)]
     if isinstance(given, Mapping):
         return [site_named(name) for name in given]
     return all_contrib_sites(get_settings().scheme)

@@ -73,7 +73,7 @@ def health(request: HttpRequest) -> HttpResponse:
 
     With ``max_age`` what waits for more seconds is a problem too.
     """
-    sites, max_age = get_sites(), _max_age(request)
+    sites, max_age = get_sites(request), _max_age(request)
     found = [
         f"{status.site.name}: {problem}" if len(sites) > 1 else problem
         for status in read_dashboard(sites)
@@ -90,7 +90,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
     """Answer with the numbers of all sites, as OpenMetrics."""
     accept = request.headers.get("Accept", "")
     is_old = "text/plain" in accept and "openmetrics" not in accept
-    text = exposition(read_dashboard(get_sites()))
+    text = exposition(read_dashboard(get_sites(request)))
     return _Answer(text, _PLAIN if is_old else _OPENMETRICS)
 
 

@@ -125,7 +125,7 @@ def _may_lift(request: HttpRequest) -> bool:
 
 
 def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateResponse:
-    is_part, [sites, fault] = "part" in request.GET, known_sites()
+    is_part, [sites, fault] = "part" in request.GET, known_sites(request)
     request.current_app = model_admin.admin_site.name
     context: dict[str, Any] = {
         "answers": [_answer(row, site) for site in sites],

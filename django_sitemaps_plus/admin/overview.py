@@ -25,14 +25,14 @@ LATE = 25 * 3_600
 @require_safe
 def overview(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show every site with its sections and engines."""
-    context = {**_state(), "actions": allowed_actions(request.user)}
+    context = {**_state(request), "actions": allowed_actions(request.user)}
     return show(request, admin_site, "changelist", "overview.html", **context)
 
 
 @require_safe
 def running(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Answer with the part of the overview that moves, as a piece of HTML."""
-    return show(request, admin_site, "changelist", "_running.html", **_state())
+    return show(request, admin_site, "changelist", "_running.html", **_state(request))
 
 
 @require_safe
@@ -51,8 +51,8 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     return JsonResponse({"ok": not faults, "words": words})
 
 
-def _state() -> dict[str, Any]:
-    sites, fault = known_sites()
+def _state(request: HttpRequest) -> dict[str, Any]:
+    sites, fault = known_sites(request)
     statuses = read_dashboard(sites)
     verdicts = {it.site.name: list(verdicts_of(it)) for it in statuses}
     return {

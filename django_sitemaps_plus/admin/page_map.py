@@ -47,7 +47,7 @@ _NUMBER = re.compile("[1-9][0-9]{0,8}")
 @require_safe
 def page_map(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show the sections of a site, or one of them, as strips of their pages."""
-    sites, fault = known_sites()
+    sites, fault = known_sites(request)
     context: dict[str, Any] = {"sites": sites, "fault": fault}
     if sites:
         site = chosen_site(request)

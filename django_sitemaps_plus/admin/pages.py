@@ -48,17 +48,17 @@ def object_url(admin_site: AdminSite, model: type[Model], key: str) -> str:
     return ""
 
 
-def known_sites() -> tuple[list[Site], str]:
+def known_sites(request: HttpRequest) -> tuple[list[Site], str]:
     """Return the sites, and why there are none."""
     try:
-        return list(get_sites()), ""
+        return get_sites(request), ""
     except ImproperlyConfigured as error:
         return [], str(error)
 
 
 def chosen_site(request: HttpRequest) -> Site:
     """Return the site that a request names, by default the first; or raise Http404."""
-    sites, _fault = known_sites()
+    sites, _fault = known_sites(request)
     values = request.POST if request.method == "POST" else request.GET
     name = values.get("site") or (sites[0].name if sites else "")
     for site in sites:

@@ -70,7 +70,7 @@ class Chart:
 @require_safe
 def plots(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show the plots of a site, each with its numbers beneath."""
-    sites, fault = known_sites()
+    sites, fault = known_sites(request)
     context: dict[str, Any] = {"sites": sites, "fault": fault, "spans": SPANS}
     if sites:
         site = chosen_site(request)

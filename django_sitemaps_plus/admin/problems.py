@@ -19,7 +19,7 @@ from .pages import known_sites, object_url, show
 @require_safe
 def problems(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show rows that are left out, findings, and what is parked."""
-    sites, fault = known_sites()
+    sites, fault = known_sites(request)
     link = partial(_link, request, admin_site)
     found = [read_problems(status, link) for status in read_dashboard(sites)]
     context = {

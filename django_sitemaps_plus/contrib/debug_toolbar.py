@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from dataclasses import asdict
 from typing import Any
 
 from debug_toolbar.panels import Panel
@@ -11,7 +12,7 @@ from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils.translation import gettext_lazy as _
 
-from django_sitemaps_plus.conf import get_site, get_sites
+from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.maintenance.explain import explain_url
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import in_one_line
@@ -33,9 +34,9 @@ class SitemapsPanel(Panel):
 
     def generate_stats(self, request: HttpRequest, response: HttpResponse) -> None:
         """Note the page, and the site that it is on."""
-        noted = {"path": request.path, "site": "", "fault": ""}
+        noted = {"path": request.path, "site": {}, "fault": ""}
         try:
-            noted["site"] = get_site(request).name
+            noted["site"] = asdict(get_site(request))
         except Exception as error:  # noqa: BLE001 - a page never fails because of us
             noted["fault"] = in_one_line(error)
         self.record_stats(noted)
@@ -46,15 +47,14 @@ class SitemapsPanel(Panel):
         context: dict[str, Any] = {**self.get_stats(), "dashboard": _dashboard()}
         try:
             if not context["fault"]:
-                context |= _explained(context["path"], context["site"])
+                context |= _explained(context["path"], Site(**context["site"]))
         except Exception as error:
             logger.exception("A page cannot be explained")
             context["fault"] = in_one_line(error)
         return render_to_string(self.template, context)
 
 
-def _explained(path: str, name: str) -> dict[str, Any]:
-    [site] = [it for it in get_sites() if it.name == name]
+def _explained(path: str, site: Site) -> dict[str, Any]:
     with in_force(site), contained():
         waiting = [number for number, _at in waiting_changes(registry).values()]
         return {"found": explain_url(path, site), "waiting": sum(waiting)}

@@ -57,6 +57,15 @@ def test_it_says_where_the_page_is_listed(panel, products):
     assert 'href="/admin/sitemaps_plus/dashboard/"' in found
 
 
+def test_a_developer_needs_no_base_url(panel, sections, settings):
+    configure(settings, BASE_URL=None)
+    settings.DEBUG = True
+    sections.register("products", limited(5))
+    make_products(1)
+    found = panel("/products/product-00000/")
+    assert "It is listed on page 1 of section products" in found
+
+
 def test_it_says_why_the_page_is_not_listed(panel, sections):
     class Published(limited(5)):
         def get_queryset(self):

@@ -7,6 +7,8 @@ from urllib.parse import quote
 
 import pytest
 
+from tests.support.configuring import configure
+
 pytestmark = pytest.mark.django_db
 
 DASHBOARD = "/desk/sitemaps_plus/dashboard/"
@@ -71,3 +73,14 @@ def test_odd_forms_are_answered(asked):
             answer = asked.post(address, b"\xff{", content_type=kind)
             found.append((answer.status_code, name, kind))
     assert [it for it in found if it[0] not in (200, 302, 400, 404)] == []
+
+
+@pytest.mark.parametrize("page", ["", "plots/", "map/", "problems/"])
+def test_a_developer_needs_no_base_url(asked, sections, settings, page):
+    """With DEBUG the site is that of the request, as it is for the sitemaps."""
+    configure(settings, BASE_URL=None)
+    assert "Sitemap URLs have no origin" in asked.get(DASHBOARD + page).text
+    settings.DEBUG = True
+    shown = asked.get(DASHBOARD + page)
+    assert "Sitemap URLs have no origin" not in shown.text
+    assert "products" in shown.text or page == "problems/"
