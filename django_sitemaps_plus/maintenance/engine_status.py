@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from django.db.models import Count, Min, Q, QuerySet, Sum
+from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -57,7 +58,8 @@ class EngineStatus:
         ]
         if self.dead:
             found.append(
-                f"{self.engine} rejected {self.dead:,} targets: {self.error}. {remedy}"
+                f"{self.engine} rejected {self.dead:,} target{pluralize(self.dead)}: "
+                f"{self.error}. {remedy}"
             )
         return found
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
 from django.db.models.functions import Now
+from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import none_listed
@@ -68,11 +69,11 @@ class SectionStatus:
         elif self.skipped and not self.entries:
             found.append(none_listed(self.section, self.skipped))
         if self.parked:
-            words = f"{self.parked} pages are parked: {self.error}"
-            found.append(f"{self.section}: {words}")
+            words = f"{self.parked} page{pluralize(self.parked, ' is,s are')} parked"
+            found.append(f"{self.section}: {words}: {self.error}")
         if self.failed:
-            words = f"{self.failed} dirty pages could not be built yet: {self.failure}"
-            found.append(f"{self.section}: {words}")
+            words = f"{self.failed} dirty page{pluralize(self.failed)} could not be built yet"
+            found.append(f"{self.section}: {words}: {self.failure}")
         return found
 
 

@@ -15,6 +15,7 @@ from django.template.loader import render_to_string
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 import django_sitemaps_plus
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.metrics import METRICS
 from django_sitemaps_plus.models import Exclusion, Page, Section
 from django_sitemaps_plus.testing import temporary_registry
@@ -74,7 +75,7 @@ def pages(client: Any, strings: Sequence[str]) -> dict[str, str]:
 def _toolbar() -> str:
     toolbar = pytest.importorskip("django_sitemaps_plus.contrib.debug_toolbar")
     panel = toolbar.SitemapsPanel
-    found = toolbar._explained("/products/p-1/", "default")
+    found = toolbar._explained("/products/p-1/", get_site())
     assert found["found"].engines
     return render_to_string(panel.template, found)
 

@@ -259,11 +259,11 @@ def test_what_needs_a_person_comes_in_one_list():
         "sitemap.xml is not built: the disk is full",
         "books lists none of its 4 rows",
         "Section 'gone' is no longer registered",
-        "gone: 1 dirty pages could not be built yet: it broke once",
+        "gone: 1 dirty page could not be built yet: it broke once",
         "products is held: too few entries",
-        "products: 1 pages are parked: it broke",
+        "products: 1 page is parked: it broke",
         "one is not notified for a.example: the key is wrong. Fix this, then run ",
-        "one rejected 1 targets: no such URL. Fix this, then run ",
+        "one rejected 1 target: no such URL. Fix this, then run ",
     ]
     for problem, begin in zip(read().problems, begins, strict=True):
         assert problem.startswith(begin)

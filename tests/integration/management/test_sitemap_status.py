@@ -99,7 +99,7 @@ class TestSections:
 
     def test_the_row_says_each_number(self, unwell, capsys):
         with pytest.raises(
-            CommandError, match=r"^products: 1 pages are parked: it broke$"
+            CommandError, match=r"^products: 1 page is parked: it broke$"
         ):
             call_command("sitemap_status")
         head, _, row = capsys.readouterr().out.splitlines()
@@ -113,7 +113,7 @@ class TestSections:
         unwell.filter(number=1).update(attempts=1)
         unwell.filter(number=3).update(token="one", claimed_at=Now())
         with pytest.raises(
-            CommandError, match=r"1 dirty pages could not be built yet: it broke$"
+            CommandError, match=r"1 dirty page could not be built yet: it broke$"
         ):
             call_command("sitemap_status", "--json")
         printed = json.loads(capsys.readouterr().out)
@@ -253,7 +253,7 @@ class TestEngines:
         with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
             shown()
         deliver("a", dead_since=timezone.now(), error="no such URL")
-        said = r"rejected 1 targets: no such URL.*--retry"
+        said = r"rejected 1 target: no such URL.*--retry"
         with pytest.raises(CommandError, match=said):
             shown()
 

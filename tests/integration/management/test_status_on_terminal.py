@@ -133,7 +133,7 @@ def test_watching_shows_all_anew_until_ctrl_c(rounds, unwell):
     call_command("sitemap_status", "--watch", stdout=out)
     before, first, second = out.getvalue().split(CLEAR)
     assert before == ""
-    assert "pages: 1 pages are parked: it broke" in first
+    assert "pages: 1 page is parked: it broke" in first
     assert "parked: it broke" not in second
     assert colours(first)["pages:"] == colours(first)["pages"] == "red"
     assert colours(second)["pages"] == "green"

@@ -35,7 +35,7 @@ def test_a_page_that_kills_its_worker_is_parked(any_celery, published, capsys):
         wait_until(lambda: pages.filter(built__gt=0).count() == 11, "all others are")
     (parked,) = Page.objects.parked()
     assert parked.attempts == MAX_ATTEMPTS
-    with pytest.raises(CommandError, match="1 pages are parked"):
+    with pytest.raises(CommandError, match="1 page is parked"):
         call_command("sitemap_status", json=True)
     (section,) = json.loads(capsys.readouterr().out)["sections"]
     assert (section["parked"], section["entries"]) == (1, 11)
