@@ -72,8 +72,10 @@ class SectionStatus:
             words = f"{self.parked} page{pluralize(self.parked, ' is,s are')} parked"
             found.append(f"{self.section}: {words}: {self.error}")
         if self.failed:
-            words = f"{self.failed} dirty page{pluralize(self.failed)} could not be built yet"
-            found.append(f"{self.section}: {words}: {self.failure}")
+            words = f"{self.failed} dirty page{pluralize(self.failed)}"
+            found.append(
+                f"{self.section}: {words} could not be built yet: {self.failure}"
+            )
         return found
 
 
