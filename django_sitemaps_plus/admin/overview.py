@@ -107,7 +107,7 @@ def _freshness(status: SiteStatus) -> Verdict:
         numbers = {"pages": status.dirty, "changes": status.changes}
         shown = {key: floatformat(it, "g") for key, it in numbers.items()}
         return Verdict(name, "warning", words % shown)
-    if all(it.live for it in status.sections):
+    if status.is_live:
         return Verdict(name, "ok", _("Served live, since nothing is built"))
     return Verdict(name, "ok", _("Nothing waits for a build"))
 

@@ -34,6 +34,11 @@ class SiteStatus:
         return [*self.index_problems, *sections, *engines]
 
     @property
+    def is_live(self) -> bool:
+        """Whether all is rendered on request, since no build has made pages."""
+        return all(it.live for it in self.sections)
+
+    @property
     def entries(self) -> int:
         """Entries of all sections that are built."""
         return sum([section.entries for section in self.sections])

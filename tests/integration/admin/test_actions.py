@@ -293,3 +293,14 @@ def test_the_overview_says_what_waits(client, ask, pages, woken):
     assert "Waiting for a build: pages: 1, changes: 0" in text
     moving = client.get(f"{DASHBOARD}running/").text
     assert '<progress max="20" value="19">' in moving
+
+
+def test_the_overview_counts_nothing_of_a_site_that_is_not_built(client, ask, sections):
+    """It has entries, though no build has counted them."""
+    make_products(1)
+    sections.register("products", limited(5))
+    moving = client.get(f"{DASHBOARD}running/").text
+    assert "<dd>0</dd>" not in moving.partition("Pages to build")[0]
+    build()
+    moving = client.get(f"{DASHBOARD}running/").text
+    assert moving.partition("Pages to build")[0].count("<dd>1</dd>") == 2
