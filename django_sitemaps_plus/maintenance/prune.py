@@ -239,9 +239,8 @@ class _Prune:
         self._delete(hosts.exclude(engine__in=names))
 
     def remove_figures(self) -> None:
-        """Remove figures that are too old for the plots."""
-        rows = Figure.objects.filter(site=self.site.name)
-        old = rows.filter(hour__lt=timezone.now() - KEPT)
+        """Remove figures that are too old for the plots, of all sites there ever were."""
+        old = Figure.objects.filter(hour__lt=timezone.now() - KEPT)
         self.report.figures += self._delete(old)
 
     def _delete(self, rows: RowQuerySet[Any]) -> int:
