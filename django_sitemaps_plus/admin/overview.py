@@ -25,14 +25,13 @@ LATE = 25 * 3_600
 @require_safe
 def overview(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show every site with its sections and engines."""
-    context = {**_state(request), "actions": allowed_actions(request.user)}
-    return show(request, admin_site, "changelist", "overview.html", **context)
+    return show(request, admin_site, "changelist", "overview.html", **_state(request))
 
 
 @require_safe
 def running(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
-    """Answer with the part of the overview that moves, as a piece of HTML."""
-    return show(request, admin_site, "changelist", "_running.html", **_state(request))
+    """Answer with the parts of the overview that move, as pieces of HTML."""
+    return show(request, admin_site, "changelist", "running.html", **_state(request))
 
 
 @require_safe
@@ -60,6 +59,7 @@ def _state(request: HttpRequest) -> dict[str, Any]:
         "fault": fault,
         "problems": sum([len(it.problems) for it in statuses]),
         "are_many": len(sites) > 1,
+        "actions": allowed_actions(request.user),
     }
 
 

@@ -115,7 +115,23 @@ def test_the_overview_follows_a_build_by_itself(visit, site):
     page.clock.fast_forward(6_000)
     progress.wait_for(state="detached")
     assert "harbours" not in page.locator(".sitemaps-verdicts").inner_text()
+    row = page.get_by_role("row").filter(has_text="harbours")
+    assert "up to date" in row.inner_text()
+    assert "Let it pass" not in row.inner_text()
     assert page.evaluate("window.isTheSame")
+
+
+def test_a_button_that_has_the_focus_stays(visit, site):
+    """What a user is about to press is not replaced; all else is."""
+    page = visit(DASHBOARD)
+    page.clock.install()
+    page.goto(DASHBOARD)
+    button = page.get_by_role("link", name="Rebuild: towns")
+    button.focus()
+    page.evaluate("document.querySelector('[data-part=running]').innerHTML = ''")
+    page.clock.fast_forward(6_000)
+    page.locator(".sitemaps-verdicts").wait_for()
+    assert page.evaluate("document.activeElement.innerText") == "Rebuild"
 
 
 def test_a_city_leaves_the_sitemap_and_comes_back(visit, site):
