@@ -239,7 +239,7 @@ class _Prune:
         self._delete(hosts.exclude(engine__in=names))
 
     def remove_figures(self) -> None:
-        """Remove figures that are too old for the plots, of all sites there ever were."""
+        """Remove figures that are too old for the plots, also of removed sites."""
         old = Figure.objects.filter(hour__lt=timezone.now() - KEPT)
         self.report.figures += self._delete(old)
 
