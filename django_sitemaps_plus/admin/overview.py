@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.contrib.admin import AdminSite
@@ -12,14 +11,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
+from django_sitemaps_plus.maintenance.dashboard import LATE, SiteStatus, read_dashboard
 from django_sitemaps_plus.maintenance.status import overdue
 
 from .actions import allowed_actions
 from .pages import known_sites, show
-
-#: Seconds after which a change or a build is late.
-LATE = 25 * 3_600
 
 
 @require_safe
@@ -53,9 +49,8 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
 def _state(request: HttpRequest) -> dict[str, Any]:
     sites, fault = known_sites(request)
     statuses = read_dashboard(sites)
-    verdicts = {it.site.name: list(verdicts_of(it)) for it in statuses}
     return {
-        "sites": [(it, verdicts[it.site.name]) for it in statuses],
+        "sites": [(it, _verdicts(it)) for it in statuses],
         "fault": fault,
         "problems": sum([len(it.problems) for it in statuses]),
         "are_many": len(sites) > 1,
@@ -63,73 +58,62 @@ def _state(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """An answer to one of the questions that the overview is there for."""
+def _verdicts(status: SiteStatus) -> list[tuple[str, str, str]]:
+    """Return whether a site's sitemaps are complete, fresh and taken up.
 
-    name: str
-    state: str  # ok, warning or error
-    words: str
-
-
-def verdicts_of(status: SiteStatus) -> list[Verdict]:
-    """Return whether a site's sitemaps are complete, fresh and taken up."""
-    return [_completeness(status), _freshness(status), _delivery(status)]
+    Each verdict has a name, a state (ok, warning or error) and words.
+    """
+    return [
+        (_("Complete"), *_completeness(status)),
+        (_("Fresh"), *_freshness(status)),
+        (_("Taken up"), *_delivery(status)),
+    ]
 
 
-def _completeness(status: SiteStatus) -> Verdict:
-    name = _("Complete")
+def _completeness(status: SiteStatus) -> tuple[str, str]:
     held = [it.section for it in status.sections if it.hold_reason]
     failed = sum([it.parked + it.failed for it in status.sections])
     failed += len(status.index_problems)
     skipped = sum([it.skipped for it in status.sections])
     if not status.sections:
-        return Verdict(name, "warning", _("No section is registered"))
+        return "warning", _("No section is registered")
     if held:
-        return Verdict(name, "error", _("Held by the guard: %s") % ", ".join(held))
+        return "error", _("Held by the guard: %s") % ", ".join(held)
     if failed:
-        words = _("Pages that could not be built: %s") % floatformat(failed, "g")
-        return Verdict(name, "error", words)
+        words = _("Pages that could not be built: %s")
+        return "error", words % floatformat(failed, "g")
     if skipped:
-        words = _("Rows that are left out: %s") % floatformat(skipped, "g")
-        return Verdict(name, "warning", words)
-    return Verdict(name, "ok", _("Every row that can be listed is listed"))
+        return "warning", _("Rows that are left out: %s") % floatformat(skipped, "g")
+    return "ok", _("Every row that can be listed is listed")
 
 
-def _freshness(status: SiteStatus) -> Verdict:
-    name = _("Fresh")
+def _freshness(status: SiteStatus) -> tuple[str, str]:
     late = [it.section for it in status.sections if overdue([it], (), LATE)]
     if late:
-        words = _("Behind by more than 25 hours: %s") % ", ".join(late)
-        return Verdict(name, "error", words)
+        return "error", _("Behind by more than 25 hours: %s") % ", ".join(late)
     if status.dirty or status.changes:
         words = _("Waiting for a build: pages: %(pages)s, changes: %(changes)s")
         numbers = {"pages": status.dirty, "changes": status.changes}
         shown = {key: floatformat(it, "g") for key, it in numbers.items()}
-        return Verdict(name, "warning", words % shown)
+        return "warning", words % shown
     if status.is_live:
-        return Verdict(name, "ok", _("Served live, since nothing is built"))
-    return Verdict(name, "ok", _("Nothing waits for a build"))
+        return "ok", _("Served live, since nothing is built")
+    return "ok", _("Nothing waits for a build")
 
 
-def _delivery(status: SiteStatus) -> Verdict:
-    name = _("Taken up")
+def _delivery(status: SiteStatus) -> tuple[str, str]:
     parked = [it.engine for it in status.engines if it.parked]
     dead = sum([it.dead for it in status.engines])
-    if not status.engines:
-        return Verdict(name, "warning", _("No engine is configured"))
-    if parked:
-        return Verdict(name, "error", _("Not notified: %s") % ", ".join(parked))
-    if dead:
-        words = _("Rejected targets: %s") % floatformat(dead, "g")
-        return Verdict(name, "error", words)
-    if status.silence:
-        words = _("Engines are not notified: %s") % status.silence
-        return Verdict(name, "warning", words)
     failing = [it.engine for it in status.engines if it.failing]
-    if failing:
-        words = _("Tried again after a failure: %s") % ", ".join(failing)
-        return Verdict(name, "warning", words)
     accepted = sum([it.accepted for it in status.engines])
-    words = _("Accepted in 24 hours: %s") % floatformat(accepted, "g")
-    return Verdict(name, "ok", words)
+    if not status.engines:
+        return "warning", _("No engine is configured")
+    if parked:
+        return "error", _("Not notified: %s") % ", ".join(parked)
+    if dead:
+        return "error", _("Rejected targets: %s") % floatformat(dead, "g")
+    if status.silence:
+        return "warning", _("Engines are not notified: %s") % status.silence
+    if failing:
+        return "warning", _("Tried again after a failure: %s") % ", ".join(failing)
+    return "ok", _("Accepted in 24 hours: %s") % floatformat(accepted, "g")

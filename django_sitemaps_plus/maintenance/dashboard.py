@@ -15,6 +15,9 @@ from django_sitemaps_plus.sites import in_force
 from .engine_status import EngineStatus, engine_status
 from .status import SectionStatus, section_status
 
+#: Seconds after which a change or a build is late: cron may build once a day.
+LATE = 25 * 3_600
+
 
 @dataclass(slots=True, kw_only=True)
 class SiteStatus:

@@ -39,11 +39,11 @@ from django_sitemaps_plus.storage import delete_object, read_object, store_objec
 from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
+from .dashboard import LATE
 from .engine_status import engine_status
 from .project import Project
 from .status import SectionStatus, overdue, section_status
 
-_A_NIGHT = 25 * 3_600  # seconds after which a build is missed
 _INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
 _NETWORK = "Look at DNS, TLS and firewalls."
 _ROWS = "Mend the database and its migrations first."
@@ -207,7 +207,7 @@ def _builds(site: Site) -> Findings:
     if not built:
         yield Finding("builds", None, "none, so all is served live")
         return
-    late = overdue(built, [], _A_NIGHT)
+    late = overdue(built, [], LATE)
     text = late[0].partition(". ")[0] if late else "no section has waited for 25 hours"
     remedy = "Run manage.py build_sitemaps from cron, or Celery's beat and workers."
     yield Finding("builds", _mild(not late), text, remedy)
