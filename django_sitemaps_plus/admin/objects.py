@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.contrib import admin, messages
-from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.utils import unquote
 from django.core.exceptions import PermissionDenied
 from django.db.models import Model
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
-from django.urls import NoReverseMatch, URLPattern, path, reverse
+from django.urls import URLPattern, path
 from django.utils.decorators import method_decorator
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, override
@@ -30,7 +29,7 @@ from django_sitemaps_plus.sites import in_force
 
 from .actions import say_done
 from .exclusions import build_command
-from .pages import known_sites
+from .pages import known_sites, object_url
 
 logger = logging.getLogger(__name__)
 
@@ -38,15 +37,6 @@ if TYPE_CHECKING:
     _Admin = admin.ModelAdmin[Any]
 else:
     _Admin = object
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What there is to say of an object on one site."""
-
-    site: Site
-    found: Explanation | None
-    fault: str  # why nothing can be said; "" if something can
 
 
 class NoteForm(forms.Form):
@@ -67,7 +57,7 @@ class SitemapMixin(_Admin):
     def get_urls(self) -> list[URLPattern]:
         """Add the URL of the panel."""
         view = self.admin_site.admin_view(self.sitemap_view)
-        name = _url_name(self)
+        name = f"{self.opts.app_label}_{self.opts.model_name}_sitemap"
         return [path("<path:object_id>/sitemap/", view, name=name), *super().get_urls()]
 
     def render_change_form(
@@ -94,21 +84,12 @@ class SitemapMixin(_Admin):
         return _show(self, request, row)
 
 
-def _url_name(model_admin: Any) -> str:
-    return f"{model_admin.opts.app_label}_{model_admin.opts.model_name}_sitemap"
-
-
 def _add_place(model_admin: Any, response: HttpResponse, row: Model) -> None:
     """Put the template of a page into another, that adds the place to it."""
     if not isinstance(response, TemplateResponse) or response.context_data is None:
         return
-    try:
-        url = reverse(
-            f"admin:{_url_name(model_admin)}",
-            args=[quote(row.pk)],
-            current_app=model_admin.admin_site.name,
-        )
-    except NoReverseMatch:  # its get_urls() is another's
+    url = object_url(model_admin.admin_site, model_admin.model, row.pk, "sitemap")
+    if not url:  # its get_urls() is another's
         return
     frame = response.resolve_template(response.template_name)
     response.context_data |= {"sitemaps_plus_frame": frame, "sitemaps_plus_url": url}
@@ -128,7 +109,7 @@ def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateRespons
     is_part, [sites, fault] = "part" in request.GET, known_sites(request)
     request.current_app = model_admin.admin_site.name
     context: dict[str, Any] = {
-        "answers": [_answer(row, site) for site in sites],
+        "answers": [(site, *_answer(row, site)) for site in sites],
         "fault": fault,
         "exclusion": Exclusion.objects.of_row(row).first(),
         "may_exclude": _may_exclude(model_admin, request, row),
@@ -145,14 +126,14 @@ def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateRespons
     return TemplateResponse(request, f"sitemaps_plus/admin/{name}", context)
 
 
-def _answer(row: Model, site: Site) -> Answer:
+def _answer(row: Model, site: Site) -> tuple[Explanation | None, str]:
     """Return what there is to say of a row on a site, or why nothing is."""
     try:
         with in_force(site), contained():
-            return Answer(site, explain_object(row, site), "")
+            return explain_object(row, site), ""
     except Exception as error:
         logger.exception("A row cannot be explained")
-        return Answer(site, None, in_one_line(error))
+        return None, in_one_line(error)
 
 
 def _act(model_admin: Any, request: HttpRequest, row: Model) -> None:

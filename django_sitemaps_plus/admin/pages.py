@@ -40,9 +40,11 @@ def show(
     return TemplateResponse(request, f"sitemaps_plus/admin/{template}", frame | context)
 
 
-def object_url(admin_site: AdminSite, model: type[Model], key: str) -> str:
+def object_url(
+    admin_site: AdminSite, model: type[Model], key: Any, page: str = "change"
+) -> str:
     """Return the page of an object in the admin; "" where it has none."""
-    name = f"admin:{model._meta.app_label}_{model._meta.model_name}_change"
+    name = f"admin:{model._meta.app_label}_{model._meta.model_name}_{page}"
     with suppress(NoReverseMatch):
         return reverse(name, args=[quote(key)], current_app=admin_site.name)
     return ""
