@@ -62,18 +62,10 @@ class DashboardAdmin(_Admin):
 
         return self.admin_site.admin_view(call)
 
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(
+        self, request: HttpRequest, obj: Dashboard | None = None
+    ) -> bool:
         """Return False: it has no rows of its own."""
         return False
 
-    def has_change_permission(
-        self, request: HttpRequest, obj: Dashboard | None = None
-    ) -> bool:
-        """Return False, as for adding."""
-        return False
-
-    def has_delete_permission(
-        self, request: HttpRequest, obj: Dashboard | None = None
-    ) -> bool:
-        """Return False, as for adding."""
-        return False
+    has_change_permission = has_delete_permission = has_add_permission

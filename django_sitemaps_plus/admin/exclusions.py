@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from django.apps import apps
 from django.contrib import admin
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
@@ -63,14 +63,11 @@ class ExclusionAdmin(_Admin):
 
     def delete_model(self, request: HttpRequest, obj: Exclusion) -> None:
         """List an object again."""
-        self._lift(request, [obj])
+        self.delete_queryset(request, [obj])
 
     def delete_queryset(
-        self, request: HttpRequest, queryset: QuerySet[Exclusion]
+        self, request: HttpRequest, queryset: Iterable[Exclusion]
     ) -> None:
         """List objects again."""
-        self._lift(request, list(queryset))
-
-    def _lift(self, request: HttpRequest, exclusions: list[Exclusion]) -> None:
-        lift(exclusions)
+        lift(queryset)
         say_done(request, _("Listed again"), build_command())
