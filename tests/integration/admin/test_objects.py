@@ -9,6 +9,7 @@ import pytest
 from django.contrib.admin import AdminSite, ModelAdmin
 from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission, User
+from django.contrib.contenttypes.models import ContentType
 from django.test import Client
 from django.urls import include, path, reverse
 from lxml import html
@@ -105,6 +106,7 @@ class TestPage:
     ):
         """A script asks for it; without one, a link leads to it."""
         address = f"/desk/testapp/product/{products[0].pk}/change/"
+        ContentType.objects.get_for_model(Product)  # which a process asks for once
         with django_assert_num_queries(3):  # for the session, the user, the product
             page = html.fromstring(client.get(address).content.decode())
         [place] = page.cssselect("[data-sitemaps-object]")
