@@ -23,6 +23,8 @@ from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.site_urls import page_url
 
+from .problem_groups import shortened
+
 #: Characters of a key, of a hash and of an error that are shown, at most.
 MAX_KEY, MAX_HASH, MAX_ERROR = 80, 12, 300
 
@@ -140,9 +142,7 @@ def _in_utc(text: str, zone: tzinfo | None) -> str:
 
 
 def _cut(key: str | None) -> str | None:
-    if key is None or len(key) <= MAX_KEY:
-        return key
-    return f"{key[: MAX_KEY - 1]}…"
+    return key and shortened(key, MAX_KEY)
 
 
 def _read_live(page_map: PageMap, section: str, site: Site) -> None:

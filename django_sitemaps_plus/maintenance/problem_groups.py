@@ -44,6 +44,6 @@ def rebuilt(section: str, site: Site) -> dict[str, Any]:
     return {"command": command, "action": "rebuild", "target": section}
 
 
-def shortened(words: str) -> str:
+def shortened(words: str, most: int = MAX_WORDS) -> str:
     """Return words as far as they are shown."""
-    return words if len(words) <= MAX_WORDS else f"{words[: MAX_WORDS - 1]}…"
+    return words if len(words) <= most else f"{words[: most - 1]}…"
