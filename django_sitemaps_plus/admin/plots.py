@@ -12,11 +12,11 @@ from django.contrib.admin import AdminSite
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.defaultfilters import floatformat
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.maintenance.history import (
     OTHERS,
+    RANGES,
     History,
     Values,
     read_history,
@@ -25,13 +25,6 @@ from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.templatetags.sitemaps_plus_dashboard import seconds
 
 from .pages import chosen_site, known_sites, show
-
-#: Each with the words for it.
-SPANS = {
-    "24h": gettext_lazy("24 hours"),
-    "7d": gettext_lazy("7 days"),
-    "30d": gettext_lazy("30 days"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +64,12 @@ class Chart:
 def plots(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show the plots of a site, each with its numbers beneath."""
     sites, fault = known_sites(request)
-    context: dict[str, Any] = {"sites": sites, "fault": fault, "spans": SPANS}
+    context: dict[str, Any] = {"sites": sites, "fault": fault, "ranges": RANGES}
     if sites:
         site = chosen_site(request)
         span = request.GET.get("range") or "24h"
         section = request.GET.get("section", "")
-        if span not in SPANS:
+        if span not in RANGES:
             raise Http404("No such range")
         with in_force(site):
             history = read_history(site, span, section)

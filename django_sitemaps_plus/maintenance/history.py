@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from django.db.models import Q, Sum
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import INDEX, Figure, Section
@@ -35,15 +36,16 @@ Step: TypeAlias = Counter[tuple[str, int]]
 class Range:
     """How far a history goes back, in steps that divide a day."""
 
+    words: Any
     span: timedelta
     step: timedelta
 
 
 #: None has more than 168 steps.
 RANGES = {
-    "24h": Range(timedelta(hours=24), timedelta(hours=1)),
-    "7d": Range(timedelta(days=7), timedelta(hours=1)),
-    "30d": Range(timedelta(days=30), timedelta(hours=6)),
+    "24h": Range(_("24 hours"), timedelta(hours=24), timedelta(hours=1)),
+    "7d": Range(_("7 days"), timedelta(days=7), timedelta(hours=1)),
+    "30d": Range(_("30 days"), timedelta(days=30), timedelta(hours=6)),
 }
 
 
