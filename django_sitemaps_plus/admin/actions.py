@@ -186,7 +186,7 @@ def act(request: HttpRequest, admin_site: AdminSite, name: str) -> HttpResponse:
         context = {"action": action, "site": site, "target": target, "form": form}
         context["subtitle"] = f"{action.label}: {target}" if target else action.label
         if form is not None:
-            context["fault"] = _cannot_submit()
+            context["obstacle"] = _cannot_submit()
         return show(request, admin_site, "changelist", "confirm.html", **context)
 
 
