@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
 from django.contrib.admin import AdminSite
 from django.core.paginator import Paginator
-from django.http import (
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    HttpResponseNotFound,
-    JsonResponse,
-)
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.template.defaultfilters import floatformat
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
@@ -80,17 +75,17 @@ def map_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     site = chosen_site(request)
     with in_force(site):
         section, number = _section(request, site), _number(request)
-        answer = _answer(request, section, number)
-        words = _why_none(answer, site, section, number)
+        answer, words = _answer(request, site, section, number)
         context = {
             "site": site,
             "section": section,
             "number": number,
             "subtitle": f"{section} {number}",
-            "file_url": _file_url(site, section, number),
             "words": words,
         }
-    if not words:
+        with suppress(NoReverseMatch):
+            context["file_url"] = page_url(section, number, site)
+    if answer is not None:
         context |= _entries(request, answer)
     return show(request, admin_site, "map", "entries.html", **context)
 
@@ -128,29 +123,20 @@ def _notes(found: PageMap) -> list[str]:
     return notes
 
 
-def _answer(request: HttpRequest, section: str, number: int) -> HttpResponse:
-    try:
-        return ask(request, page, section=section, number=str(number))
-    except Http404:
-        return HttpResponseNotFound()
-
-
-def _why_none(answer: HttpResponse, site: Site, section: str, number: int) -> str:
-    """Return why a page shows no entries; "" if it does. Raise Http404 for no page."""
-    if answer.status_code == 200:
-        return ""
-    if answer.status_code == 503:
-        return _("The page cannot be read now. The log of the server says why.")
+def _answer(
+    request: HttpRequest, site: Site, section: str, number: int
+) -> tuple[HttpResponse | None, str]:
+    """Return a page, or why it shows no entries; or raise Http404 for no page."""
+    with suppress(Http404):
+        answer = ask(request, page, section=section, number=str(number))
+        if answer.status_code == 200:
+            return answer, ""
+        if answer.status_code == 503:
+            words = _("The page cannot be read now. The log of the server says why.")
+            return None, words
     if Page.objects.served(site.name, section, number) is None:
         raise Http404("No such page")
-    return _("The page has no entries.")
-
-
-def _file_url(site: Site, section: str, number: int) -> str:
-    try:
-        return page_url(section, number, site)
-    except NoReverseMatch:
-        return ""
+    return None, _("The page has no entries.")
 
 
 def _entries(request: HttpRequest, answer: HttpResponse) -> dict[str, Any]:
