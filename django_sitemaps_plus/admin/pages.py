@@ -33,7 +33,7 @@ def show(
     request.current_app = admin_site.name
     frame = {
         **admin_site.each_context(request),
-        "title": dict(TABS).get(tab, _("Sitemaps")),
+        "title": dict(TABS)[tab],
         "opts": Dashboard._meta,
         "tabs": [(f"admin:sitemaps_plus_dashboard_{name}", it) for name, it in TABS],
     }
