@@ -16,6 +16,9 @@
     timeZone: zone?.includes("/") ? zone : "UTC",
   });
 
+  // Of the device, which may have several for one of CSS.
+  const pixels = (size) => Math.round(size * devicePixelRatio);
+
   // What tells the states apart without colours: lines by their two ends, in a bar
   // of 7 by 28.
   const MARKS = {
@@ -62,8 +65,7 @@
     const colours = getComputedStyle(document.querySelector(".map"));
     const colour = (name) => colours.getPropertyValue(`--map-${name}`);
     const canvas = document.createElement("canvas");
-    const width = Math.round(WIDTH * devicePixelRatio);
-    const height = Math.round(HEIGHT * devicePixelRatio);
+    const [width, height] = [pixels(WIDTH), pixels(HEIGHT)];
     canvas.width = width * (HEIGHT + 1);
     canvas.height = height * STATES.length;
     const pen = canvas.getContext("2d");
@@ -91,7 +93,7 @@
 
   class Strip {
     constructor(part, { limit, file, pages }) {
-      Object.assign(this, { part, limit, file, pages, current: 0 });
+      Object.assign(this, { part, limit, file, pages, current: 0, labels: {} });
       this.box = part.querySelector(".map-strip");
       this.ground = part.querySelector(".map-lines");
       this.canvas = this.ground.querySelector("canvas");
@@ -110,6 +112,7 @@
       for (const [, state] of this.pages) counts[state] = (counts[state] ?? 0) + 1;
       for (const button of this.buttons) {
         const { state } = button.dataset;
+        this.labels[state] = button.querySelector("span").textContent;
         button.querySelector("[data-count]").textContent = count.format(counts[state] ?? 0);
         button.disabled = !counts[state];
         button.parentElement.hidden = (state === "live") === !counts.live;
@@ -132,7 +135,7 @@
 
     // Cells and lines begin at whole pixels of the device, so that they are sharp.
     layOut() {
-      const whole = (size) => Math.round(size * devicePixelRatio) / devicePixelRatio;
+      const whole = (size) => pixels(size) / devicePixelRatio;
       this.width = whole(WIDTH);
       this.line = whole(HEIGHT + GAP);
       this.columns = Math.max(1, Math.floor(this.ground.clientWidth / this.width));
@@ -151,8 +154,8 @@
     showLegendCells() {
       for (const button of this.buttons) {
         const canvas = button.querySelector("canvas");
-        canvas.width = Math.round(WIDTH * devicePixelRatio);
-        canvas.height = Math.round(HEIGHT * devicePixelRatio);
+        canvas.width = pixels(WIDTH);
+        canvas.height = pixels(HEIGHT);
         copy(canvas.getContext("2d"), button.dataset.state, HEIGHT / 2, 0, 0);
       }
     }
@@ -175,8 +178,8 @@
       this.end = Math.min(this.lines, top + 2 * near + 1);
       const width = columns * this.width;
       const height = (this.end - this.first) * line;
-      canvas.width = Math.round(width * devicePixelRatio);
-      canvas.height = Math.round(height * devicePixelRatio);
+      canvas.width = pixels(width);
+      canvas.height = pixels(height);
       canvas.style.width = `${width}px`;
       canvas.style.height = `${height}px`;
       canvas.style.top = `${this.first * line}px`;
@@ -187,8 +190,7 @@
         const left = this.isRtl ? width - x - this.width : x;
         const top = y - this.first * line;
         const [, state, entries] = pages[index];
-        const at = [left, top].map((size) => Math.round(size * devicePixelRatio));
-        copy(pen, state, this.level(entries), ...at);
+        copy(pen, state, this.level(entries), pixels(left), pixels(top));
       }
     }
 
@@ -218,11 +220,10 @@
     show(index) {
       const [number, state, entries, skipped, lastmod, low, high, hash, at, error] =
         this.pages[index];
-      const label = this.label(state);
       const share = entries === null ? "" : ` (${percent.format(entries / this.limit)})`;
       const details = {
         number: count.format(number),
-        state: label,
+        state: this.labels[state],
         entries: entries === null ? "" : count.format(entries) + share,
         skipped: entries === null ? "" : count.format(skipped),
         lastmod,
@@ -255,11 +256,6 @@
         width: `${this.width + 3}px`,
         height: `${HEIGHT + 4}px`,
       });
-    }
-
-    label(state) {
-      const button = this.buttons.find((it) => it.dataset.state === state);
-      return button.querySelector("span").textContent;
     }
 
     link(name) {

@@ -92,10 +92,7 @@
       tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), timeZone),
       // From nought, and wide enough for whole numbers.
       scales: { y: { range: (chart, low, high) => [0, Math.max(high * 1.05, 5)] } },
-      series: [
-        { label: time, value: shown(moment) },
-        ...lines,
-      ],
+      series: [{ label: time, value: shown(moment) }, ...lines],
       axes: [
         {
           ...axis,
