@@ -76,10 +76,7 @@ METRICS = [
     *_of(
         EngineStatus,
         waiting_deliveries=("URLs and feeds to be submitted", "waiting"),
-        resting_deliveries=(
-            "Those among them whose time has not come",
-            "resting",
-        ),
+        resting_deliveries=("Those among them whose time has not come", "resting"),
         rejected_deliveries=("URLs and feeds that the engine rejected", "dead"),
         recently_accepted_deliveries=("Accepted in the last 24 hours", "accepted"),
         recently_failed_deliveries=(

@@ -5,11 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.core.management.base import (
-    CommandError,
-    CommandParser,
-    no_translations,
-)
+from django.core.management.base import CommandError, CommandParser, no_translations
 
 from django_sitemaps_plus.conf import Site, site_at
 from django_sitemaps_plus.maintenance.explain import explain_url
