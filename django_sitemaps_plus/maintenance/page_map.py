@@ -17,13 +17,14 @@ from django.utils.translation import gettext_lazy as _
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.exceptions import SitemapsPlusError
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Hold, Page, Section, State
+from django_sitemaps_plus.models import MAX_ATTEMPTS, Hold, Page, State
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.site_urls import page_url
 
 from .problem_groups import shortened
+from .prune import removed_sections
 
 #: Characters of a key, of a hash and of an error that are shown, at most.
 MAX_KEY, MAX_HASH, MAX_ERROR = 80, 12, 300
@@ -74,8 +75,7 @@ class PageMap:
 
 def section_names(site: Site) -> list[str]:
     """Return the sections of the site in force that are registered or have pages."""
-    others = Section.objects.unregistered(site.name, tuple(registry))
-    return sorted([*registry, *[name for (name,) in others]])
+    return sorted([*registry, *removed_sections(site)])
 
 
 def read_map(section: str, site: Site) -> PageMap:
