@@ -146,7 +146,8 @@ class TestMap:
         page, _ = open_map(visit, timezone_id="Asia/Tokyo")
         shown = " ".join(page.locator("[data-detail=rendered]").inner_text().split())
         [(rendered,)] = site.rows(
-            "SELECT max(checked_at) FROM sitemaps_plus_page WHERE number = 1"
+            "SELECT max(checked_at) FROM sitemaps_plus_page WHERE number = 1 AND "
+            "section_id = (SELECT id FROM sitemaps_plus_section WHERE name = 'towns')"
         )
         found = datetime.strptime(f"{shown} +0000", "%b %d, %Y, %I:%M %p %z")
         assert found == datetime.fromisoformat(f"{rendered[:16]}+00:00")
