@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -37,6 +36,7 @@ from django_sitemaps_plus.tracking.locating import locate, owners
 
 from .advice import QuietTally
 from .explanations import Explanation, Lead, Listing
+from .requests import command_for
 from .routes import as_model_source, match_of, rows_at
 
 #: Pages of a section that are read where no row leads to one.
@@ -245,10 +245,11 @@ def _delay(name: str, site: Site) -> str:
     if error := dirty.exclude(error="").values_list("error", flat=True).first():
         words: str = _("its page could not be built: %s") % error
         return words
-    command = f"manage.py build_sitemaps {shlex.quote(name)}"
     if dirty.exists() or waiting_changes([name]):
+        command = command_for("build_sitemaps", site, name)
         return _("it waits for a build: run %s") % command
-    return _("no change was recorded: run %s") % f"{command} --full"
+    command = command_for("build_sitemaps", site, name, "--full")
+    return _("no change was recorded: run %s") % command
 
 
 def _where_it_leads(url: str, site: Site) -> str:
