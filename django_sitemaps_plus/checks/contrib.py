@@ -16,8 +16,9 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.contrib_fields import contrib_origin
+from django_sitemaps_plus.sources.keys import has_text, key_field
 
-from .messages import error
+from .messages import error, warning
 
 
 def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
@@ -26,7 +27,7 @@ def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
     try:
         with reading(source, site):
             contrib_origin(source.make(), site)  # which raises where it is none
-            found = list(_unlocated(source))
+            found = [*_unlocated(source), *_paged_by_position(source)]
     except (SourceError, Error) as fault:
         cause = fault.__cause__ or fault
         if not isinstance(cause, Error):  # which may only be empty yet, or down
@@ -48,6 +49,19 @@ def _unlocated(source: SitemapSource) -> Iterator[CheckMessage]:
                 message = f"{model._meta.label} no get_absolute_url()."
                 hint = "Write def location(self, item)."
                 yield error(20, f"it has no location(), and {message}", hint)
+
+
+def _paged_by_position(source: SitemapSource) -> Iterator[CheckMessage]:
+    for model in source.models or ():
+        key = key_field(model, "pk")
+        if not (source.has_own_paging or has_text(key, lambda: None)):
+            label = f"{model._meta.label}.{key.name}, a {type(key).__name__}"
+            message = f"{label}, has no text by which pages could be cut."
+            hint = (
+                "Its pages are positions: each reads all rows before it, and a change "
+                "of one row renders all of them. A ModelSource can name another key."
+            )
+            yield warning(16, message, hint)
 
 
 def check_adopted(**kwargs: Any) -> list[CheckMessage]:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.sql.where import AND, WhereNode
 from django.utils.translation import gettext as _
+
+from .fetching import narrowed
 
 
 def unmet(rows: QuerySet[Any], row: Any) -> Iterator[str]:
@@ -16,7 +18,8 @@ def unmet(rows: QuerySet[Any], row: Any) -> Iterator[str]:
 
     Each is tried alone, and rows without a related one stay for it to be tried on.
     """
-    if rows.filter(pk=row.pk).exists():
+    own = Q(pk=row.pk)
+    if narrowed(rows, own).exists():
         return
     where, is_found = rows.query.where, False
     is_list = where.connector == AND and not where.negated
@@ -24,7 +27,7 @@ def unmet(rows: QuerySet[Any], row: Any) -> Iterator[str]:
         alone = rows.all()
         alone.query.where = WhereNode([condition])
         alone.query.promote_joins(list(alone.query.alias_map))
-        if not alone.filter(pk=row.pk).exists():
+        if not narrowed(alone, own).exists():
             is_found = True
             yield _words(rows, condition, row)
     if not is_found:

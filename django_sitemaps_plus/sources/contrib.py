@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from datetime import datetime
 from functools import cached_property
@@ -11,7 +11,7 @@ from typing import Any
 
 from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import EmptyPage
-from django.db.models import Model, QuerySet
+from django.db.models import Model, Q, QuerySet
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
@@ -20,18 +20,27 @@ from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 
 from .base import Source
 from .contrib_fields import (
+    Fields,
     as_django,
     aware,
-    contrib_getters,
     contrib_origin,
     methods_of,
     own_getters,
 )
+from .dependencies import dependence
 from .elements import NAMESPACE_OF
-from .instances import quickly_made
-from .lines import CHUNK_ROWS, Lines, Tally
+from .fetching import instances, narrowed
+from .keys import KeySpace, has_text, key_field
+from .lines import Lines, Tally, describe
 from .positions import at_positions, position
-from .querysets import by_key, in_range, on_write_database, pages_by_key
+from .querysets import (
+    batches,
+    by_key,
+    in_range,
+    keys_of,
+    on_write_database,
+    pages_by_key,
+)
 from .reading import Reader, reader_of
 from .rows import without_repeated
 
@@ -171,6 +180,11 @@ class SitemapReader(Reader[SitemapSource]):
     def tracked_models(self) -> tuple[type[Model], ...]:  # type: ignore[override]
         return self.source.models or ()
 
+    @property
+    def rows_depend(self) -> bool:  # type: ignore[override]
+        rows = self._rows()
+        return pages_by_key(rows) and bool(dependence(rows, rows))
+
     def latest_lastmod(self, until: datetime) -> Any:
         sitemap, kind = self.sitemap, self.source.kind
         is_own = kind.get_latest_lastmod is not Sitemap.get_latest_lastmod
@@ -185,34 +199,41 @@ class SitemapReader(Reader[SitemapSource]):
             sitemap.items = lambda: items
         return aware(sitemap.get_latest_lastmod())
 
+    def key_space(self) -> KeySpace | None:
+        rows = self._rows()
+        return KeySpace(rows.model, "pk", rows.db) if pages_by_key(rows) else None
+
+    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+        rows = self._rows()
+        fields, lines = self._fields(rows, site)
+        if pages_by_key(rows):
+            rows = self._in_range(self._written(rows), key_range)
+            items = instances(rows[: self.max_entries + 1])
+        else:
+            items = at_positions(rows, key_range)
+        for batch in batches(fields.rows(items)):
+            yield lines.render(batch, tally, _name)
+
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        rows = self._queryset()
-        if rows is None:
+        rows = self._rows()
+        if not pages_by_key(rows):
             return
-        lines = self._writer(site)
-        rows = self._written(rows.filter(pk__in=keys))
-        for item in by_key(rows, "pk").iterator(CHUNK_ROWS):
-            yield str(item.pk), lines.render(list(self._in_languages([item])), tally)
+        fields, lines = self._fields(rows, site)
+        rows = self._written(narrowed(rows, Q(pk__in=keys)))
+        for item in instances(by_key(rows, "pk")):
+            if hasattr(item, "pk"):  # a class that fetches rows may give anything
+                yield str(item.pk), lines.render([*fields.rows([item])], tally, _name)
 
-    def _queryset(self) -> QuerySet[Any] | None:
-        self._items: Any = self.sitemap.items()
-        is_paged = pages_by_key(self._items)
-        return on_write_database(self._items, None) if is_paged else None
-
-    def _rows(self, site: Site) -> Iterable[Any]:
-        # Of the _queryset() that was asked just before: items() may be slow.
-        items: Iterable[Any] = self._items
-        return items
-
-    def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
-        rows = self._queryset()
-        if rows is None:
-            return self._in_languages(at_positions(self._rows(site), key_range))
-        rows = self._in_range(self._written(rows), key_range)
-        found = quickly_made(rows)[: self.max_entries + 1]
-        return self._in_languages(found.iterator(CHUNK_ROWS))
+    def _rows(self, site: Site | None = None) -> Iterable[Any]:
+        items: Iterable[Any] = self.sitemap.items()
+        if not pages_by_key(items):
+            return items
+        rows = on_write_database(items, None)
+        if has_text(key_field(rows.model, "pk"), keys_of(rows, "pk").first):
+            return rows
+        return instances(rows if rows.ordered else by_key(rows, "pk"))
 
     def _in_range(self, rows: QuerySet[Any], key_range: KeyRange) -> QuerySet[Any]:
         return in_range(rows, "pk", key_range)
@@ -221,17 +242,18 @@ class SitemapReader(Reader[SitemapSource]):
         """Return what is written of a lastmod."""
         return aware(value)
 
-    def _in_languages(self, items: Iterable[Any]) -> Iterable[Any]:
-        if not self.sitemap.i18n:
-            return items
-        languages = self.sitemap.get_languages_for_item
-        return ((item, language) for item in items for language in languages(item))
-
-    def _writer(self, site: Site) -> Lines:
+    def _fields(self, rows: object, site: Site) -> tuple[Fields, Lines]:
+        """Return what asks for the fields of rows, and what writes them."""
         origin = contrib_origin(self.sitemap, site)
-        getters = contrib_getters(self.sitemap, origin, self._lastmod)
-        lines, items = self._lines(getters, origin), self._items
-        return without_repeated(lines, items) if isinstance(items, QuerySet) else lines
+        fields = Fields(self.sitemap, origin, self._lastmod)
+        lines = self._lines(fields.getters, origin)
+        if isinstance(rows, QuerySet):
+            lines = without_repeated(lines, rows)
+        return fields, lines
+
+
+def _name(rows: Sequence[Any], number: int) -> str:
+    return describe(rows[number][-1])
 
 
 class OwnPagesReader(SitemapReader):
@@ -239,6 +261,11 @@ class OwnPagesReader(SitemapReader):
 
     has_own_paging = True
     max_entries = MAX_ENTRIES
+    chunks = Reader.chunks
+    lines_by_key = Reader.lines_by_key
+
+    def key_space(self) -> None:
+        return
 
     @property
     def planned_rows(self) -> int:
@@ -250,10 +277,7 @@ class OwnPagesReader(SitemapReader):
     ) -> Iterator[str]:
         return super().first_keys(1, site, key_range)
 
-    def _queryset(self) -> None:
-        return
-
-    def _rows(self, site: Site) -> Iterable[Any]:
+    def _rows(self, site: Site | None = None) -> Iterable[Any]:
         paginator = self.sitemap.paginator
         return range(paginator.num_pages if paginator.count else 0)
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,39 +17,48 @@ from django.utils.functional import Promise
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.locations import encode_url
 
-from .columns import Getter, attempt, called
+from .columns import Getter, attempt, called, selected
 from .elements import NAMESPACE_OF
 
 
-def contrib_getters(
-    sitemap: Any, origin: str, lastmod: Callable[[Any], Any]
-) -> dict[str, Getter]:
-    """Return what takes the fields from rows: items, or items each with a language.
+class Fields:
+    """Asks a sitemap for the fields of its items, item by item, as contrib does.
 
-    The last argument makes of a lastmod what is written.
+    Args:
+        sitemap: the sitemap; a method of it may keep what the next one needs.
+        origin: what alternates begin with.
+        lastmod: makes of a lastmod what is written.
     """
-    fields = _fields(sitemap, origin, lastmod)
-    asked = fields.values()
-    taken: dict[int, list[Any]] = {}
 
-    def locations(rows: Sequence[Any]) -> list[Any]:
-        # Row by row, as contrib does: a method may keep what the next one needs.
-        taken.clear()
-        for row in rows:
-            taken[id(row)] = [attempt(get, row) for get in asked]
-        return values(0, rows)
+    def __init__(
+        self, sitemap: Any, origin: str, lastmod: Callable[[Any], Any]
+    ) -> None:
+        self._sitemap = sitemap
+        self._asked = _fields(sitemap, origin, lastmod)
+        #: What takes the fields from rows.
+        self.getters: dict[str, Getter] = {
+            name: selected(itemgetter(place)) for place, name in enumerate(self._asked)
+        }
 
-    def values(number: int, rows: Sequence[Any]) -> list[Any]:
-        return [taken[id(row)][number] for row in rows]
-
-    getters = {name: partial(values, number) for number, name in enumerate(fields)}
-    return getters | {"location": locations}
+    def rows(self, items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
+        """Yield for each item, in each of its languages: its fields, and the item."""
+        sitemap, asked = self._sitemap, self._asked.values()
+        for item in items:
+            if not sitemap.i18n:
+                yield *[attempt(get, item) for get in asked], item
+                continue
+            for language in sitemap.get_languages_for_item(item):
+                pair = item, language
+                yield *[attempt(get, pair) for get in asked], item
 
 
 def _fields(
     sitemap: Any, origin: str, lastmod: Callable[[Any], Any]
 ) -> dict[str, Callable[[Any], Any]]:
-    """Return what takes each field from a row; the location is the first."""
+    """Return what takes each field from an item, or from one with its language.
+
+    Contrib asks for the location first.
+    """
     fields: dict[str, Any] = {"location": sitemap._location}
     if hasattr(sitemap, "lastmod"):
         fields["lastmod"] = lambda row: lastmod(sitemap._get("lastmod", row))

@@ -8,12 +8,13 @@ from typing import Any
 
 from django.db.models import F, GeneratedField, Model, Q, QuerySet, Subquery
 from django.db.models.expressions import Col, RawSQL
-from django.db.models.lookups import Exact, IsNull
+from django.db.models.lookups import Exact, In, IsNull
 from django.db.models.sql.query import Query
 from django.db.models.sql.where import ExtraWhere
 
 from .base import Source
 from .declarations import declared_methods, is_expression, is_path
+from .fetching import has_windows
 from .languages import declared_in_languages
 from .model import ModelSource
 from .querysets import queryset_of, takes_site
@@ -137,8 +138,7 @@ def many_joins(query: Query) -> list[str]:
 
 def _single_rows(where: Any) -> Iterator[str]:
     """Yield the aliases of tables of which conditions allow at most one row."""
-    is_all = not where.negated and where.connector == Q.AND
-    for condition in where.children if is_all else ():
+    for condition in _conditions(where):
         lhs: Any = getattr(condition, "lhs", None)
         if not isinstance(lhs, Col) or not isinstance(condition, IsNull | Exact):
             continue
@@ -146,6 +146,74 @@ def _single_rows(where: Any) -> Iterator[str]:
         is_one = field.unique or field.model._meta.auto_created
         if condition.rhs if isinstance(condition, IsNull) else is_one:
             yield lhs.alias
+
+
+def dependence(rows: QuerySet[Any], page: QuerySet[Any]) -> str:
+    """Return why a row may depend on other rows of its model, in words; "" if not.
+
+    Args:
+        rows: the listed rows.
+        page: the same with what is selected of them.
+    """
+    table = rows.model._meta.db_table
+    if has_windows(page):
+        return "a window function sees them"
+    if any(_reads_others(part, table) for part in _parts_of(page.query)):
+        return "a query within get_queryset() or a declaration reads them"
+    if table in joined_tables(rows.query):
+        return "get_queryset() joins them"
+    return ""
+
+
+def _reads_others(node: Any, table: str) -> bool:
+    """Return whether queries in an expression read other rows of a table.
+
+    What asks for the row itself does not: ``pk__in``, or ``pk=OuterRef("pk")``.
+    """
+    is_same, within = False, node
+    if isinstance(node, In) and _is_pk(node.lhs) and isinstance(node.rhs, Query):
+        within, windows = node.rhs, node.rhs.where.contains_over_clause
+        is_same = not (within.is_sliced or within.combinator or windows)
+    elif isinstance(node, Query):
+        is_same = any(map(_is_of_outer_row, _conditions(node.where)))
+    if not isinstance(within, Query):
+        parts: list[Any] = getattr(node, "get_source_expressions", list)()
+    elif within.combined_queries:
+        parts = list(within.combined_queries)
+    elif table in (joined_tables(within) if is_same else _tables_of(within)):
+        return True
+    else:
+        parts = _parts_of(within)
+    return any(_reads_others(part, table) for part in parts)
+
+
+def _is_pk(expression: Any) -> bool:
+    return isinstance(expression, Col) and expression.target.primary_key
+
+
+def _is_of_outer_row(condition: Any) -> bool:
+    """Return whether a condition of a query within is that the row is the outer one."""
+    if not isinstance(condition, Exact) or not _is_pk(condition.lhs):
+        return False
+    outer = condition.rhs
+    is_outer = isinstance(outer, Col) and outer.alias != condition.lhs.alias
+    return is_outer and outer.target == condition.lhs.target
+
+
+def _parts_of(query: Query) -> list[Any]:
+    return [query.where, *query.annotations.values(), *query.select]
+
+
+def _tables_of(query: Query) -> set[str]:
+    """Return the tables that a query reads; before it names any, that of its model."""
+    own = query.model._meta.db_table  # type: ignore[union-attr]
+    return {table.table_name for table in _tables(query)} or {own}
+
+
+def _conditions(where: Any) -> list[Any]:
+    """Return the conditions that each row meets."""
+    is_all = not where.negated and where.connector == Q.AND
+    return where.children if is_all else []
 
 
 def joined_tables(query: Query) -> set[str]:
@@ -156,11 +224,8 @@ def joined_tables(query: Query) -> set[str]:
 def inner_tables(query: Query) -> set[str]:
     """Return the tables that the queries within a query read."""
     found: set[str] = set()
-    parts = [query.where, *query.annotations.values(), *query.select]
-    for inner in chain.from_iterable(map(_queries_in, parts)):
-        # Until it is compiled it may name no table, not even that of its model.
-        found |= {inner.model._meta.db_table}  # type: ignore[union-attr]
-        found |= {table.table_name for table in _tables(inner)} | inner_tables(inner)
+    for inner in chain.from_iterable(map(_queries_in, _parts_of(query))):
+        found |= _tables_of(inner) | inner_tables(inner)
     return found
 
 

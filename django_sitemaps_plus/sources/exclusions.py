@@ -12,6 +12,7 @@ from django.db.models import Model, Q, QuerySet
 
 from django_sitemaps_plus.outages import is_outage
 
+from .fetching import narrowed
 from .keys import key_field
 
 
@@ -22,7 +23,7 @@ def without_excluded(rows: QuerySet[Any]) -> QuerySet[Any]:
     excluded.
     """
     keys = excluded_keys(rows.model)
-    return rows.filter(~Q(pk__in=keys)) if keys else rows
+    return narrowed(rows, ~Q(pk__in=keys)) if keys else rows
 
 
 def excluded_keys(model: type[Model]) -> list[Any]:

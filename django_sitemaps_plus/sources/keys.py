@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
 from django.core.exceptions import FieldDoesNotExist, ValidationError
 from django.db import connections
-from django.db.models import Field, IntegerField, Model
+from django.db.models import (
+    BinaryField,
+    CompositePrimaryKey,
+    Field,
+    IntegerField,
+    JSONField,
+    Model,
+)
 
-from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
+from django_sitemaps_plus.exceptions import (
+    ConfigurationError,
+    SourceError,
+    StalePlanError,
+)
 
 #: Bounds that one query asks about alone; stock SQLite takes 32,766 values in one.
 BOUNDS_AT_ONCE = 30_000
+
+# Types of Django whose values, as text, do not give themselves back.
+_WITHOUT_TEXT = (BinaryField, CompositePrimaryKey, JSONField)
+
+# What a type may do to its values.
+_CONVERSIONS = {"to_python", "from_db_value", "get_prep_value", "get_db_prep_value"}
+
+# Whether keys of other types give themselves back, once one was seen.
+_give_back: dict[Field[Any, Any], bool] = {}
 
 # Names of functions that make UUIDs of which a later one is the greater.
 _ORDERED = {"uuid6", "uuid7"}
@@ -36,6 +57,29 @@ def own_field(model: type[Model], key: str) -> Any:
             f"key = {key!r}: {model._meta.label} has no such field. Name a unique, "
             "indexed field, or leave key out for the primary key."
         ) from error
+
+
+def has_text(field: Field[Any, Any], sample: Callable[[], Any]) -> bool:
+    """Return whether a key can be a bound of pages, which are kept as text.
+
+    Types of Django are known. Of others a key is asked for, None if there is none yet.
+    """
+    if isinstance(field, _WITHOUT_TEXT):
+        return False
+    kinds = [it for it in type(field).__mro__ if _CONVERSIONS & vars(it).keys()]
+    if kinds[0].__module__.startswith("django.db.models."):
+        return True
+    if field not in _give_back:
+        if (key := sample()) is None:
+            return True
+        _give_back[field] = _gives_back(field, key)
+    return _give_back[field]
+
+
+def _gives_back(field: Field[Any, Any], key: Any) -> bool:
+    with suppress(Exception):  # it may be the user's code
+        return bool(field.to_python(str(key)) == key)
+    return False
 
 
 def _makes_ordered(field: Field[Any, Any]) -> bool:
@@ -67,6 +111,16 @@ class KeySpace:
     def grows(self) -> bool:
         """Whether a new key is above all others, as a rule."""
         return isinstance(self.field, IntegerField) or _makes_ordered(self.field)
+
+    def text(self, key: Any) -> str:
+        """Return a key as the text of a bound, or raise SourceError: it is no such."""
+        if not _gives_back(self.field, key):
+            raise SourceError(
+                f"{key!r} cannot be a bound of pages: {self.model._meta.label}."
+                f"{self.field.name} does not read its text, {str(key)!r}, as the same. "
+                "Name another field as key; in a contrib class, return a list."
+            )
+        return str(key)
 
     def value(self, text: str) -> Any:
         """Return the key of its text, or raise StalePlanError: its type has changed."""

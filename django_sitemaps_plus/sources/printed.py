@@ -15,8 +15,7 @@ from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 
 from .contrib import OwnPagesReader, SitemapReader, SitemapSource
 from .contrib_fields import aware
-from .instances import quickly_made
-from .lines import CHUNK_ROWS
+from .fetching import instances
 from .querysets import pages_by_key
 from .reading import reader_of
 
@@ -64,7 +63,7 @@ class PrintedReader(SitemapReader):
         if not is_own and callable(getattr(sitemap, "lastmod", None)):
             items = sitemap.items()
             if pages_by_key(items):
-                items = quickly_made(items.order_by()).iterator(CHUNK_ROWS)
+                items = instances(items.order_by())
             sitemap.items = lambda: items
         found = sitemap.get_latest_lastmod()
         if isinstance(found, datetime):

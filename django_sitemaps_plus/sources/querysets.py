@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from inspect import signature
 from itertools import islice
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.db import router
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.query import ModelIterable
 from django.db.models.sql.constants import CURSOR
 
 from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 
+from .fetching import has_windows, narrowed, plain
 from .keys import KeySpace, own_field
 from .lines import CHUNK_ROWS
 from .model import ModelSource
@@ -27,7 +28,11 @@ def queryset_of(source: ModelSource) -> QuerySet[Any]:
     rows = source.get_queryset(**given)
     if source.site_path is None:
         return rows
-    return rows.filter(**{source.site_path: site.name})
+    on_site = Q(**{source.site_path: site.name})
+    if has_windows(rows):  # a join would repeat the rows that they see
+        listed = source.model._base_manager.filter(on_site, pk=OuterRef("pk"))
+        on_site = Q(Exists(listed))
+    return narrowed(rows, on_site)
 
 
 def takes_site(source: ModelSource) -> bool:
@@ -35,7 +40,7 @@ def takes_site(source: ModelSource) -> bool:
     return "site" in signature(source.get_queryset).parameters
 
 
-def pages_by_key(queryset: object) -> bool:
+def pages_by_key(queryset: object) -> TypeGuard[QuerySet[Any]]:
     """Return whether the rows of a queryset can be read by key range."""
     if not isinstance(queryset, QuerySet):
         return False
@@ -59,11 +64,9 @@ def on_write_database(queryset: QuerySet[Any], using: str | None) -> QuerySet[An
 def in_range(queryset: QuerySet[Any], key: str, key_range: KeyRange) -> QuerySet[Any]:
     """Return the rows whose keys are in the range, ordered by key."""
     value = KeySpace(queryset.model, key, queryset.db).value
-    if key_range.low is not None:
-        queryset = queryset.filter(**{f"{key}__gte": value(key_range.low)})
-    if key_range.high is not None:
-        queryset = queryset.filter(**{f"{key}__lt": value(key_range.high)})
-    return by_key(queryset, key)
+    bounds = {"gte": key_range.low, "lt": key_range.high}
+    condition = [(f"{key}__{k}", value(v)) for k, v in bounds.items() if v is not None]
+    return by_key(narrowed(queryset, Q(*condition)), key)
 
 
 def by_key(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
@@ -76,16 +79,21 @@ def by_key(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
     return ordered
 
 
+def keys_of(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
+    """Return the keys of the rows, ascending."""
+    return by_key(plain(queryset), key).values_list(key, flat=True)
+
+
 def first_keys(queryset: QuerySet[Any], key: str, step: int) -> Iterator[str]:
     """Yield the key of each ``step``-th row, as text, in hops along the index."""
-    keys = by_key(queryset, key).values_list(key, flat=True)
+    keys, space = keys_of(queryset, key), KeySpace(queryset.model, key, queryset.db)
     found = list(keys[:1])
     while found:
         last = found[0]
-        yield str(last)
-        found = list(keys.filter(**{f"{key}__gte": last})[step : step + 1])
+        yield space.text(last)
+        found = list(narrowed(keys, Q((f"{key}__gte", last)))[step : step + 1])
         if found == [last]:  # a join has made one row as many as fill a page
-            found = list(keys.filter(**{f"{key}__gt": last})[:1])
+            found = list(narrowed(keys, Q((f"{key}__gt", last)))[:1])
 
 
 def batches(rows: Iterable[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any]]:

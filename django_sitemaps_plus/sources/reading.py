@@ -9,9 +9,9 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
-from django.db.models import DateTimeField, Max, Model, QuerySet
+from django.db.models import DateTimeField, Max, Model, Q, QuerySet
 
-from django_sitemaps_plus.conf import Site, site_in
+from django_sitemaps_plus.conf import Site, sample_site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.limits import MAX_NEWS
 
@@ -19,15 +19,31 @@ from .base import DeclaredSource, Source
 from .columns import Failed, Getter, Values, called, constant
 from .dates import as_stored
 from .declarations import compile_lines, declarations_of, indexed_lastmod
+from .dependencies import dependence
 from .elements import COLUMNS, NAMESPACE_OF, location_column
 from .exclusions import without_excluded
+from .fetching import narrowed, plain
 from .keys import KeySpace
 from .languages import language_lines, languages_of
 from .lines import CHUNK_ROWS, Lines, Tally, lines_of
 from .model import ModelSource
 from .positions import at_positions, positions
-from .querysets import batches, by_key, first_keys, in_range
-from .rows import listed_rows, names_of, read, rows_in, select, without_repeated
+from .querysets import (
+    batches,
+    by_key,
+    first_keys,
+    in_range,
+    keys_of,
+    pages_by_key,
+)
+from .rows import (
+    listed_rows,
+    names_of,
+    page_query,
+    read,
+    select,
+    without_repeated,
+)
 from .views import ViewSource
 
 S = TypeVar("S", bound=Source)
@@ -45,6 +61,9 @@ class Reader(Generic[S]):
     key: str = "pk"
     #: The models whose saves concern the rows.
     tracked_models: tuple[type[Model], ...] = ()
+
+    #: Whether the query says that a change of one row may concern other rows.
+    rows_depend: bool = False
 
     def __init__(self, source: S) -> None:
         self.source = source
@@ -77,24 +96,23 @@ class Reader(Generic[S]):
 
     def key_space(self) -> KeySpace | None:
         """Return what orders the keys; None where pages are positions."""
-        rows = self._queryset()
-        return None if rows is None else KeySpace(rows.model, self.key, rows.db)
+        return None
 
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
     ) -> Iterator[str]:
         """Yield the key of each ``step``-th row of a range, from the first, as text."""
-        rows = self._queryset()
-        if rows is None:
-            return positions(self._rows(site), step, key_range)
-        return first_keys(in_range(rows, self.key, key_range), self.key, step)
+        rows = self._rows(site)
+        if pages_by_key(rows):
+            return first_keys(in_range(rows, self.key, key_range), self.key, step)
+        return positions(rows, step, key_range)
 
     def count(self, key_range: KeyRange, site: Site) -> int:
         """Return how many rows a range has."""
-        rows = self._queryset()
-        if rows is None:
-            return sum(1 for _ in at_positions(self._rows(site), key_range))
-        return in_range(rows, self.key, key_range).order_by().count()
+        rows = self._rows(site)
+        if pages_by_key(rows):
+            return in_range(plain(rows), self.key, key_range).order_by().count()
+        return sum(1 for _ in at_positions(rows, key_range))
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
@@ -119,16 +137,12 @@ class Reader(Generic[S]):
         """
         return None
 
-    def _queryset(self) -> QuerySet[Any] | None:
-        """Return the listed rows, in no order, where pages are ranges of keys."""
-        return None
-
     def _written(self, rows: QuerySet[Any]) -> QuerySet[Any]:
         """Return those of the listed rows that are written."""
         return rows if self.has_excluded else without_excluded(rows)
 
     def _rows(self, site: Site) -> Iterable[Any]:
-        """Return the listed rows, where pages are positions."""
+        """Return the listed rows."""
         return self.source.entries(site.origin)
 
     def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
@@ -207,15 +221,19 @@ class ModelReader(_DeclaredReader[ModelSource]):
     def key(self) -> str:  # type: ignore[override]
         return self.source.key
 
+    @property
+    def rows_depend(self) -> bool:  # type: ignore[override]
+        page = page_query(self.source, EVERYTHING, sample_site())
+        return bool(dependence(listed_rows(self.source), page))
+
     def newest_keys(self, most: int) -> list[Any] | None:
         field = indexed_lastmod(self.source)
         if field is None:
             return None
-        dated = listed_rows(self.source).filter(**{f"{field.name}__isnull": False})
-        rows = by_key(dated, self.key)
-        orders = [f"-{name}" for name in (field.name, *rows.query.order_by)]
-        keys = rows.order_by(*orders).values_list(self.key, flat=True)
-        return list(dict.fromkeys(keys[:most]))
+        is_dated = Q((f"{field.name}__isnull", False))
+        keys = keys_of(narrowed(listed_rows(self.source), is_dated), self.key)
+        orders = [f"-{name}" for name in (field.name, *keys.query.order_by)]
+        return list(dict.fromkeys(keys.order_by(*orders)[:most]))
 
     def latest_lastmod(self, until: datetime) -> Any:
         field = indexed_lastmod(self.source)
@@ -223,36 +241,40 @@ class ModelReader(_DeclaredReader[ModelSource]):
             return None
         is_moment = isinstance(field, DateTimeField)
         bound = as_stored(until) if is_moment else until.date()
-        rows = listed_rows(self.source).filter(**{f"{field.name}__lte": bound})
-        [latest] = rows.aggregate(Max(field.name)).values()
+        rows = narrowed(listed_rows(self.source), Q((f"{field.name}__lte", bound)))
+        [latest] = plain(rows).aggregate(Max(field.name)).values()
         return latest
 
-    def _queryset(self) -> QuerySet[Any]:
+    def key_space(self) -> KeySpace:
+        rows = listed_rows(self.source)
+        return KeySpace(rows.model, self.key, rows.db)
+
+    def _rows(self, site: Site) -> QuerySet[Any]:
         return listed_rows(self.source)
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
-        queryset = self._written(rows_in(self.source, key_range))
-        columns, lines = compile_lines(self.source, queryset, site)
-        query = select(queryset, columns)
+        source, rows = self.source, listed_rows(self.source)
+        columns, lines = compile_lines(source, rows, site)
+        query = in_range(select(rows, columns), source.key, key_range)
+        query = self._written(query)
+        name = names_of(query, columns, self.max_entries)
         lines, first = without_repeated(lines, query), 0
-        name = names_of(queryset, columns, self.max_entries)
         # Their lines are in memory, and grow with the square of the languages.
-        size = CHUNK_ROWS * 4 // max(4, len(languages_of(self.source)))
-        for rows in read(query, columns, self.max_entries, size):
-            yield lines.render(rows, tally, partial(name, first))
-            first += len(rows)
+        size = CHUNK_ROWS * 4 // max(4, len(languages_of(source)))
+        for batch in read(query, columns, self.max_entries, size):
+            yield lines.render(batch, tally, partial(name, first))
+            first += len(batch)
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
-        source = self.source
-        rows = listed_rows(source).filter(**{f"{source.key}__in": keys})
-        queryset = self._written(rows)
-        columns, lines = compile_lines(source, queryset, site)
+        source, rows = self.source, listed_rows(self.source)
+        columns, lines = compile_lines(source, rows, site)
         key = columns.add(source.key)
-        # A join may show a row more than once.
-        query = select(by_key(queryset, source.key), columns)
+        query = narrowed(select(rows, columns), Q((f"{source.key}__in", keys)))
+        query = self._written(by_key(query, source.key))
         lines = without_repeated(lines, query)
+        # A join may show a row more than once.
         most = max(self.max_entries, 10 * len(keys))
         for row in chain.from_iterable(read(query, columns, most)):
             yield str(key(row)), lines.render([row], tally)

@@ -16,7 +16,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .declarations import Columns, compile_lines
 from .dependencies import many_joins
-from .instances import quickly_made
+from .fetching import instances, plain
 from .lines import CHUNK_ROWS, Lines, describe, named
 from .model import ModelSource
 from .querysets import (
@@ -53,17 +53,21 @@ def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:
 
 def page_query(source: ModelSource, key_range: KeyRange, site: Site) -> QuerySet[Any]:
     """Return the query that reads a page, not yet run."""
-    queryset = rows_in(source, key_range)
-    columns, _ = compile_lines(source, queryset, site)
-    return select(queryset, columns)
+    rows = listed_rows(source)
+    columns, _ = compile_lines(source, rows, site)
+    return in_range(select(rows, columns), source.key, key_range)
 
 
 def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:
-    """Return the query that reads columns, as instances or as tuples."""
+    """Return the query that reads columns, as instances or as tuples.
+
+    What narrows it comes later: of all rows a window function sees the columns.
+    """
     if columns.of_instances:
-        return quickly_made(queryset.annotate(**columns.aliases()))
+        found: QuerySet[Any] = queryset.annotate(**columns.aliases())
+        return found
     # That of a subclass may order columns anew, and undo it where it is iterated over.
-    return QuerySet.values_list(queryset, *columns.expressions)
+    return plain(QuerySet.values_list(queryset, *columns.expressions))
 
 
 def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:
@@ -72,7 +76,7 @@ def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:
 
 
 def names_of(
-    queryset: QuerySet[Any], columns: Columns, limit: int
+    query: QuerySet[Any], columns: Columns, limit: int
 ) -> Callable[[int, Sequence[Any], int], str]:
     """Return what names a row of a batch, given how many rows came before the batch.
 
@@ -81,7 +85,7 @@ def names_of(
 
     @cache
     def keyed() -> list[Any]:
-        return list(queryset.values_list("pk", *columns.expressions)[:limit])
+        return list(query.values_list("pk", *columns.expressions)[:limit])
 
     def name(first: int, rows: Sequence[Any], row: int) -> str:
         if columns.of_instances:
@@ -89,8 +93,8 @@ def names_of(
         for pk, *values in keyed()[first + row : first + row + 1]:
             # A list where a column is converted; another row if rows have come or gone.
             if values == list(rows[row]):
-                return named(queryset.model, pk)
-        return f"{queryset.model.__name__}, {describe(rows[row])}"
+                return named(query.model, pk)
+        return f"{query.model.__name__}, {describe(rows[row])}"
 
     return name
 
@@ -101,8 +105,10 @@ def read(
     """Yield the rows of a query, many at a time; raise where they exceed a page."""
     query = query[: limit + 1]
     rows = 0
-    found = query.iterator(CHUNK_ROWS)
-    for batch in batches(found, size) if columns.of_instances else tuples(query, size):
+    of_instances = columns.of_instances
+    for batch in (
+        batches(instances(query), size) if of_instances else tuples(query, size)
+    ):
         rows += len(batch)
         if rows > limit:
             raise LimitExceededError(f"more than {limit:,} entries in one file")

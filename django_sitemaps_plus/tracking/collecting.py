@@ -22,7 +22,7 @@ from django_sitemaps_plus.sources import Source, reader_of
 from django_sitemaps_plus.sources.keys import KeySpace
 
 from .databases import attempt, databases
-from .locating import delete_changes, mark_all, mark_keys
+from .locating import delete_changes, mark_all, mark_rows
 from .related import UnknownRowsError, related_keys
 
 #: Changes that are read, located and deleted together.
@@ -118,22 +118,13 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
         if space is not None and (is_announced or one.next_number == 1):
             _note(one, space, named, changes)
         # These go with the last mark: a crash in between marks other sites twice.
-        _mark(one, space, named, changes if one is section else ())
+        own = changes if one is section else ()
+        if named.is_all:
+            mark_all(one)
+            delete_changes(own)
+        else:
+            mark_rows(one, source, named.keys, named.ranges, changes=own)
     return () if named.is_all else named.keys
-
-
-def _mark(
-    section: Section,
-    space: KeySpace | None,
-    named: _Named,
-    changes: Collection[Change],
-) -> None:
-    """Make the pages dirty that changes name, and delete these changes."""
-    if space is None or named.is_all:
-        mark_all(section)
-        delete_changes(changes)
-    else:
-        mark_keys(section, space, named.keys, named.ranges, changes=list(changes))
 
 
 def _on_other_sites(section: Section) -> list[Section]:

@@ -20,9 +20,11 @@ from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import Change, Page, Section, State, own_alias
 from django_sitemaps_plus.models.page_queries import announced
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
+from django_sitemaps_plus.sources import ModelSource, Source, reader_of
 from django_sitemaps_plus.sources.keys import KeySpace
 
 from .databases import attempt
+from .relations import concrete, watched_ways
 
 #: Bounds that are sorted together with keys in one query.
 BOUNDS_PER_QUERY = 5_000
@@ -132,6 +134,31 @@ def _sorted_in(
             if at >= 0:
                 found[number] = start + at
     return found
+
+
+def mark_rows(
+    section: Section,
+    source: Source,
+    keys: Sequence[Any],
+    ranges: Sequence[tuple[Any, Any]] = (),
+    *,
+    changes: Sequence[Change] = (),
+) -> None:
+    """Mark the pages of rows that changed, and delete the changes that named these.
+
+    All pages are marked where positions make them, and where rows depend on others and
+    ``watch`` does not say on which.
+    """
+    reader = reader_of(source)
+    space = reader.key_space()
+    ways = watched_ways(source) if isinstance(source, ModelSource) else ()
+    listed = {concrete(model) for model in reader.tracked_models}
+    is_watched = any(concrete(way.model) in listed for way in ways)
+    if space is None or (not is_watched and reader.rows_depend):
+        mark_all(section)
+        delete_changes(changes)
+    else:
+        mark_keys(section, space, keys, ranges, changes=changes)
 
 
 def mark_keys(

@@ -11,12 +11,12 @@ from django.db.models import DateTimeField, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.sources import ModelSource, Source, reader_of
+from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.dates import as_stored
 from django_sitemaps_plus.sources.declarations import indexed_lastmod
 from django_sitemaps_plus.sources.rows import every_row
 
-from .locating import MAX_KEYS, mark_all, mark_keys
+from .locating import MAX_KEYS, mark_all, mark_rows
 
 #: The window before the newest lastmod in which rows are counted: a transaction may
 #: commit later than another that stamped its rows after it.
@@ -136,11 +136,8 @@ def _mark(section: Section, rows: _Rows, look: _Look, marked: Collection[Any]) -
         keys = [*keys, *rows.window(_as_moment(section.watermark))[: MAX_KEYS + 1]]
     if len(keys) > MAX_KEYS:
         mark_all(section)
-        return
-    keys = [key for key in keys if key not in marked]
-    space = reader_of(rows.source).key_space()
-    if keys and space is not None:
-        mark_keys(section, space, keys)
+    elif keys := [key for key in keys if key not in marked]:
+        mark_rows(section, rows.source, keys)
 
 
 def _as_moment(value: Any) -> datetime:

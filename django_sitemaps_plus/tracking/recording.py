@@ -17,8 +17,8 @@ from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Source, reader_of
 from django_sitemaps_plus.sources.querysets import (
-    by_key,
     first_keys,
+    keys_of,
     on_write_database,
 )
 
@@ -183,7 +183,7 @@ def _changes(name: str, source: Source, queryset: QuerySet[Any]) -> Iterable[Row
 
 
 def _change_rows(section: str, key: str, queryset: QuerySet[Any]) -> Iterable[Row]:
-    keys = by_key(queryset, key).values_list(key, flat=True)
+    keys = keys_of(queryset, key)
     found = list(keys[: SINGLE_KEYS + 1])
     if len(found) <= SINGLE_KEYS:
         return [(section, Change.Kind.KEY, str(value), "") for value in found]

@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.transactions import update_pages
-from django_sitemaps_plus.sources import ModelSource, Source, reader_of
+from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.rows import every_row
 
-from .locating import MAX_KEYS, mark_all, mark_keys
+from .locating import MAX_KEYS, mark_all, mark_rows
 
 #: How far before the last look at the schedule the next one begins: the clock of a
 #: database or another worker may be so far behind, and have left the row as it was.
@@ -48,11 +48,10 @@ def _mark_crossed(
         times |= Q(**{f"{path}__gt": since, f"{path}__lte": now})
     rows = every_row(source).filter(times).distinct()
     keys = list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
-    space = reader_of(source).key_space()
     if len(keys) > MAX_KEYS:
         mark_all(section)
-    elif keys and space is not None:
-        mark_keys(section, space, keys)
+    elif keys:
+        mark_rows(section, source, keys)
 
 
 def mark_old(section: Section, source: Source) -> None:

@@ -14,7 +14,10 @@ from django.db.models import (
     Subquery,
     Value,
     When,
+    Window,
 )
+from django.db.models.expressions import RawSQL
+from django.db.models.functions import RowNumber
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource, under
 from django_sitemaps_plus.checks import check_sources
@@ -87,6 +90,9 @@ TAGGED = Book.objects.filter(pk=OuterRef("pk"), tags__name="x")
 HAS_AUTHOR = Case(When(Exists(HIS_AUTHOR), then=Value(1)), default=Value(0))
 NAMED = Author.objects.filter(name="x")
 BOOKS = Book.objects.all()
+NAMED_GENRES = Genre.objects.filter(slug="x")
+SAME_GENRE = NAMED_GENRES.filter(pk=OuterRef("pk"))
+BELOW = Genre.objects.filter(parent=OuterRef("pk"))
 
 
 @pytest.mark.parametrize(
@@ -352,14 +358,32 @@ class TestTrees:
             ({"location": None}, []),
             (listing(Genre.objects.filter(parent__slug="x")), ["W013"]),
             ({"location": Route("book-detail", slug="parent__slug")}, []),
+            (listing(Genre.objects.filter(Exists(BELOW))), ["W013"]),
+            (listing(Genre.objects.filter(parent__in=NAMED_GENRES)), ["W013"]),
+            (listing(Genre.objects.filter(pk__in=NAMED_GENRES[:3])), ["W013"]),
+            (listing(Genre.objects.filter(pk__in=NAMED_GENRES)), []),
+            (listing(Genre.objects.filter(Exists(SAME_GENRE))), []),
         ],
-        ids=["none", "method", "other", "url", "filter", "path"],
     )
     def test_a_relation_to_the_same_model(self, attributes, expected):
         """A declared path over it is watched by itself."""
         assert ids_of(Genre, **attributes) == expected
         watch = {"watch": {Genre: under("tree_id", "lft", "rght")}}
         assert ids_of(Genre, **attributes, **watch) == []
+
+    def test_window_functions_are_named_with_what_is_faster(self):
+        """W053, in filters and in what is shown; not of a query within."""
+        number = Window(RowNumber(), partition_by="lft")
+        told = {"watch": {Genre: under("tree_id", "lft", "rght")}}
+        numbered = Genre.objects.annotate(number=number)
+        for attributes in (
+            listing(numbered.filter(number=1)),
+            {"priority": number},
+            {"lastmod": RawSQL("max(lft) OVER ()", [])},
+        ):
+            assert ids_of(Genre, **attributes, **told) == ["W053"]
+        within = Genre.objects.filter(pk__in=numbered.filter(number=1).values("pk"))
+        assert ids_of(Genre, **listing(within), **told) == []
 
     def test_an_absolute_url_that_reads_a_parent(self, monkeypatch):
         def get_absolute_url(self):

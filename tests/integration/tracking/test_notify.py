@@ -178,14 +178,14 @@ class TestTaking:
         assert section.pages.get().wanted == before + 1
 
     @pytest.mark.parametrize("late", [99, 101], ids=["before all", "between"])
-    @pytest.mark.parametrize("marked", ["mark_keys", "mark_all"])
+    @pytest.mark.parametrize("marked", ["mark_rows", "mark_all"])
     def test_a_change_that_commits_late_under_a_lower_id_stays(
         self, publish, monkeypatch, late, marked
     ):
         """Ids are given before transactions commit; only what was read is deleted."""
         made = make_products(6)
         section = publish(limited(3))
-        kind = "key" if marked == "mark_keys" else "audit"
+        kind = "key" if marked == "mark_rows" else "audit"
         for pk in (100, 102):
             Change(pk, section="products", kind=kind, low=str(made[0].pk)).save()
         mark = getattr(collecting, marked)

@@ -127,7 +127,7 @@ def test_a_look_that_fails_is_taken_again(clock, publish, monkeypatch):
 
     clock.time = NOW + 2 * HOUR
     with monkeypatch.context() as patch:
-        patch.setattr(schedule, "mark_keys", fail)
+        patch.setattr(schedule, "mark_rows", fail)
         with pytest.raises(RuntimeError):
             mark(section)
     assert mark(section) == [1]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.db import models
 from django.db.models import functions
 
@@ -241,3 +243,69 @@ class Genre(models.Model):
         above = Genre.objects.filter(tree_id=self.tree_id, **around)
         slugs = above.order_by("lft").values_list("slug", flat=True)
         return "/genres/{}/".format("/".join(slugs))
+
+
+class Seat(models.Model):
+    """A key of two columns."""
+
+    pk = models.CompositePrimaryKey("row", "number")
+    row = models.IntegerField()
+    number = models.IntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.row}-{self.number}"
+
+
+class Bytes(models.BinaryField):
+    """Bytes that MariaDB takes as a key."""
+
+    def db_type(self, connection: Any) -> str | None:
+        is_mysql = connection.vendor == "mysql"
+        return "varbinary(20)" if is_mysql else super().db_type(connection)
+
+
+class Blob(models.Model):
+    """A key of bytes."""
+
+    digest = Bytes(primary_key=True, max_length=20)
+
+    def __str__(self) -> str:
+        return bytes(self.digest).hex()
+
+
+class Split(models.CharField):
+    """A type of another library whose text does not give the value back."""
+
+    def from_db_value(self, value: str, *args: object) -> tuple[str, ...]:
+        return tuple(value.split("-"))
+
+    def get_prep_value(self, value: tuple[str, ...] | str) -> str:
+        return value if isinstance(value, str) else "-".join(value)
+
+
+class Upper(models.CharField):
+    """A type of another library whose text gives the value back."""
+
+    def from_db_value(self, value: str, *args: object) -> str:
+        return value.upper()
+
+    def get_prep_value(self, value: str) -> str:
+        return value.lower()
+
+
+class Stamp(models.Model):
+    """A key of the one."""
+
+    code = Split(primary_key=True, max_length=20)
+
+    def __str__(self) -> str:
+        return "-".join(self.code)
+
+
+class Coin(models.Model):
+    """A key of the other."""
+
+    code = Upper(primary_key=True, max_length=20)
+
+    def __str__(self) -> str:
+        return self.code
