@@ -43,7 +43,7 @@ def listed_rows(source: ModelSource) -> QuerySet[Any]:
 
 def every_row(source: ModelSource) -> QuerySet[Any]:
     """Return all rows of the model, listed or not, on the same database."""
-    return source.model._base_manager.using(listed_rows(source).db)
+    return plain(source.model._base_manager.using(listed_rows(source).db))
 
 
 def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:

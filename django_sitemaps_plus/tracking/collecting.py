@@ -19,6 +19,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.models import Change, Page, Publication, Section
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import Source, reader_of
+from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
 
 from .databases import attempt, databases
@@ -180,7 +181,7 @@ def _is_notified() -> bool:
 
 def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
     """Yield the keys of the rows in ranges; both ends of a range are included."""
-    rows = space.model._base_manager.using(space.alias)
+    rows = plain(space.model._base_manager.using(space.alias))
     for bounds in ranges:
         between = rows.filter(**{f"{space.key}__range": bounds})
         yield from between.values_list(space.key, flat=True).iterator(BATCH_CHANGES)

@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.sources import Source, Under
+from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
 
 from .relations import BY_CODE, path_model, rows_of
@@ -64,7 +65,8 @@ def _by_way(
 def _keys(rows: QuerySet[Any], key: str) -> QuerySet[Any]:
     # Some databases send all rows at once, so the query itself must end. In no order:
     # the rows would all have to be sorted first.
-    return rows.values_list(key, flat=True).order_by().distinct()[: MAX_RELATED + 1]
+    keys = plain(rows).values_list(key, flat=True).order_by().distinct()
+    return keys[: MAX_RELATED + 1]
 
 
 def _by_code(source: Any, space: KeySpace, saved: QuerySet[Any]) -> list[Any]:

@@ -331,3 +331,19 @@ def test_declared_columns_of_such_a_class_stay_columns(books):
             return Fetching(Book)
 
     assert locs(plain(render(Columns)))[0] == "https://example.com/book-00"
+
+
+def test_code_of_watch_may_return_such_a_class(books, publish):
+    """Its keys are read without the class, so that only their pages are rendered."""
+
+    class Watching(ModelSource):
+        model = Book
+        limit = 10
+        location = Concat(Value("/"), "slug", output_field=CharField())
+        watch = {Author: lambda author: Fetching(Book).filter(author=author, pk__lt=pk)}
+
+    pk = books[5].pk
+    section = publish(Watching)
+    books[1].author.save()
+    [report] = build_and_relay().sections
+    assert (section.pages.count(), report.rendered) == (3, 1)
