@@ -231,7 +231,8 @@ class SitemapReader(Reader[SitemapSource]):
         if not pages_by_key(items):
             return items
         rows = on_write_database(items, None)
-        if has_text(key_field(rows.model, "pk"), keys_of(rows, "pk").first):
+        key = key_field(rows.model, "pk")
+        if has_text(key, lambda: keys_of(rows, "pk").first()):
             return rows
         return instances(rows if rows.ordered else by_key(rows, "pk"))
 
