@@ -38,7 +38,8 @@ def connect() -> None:
 def _connect_all() -> None:
     models, through_models = watched_models(), watched_relations()
     for model, watchers in models.items():
-        _connect(post_save, model, partial(record, watchers))
+        saved = [it for it in watchers if it.kind]
+        _connect(post_save, model, partial(record, saved))
         deleted = [replace(it, kind=it.deletion) for it in watchers if it.deletion]
         if deleted:
             _connect(post_delete, model, partial(record, deleted))

@@ -10,14 +10,18 @@ from typing import Any
 from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import Model, QuerySet
+from django.db.models import F, Model, QuerySet
 
 from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import ModelSource, Under
-from django_sitemaps_plus.sources.declarations import declarations_of
+from django_sitemaps_plus.sources import ModelSource, Route, Under
+from django_sitemaps_plus.sources.declarations import (
+    declarations_of,
+    is_expression,
+    is_path,
+)
 from django_sitemaps_plus.sources.dependencies import (
     dependence,
     inner_tables,
@@ -26,6 +30,13 @@ from django_sitemaps_plus.sources.dependencies import (
 )
 from django_sitemaps_plus.sources.fetching import has_windows
 from django_sitemaps_plus.sources.keys import key_field
+from django_sitemaps_plus.sources.languages import declared_in_languages
+from django_sitemaps_plus.sources.related import (
+    SEVERAL,
+    joined_many,
+    path_to_many,
+    related_queries,
+)
 from django_sitemaps_plus.sources.rows import listed_rows, page_query
 from django_sitemaps_plus.tracking.relations import (
     concrete,
@@ -95,8 +106,13 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
     site = sample_site()
     with reading(source, site):
         rows = listed_rows(source)
-        page = page_query(source, KeyRange(), site)
-        str(page.query)
+        if not (faults := [*_to_many(source, rows.query)]):
+            page = page_query(source, KeyRange(), site)
+            for query in (page, *related_queries(source, rows)):
+                str(query.query)
+    if faults:
+        yield from faults
+        return
     yield from _missing(source, rows.query, page.query)
     yield from _repeated(rows.query, page.query)
     yield from _tree(source, rows, page)
@@ -107,6 +123,31 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
             "To list the latest of several rows, filter by "
             "~Exists(a newer row of the same), which takes a fifteenth of the time.",
         )
+
+
+def _to_many(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
+    """Yield declarations that would list a row once for each related one."""
+    for name, value in declared_in_languages(source):
+        if path_to_many(source.model, name, value):
+            continue
+        given = value.arguments.values() if isinstance(value, Route) else [value]
+        for one in given:
+            expression = F(one) if is_path(name, one) else one
+            if not is_expression(expression):
+                continue
+            if label := joined_many(rows, expression):
+                message = f"{name} names {one!r}, which joins many rows of {label}."
+                yield error(36, message, _hint_to_many(name, one))
+
+
+def _hint_to_many(name: str, value: Any) -> str:
+    if name in SEVERAL:
+        return f'Name the path alone, as {name} = "path__to__field".'
+    path = getattr(value, "name", "path__to__field")
+    path = value if isinstance(value, str) else path
+    if name in ("lastmod", "priority"):
+        return f"Write {name} = Max({path!r})."
+    return f"Name one value of them: Max({path!r}), Exists() or a Subquery()."
 
 
 def _missing(source: ModelSource, rows: Any, page: Any) -> Iterator[CheckMessage]:

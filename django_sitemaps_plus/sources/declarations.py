@@ -16,6 +16,7 @@ from django.db.models.expressions import Combinable
 from django_sitemaps_plus.conf import Site, site_in
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
+from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import DeclaredSource
 from .columns import (
@@ -34,6 +35,7 @@ from .images import FileColumn, file_column
 from .languages import language_lines, languages_of
 from .lines import Lines
 from .model import ModelSource
+from .related import Narrow, joined_many, path_to_many, related, several_column
 from .route import CompiledRoute, Route, in_language
 
 #: What columns of instances are called; no model field begins like this.
@@ -119,9 +121,15 @@ def declared_methods(source: DeclaredSource) -> dict[str, Any]:
 
 
 def compile_lines(
-    source: ModelSource, queryset: QuerySet[Any], site: Site
+    source: ModelSource,
+    queryset: QuerySet[Any],
+    site: Site,
+    narrow: Narrow = lambda rows: rows,
 ) -> tuple[Columns, Lines]:
-    """Return the columns to select, and what writes rows in a site's surroundings."""
+    """Return the columns to select, and what writes rows in a site's surroundings.
+
+    What is written are the rows that ``narrow`` leaves of the queryset, by key.
+    """
     columns = Columns(of_instances=bool(declared_methods(source)))
     declared = declarations_of(source)
     locate = declared.pop("location")
@@ -132,11 +140,13 @@ def compile_lines(
             located = in_language(locate, language)
             versions[language] = _location(located, columns, own.origin)
     location = None if versions else _location(locate, columns, site.origin)
-    fields = _fields(source, declared, columns, queryset, site)
+    fields = _fields(source, declared, columns, queryset, site, narrow)
+    offered = source.get_languages if versions else None
+    getter = offered and _getter("get_languages", offered, columns)
+    for expression in columns.expressions:
+        refuse_many(queryset, expression)
     if location is not None:
         return columns, Lines(location, fields, source.on_error == "raise")
-    offered = source.get_languages
-    getter = offered and _getter("get_languages", offered, columns)
     return columns, language_lines(source, versions, getter, fields, site)
 
 
@@ -146,12 +156,18 @@ def _fields(
     columns: Columns,
     queryset: QuerySet[Any],
     site: Site,
+    narrow: Narrow,
 ) -> list[Values]:
     fields = []
     own = columns_on(site.origin)
     if files := files_of(source, queryset, site.origin):
         own["images"] = files
     for name, value in declared.items():
+        if path := path_to_many(source.model, name, value):
+            take = columns.add(source.key)
+            found = related(queryset, narrow, source.key, path, take)
+            fields.append(Values(found, several_column(own[name])))
+            continue
         dates = None
         if name == "lastmod" and isinstance(value, str):
             dates = date_column(value, find_field(source.model, value), queryset.db)
@@ -174,6 +190,16 @@ def files_of(
         if isinstance(resolved.output_field, FileField):
             return file_column(resolved.output_field, origin)
     return None
+
+
+def refuse_many(queryset: QuerySet[Any], expression: Any) -> None:
+    """Refuse an expression that would repeat rows: each is listed once."""
+    if label := joined_many(queryset.query, expression):
+        raise ConfigurationError(
+            f"{expression!r} leads to many rows of {label} for one of "
+            f"{queryset.model._meta.label}. Name one value of them, such as "
+            'Max("photos__taken").'
+        )
 
 
 def _location(declared: Any, columns: Columns, origin: str) -> Values | RouteValues:

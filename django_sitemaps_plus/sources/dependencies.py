@@ -18,6 +18,7 @@ from .fetching import has_windows
 from .languages import declared_in_languages
 from .model import ModelSource
 from .querysets import queryset_of, takes_site
+from .related import ordering_paths, path_to_many
 from .route import Route
 
 # What a raw condition or another query reads is not known.
@@ -39,6 +40,8 @@ def _declared(source: ModelSource) -> Iterator[str | None]:
             yield value
         elif is_expression(value):
             yield from _paths_in(value)
+        if path := path_to_many(source.model, name, value):
+            yield from ordering_paths(source.model, path)
     own = (source.starts, source.ends, source.site_path)
     yield from [path for path in own if path]
 

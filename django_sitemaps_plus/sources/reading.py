@@ -254,9 +254,9 @@ class ModelReader(_DeclaredReader[ModelSource]):
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         source, rows = self.source, listed_rows(self.source)
-        columns, lines = compile_lines(source, rows, site)
-        query = in_range(select(rows, columns), source.key, key_range)
-        query = self._written(query)
+        narrow = partial(in_range, key=source.key, key_range=key_range)
+        columns, lines = compile_lines(source, rows, site, narrow)
+        query = self._written(narrow(select(rows, columns)))
         name = names_of(query, columns, self.max_entries)
         lines, first = without_repeated(lines, query), 0
         # Their lines are in memory, and grow with the square of the languages.
@@ -269,10 +269,13 @@ class ModelReader(_DeclaredReader[ModelSource]):
         self, keys: Collection[Any], site: Site, tally: Tally
     ) -> Iterator[tuple[str, str]]:
         source, rows = self.source, listed_rows(self.source)
-        columns, lines = compile_lines(source, rows, site)
+
+        def narrow(among: QuerySet[Any]) -> QuerySet[Any]:
+            return by_key(narrowed(among, Q((f"{source.key}__in", keys))), source.key)
+
+        columns, lines = compile_lines(source, rows, site, narrow)
         key = columns.add(source.key)
-        query = narrowed(select(rows, columns), Q((f"{source.key}__in", keys)))
-        query = self._written(by_key(query, source.key))
+        query = self._written(narrow(select(rows, columns)))
         lines = without_repeated(lines, query)
         # A join may show a row more than once.
         most = max(self.max_entries, 10 * len(keys))

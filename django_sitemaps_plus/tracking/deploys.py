@@ -42,6 +42,7 @@ from django_sitemaps_plus.sources.context import surroundings_in
 from django_sitemaps_plus.sources.declarations import files_of
 from django_sitemaps_plus.sources.keys import KeySpace
 from django_sitemaps_plus.sources.languages import languages_of
+from django_sitemaps_plus.sources.related import related_queries
 from django_sitemaps_plus.sources.route import Route
 from django_sitemaps_plus.sources.rows import listed_rows
 
@@ -164,6 +165,7 @@ def _model_parts(source: ModelSource, site: Site) -> Iterator[str]:
         own = site_in(language, site)
         with surroundings_in(language, own):  # in which patterns may be others
             yield f"{own} {_words(source.location)}"
+    yield from map(_query_words, related_queries(source, rows))
     if (files := files_of(source, rows, site.origin)) and files.prefix:
         yield files.prefix[0]
 

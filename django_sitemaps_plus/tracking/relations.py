@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple, cast
 
 from django.core.exceptions import FieldDoesNotExist
-from django.db.models import ManyToManyField, Model, QuerySet
+from django.db.models import ForeignKey, ManyToManyField, Model, QuerySet
 
 from django_sitemaps_plus.sources import ModelSource, Source, Under
 from django_sitemaps_plus.sources.dependencies import paths
@@ -121,7 +121,30 @@ def _linking(relation: Any) -> set[str]:
     """Return the columns at the end of a relation that say to whom a row belongs."""
     if relation.many_to_many:
         return set()  # they are in a table of their own, which is watched
+    if _is_generic(relation):
+        return {relation.object_id_field_name, relation.content_type_field_name}
     return {field.name for _, field in relation.get_joining_fields()}
+
+
+def _is_generic(relation: Any) -> bool:
+    return hasattr(relation, "content_type_field_name")
+
+
+def holder(way: Way) -> tuple[str, str] | None:
+    """Return what the objects at the end of a path know of the row before them.
+
+    That is the attribute that holds its key, and the way from there to rows, for what a
+    foreign key or a generic one leads back from; None for all else.
+    """
+    before, _, last = way.to_saved.rpartition("__")
+    model = path_model(way.model, before) if before else way.model
+    relation: Any = model._meta.get_field(last)
+    near = way._replace(to_saved=before)
+    if _is_generic(relation):  # rows of another model may have the same key
+        return relation.object_id_field_name, near.by(relation.model._meta.pk)
+    key: Any = getattr(relation, "field", None)
+    is_back = isinstance(key, ForeignKey)
+    return (key.attname, near.by(key.target_field)) if is_back else None
 
 
 def _field(model: type[Model], name: str) -> Any:

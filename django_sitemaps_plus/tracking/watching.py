@@ -29,6 +29,7 @@ from django_sitemaps_plus.sources.keys import own_field
 from .relations import (
     Way,
     concrete,
+    holder,
     is_tree,
     many_to_many,
     parents,
@@ -55,7 +56,8 @@ class Watched:
     """What the saves of a model mean for a section."""
 
     section: str
-    kind: Change.Kind
+    #: What a save is recorded as; None where it is not.
+    kind: Change.Kind | None
     model: type[Model]
     #: The attribute of an object by which a change names it.
     attribute: str
@@ -67,7 +69,7 @@ class Watched:
 
     def row(self, value: Any) -> Row:
         """Return the change of an object that has a value in that attribute."""
-        return self.section, self.kind, str(value), self.way
+        return self.section, str(self.kind), str(value), self.way
 
     def depends_on(self, names: frozenset[str]) -> bool:
         """Return whether a save of these fields alone may change an entry."""
@@ -144,6 +146,11 @@ def _watched(name: str, source: Source) -> Iterator[_Pair]:
             # Once it is deleted, the rows that it concerned cannot be found any more;
             # those under a row of a tree are deleted with it, each by a signal.
             deletion = kind.AUDIT if tracks and not is_tree(source, way) else None
+            # Unless it holds the key of the row, as what a foreign key leads back from.
+            if tracks and way.to_saved and (held := holder(way)):
+                last = Watched(name, None, model, *held, kind.RELATED, names)
+                yield from [(sender, last) for sender in senders]
+                deletion = None
             watched = _related(name, way, model._meta.pk, deletion, names)
         yield from [(sender, watched) for sender in senders]
         for parent in parents(model):

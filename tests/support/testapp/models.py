@@ -81,4 +81,5 @@ class Book(models.Model):
         return self.slug
 
 
+from .gallery import *  # noqa: E402, F403 - Django looks for models in this module
 from .more_models import *  # noqa: E402, F403 - Django looks for models in this module

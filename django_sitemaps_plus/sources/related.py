@@ -1,0 +1,253 @@
+"""Paths to many: what a row is related to, read by one more query a page."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import chain, islice, takewhile
+from typing import Any
+
+from django.core.exceptions import FieldDoesNotExist, FieldError
+from django.db.models import Aggregate, F, Model, QuerySet, Window
+from django.db.models.expressions import Col
+from django.db.models.sql.query import Query
+
+from django_sitemaps_plus.core.limits import MAX_IMAGES
+
+from .columns import Column, Problem
+from .fetching import has_windows, plain
+from .model import ModelSource
+from .querysets import by_key, tuples
+
+#: What may be of several related rows, and what messages call one that is left out.
+SEVERAL = {"images": "an image", "videos": "a video", "alternates": "an alternate"}
+
+#: Returns those rows of a queryset that are read, such as the rows of a page.
+Narrow = Callable[[QuerySet[Any]], QuerySet[Any]]
+
+#: Values of one entry; the rest is left out.
+MAX_VALUES = MAX_IMAGES
+
+
+def many(model: type[Model], path: str) -> str:
+    """Return a path up to its last relation to many; "" where it crosses none."""
+    found, names = "", path.split("__")
+    with suppress(FieldDoesNotExist):  # the rest is a lookup, or an annotation
+        for depth, name in enumerate(names, 1):
+            relation: Any = model._meta.get_field(name)
+            if relation.related_model is None:
+                break
+            if any(it.m2m for it in relation.path_infos):
+                found = "__".join(names[:depth])
+            model = relation.related_model
+    return found
+
+
+def path_to_many(model: type[Model], name: str, value: object) -> str:
+    """Return the path of a declaration that is read by a query of its own, or ""."""
+    path = value.name if type(value) is F else value  # type: ignore[attr-defined]
+    if name in SEVERAL and isinstance(path, str) and many(model, path):
+        return path
+    return ""
+
+
+def related_values(rows: QuerySet[Any], key: str, path: str) -> QuerySet[Any]:
+    """Return pairs of the key of a row, and a value to which a path leads from it.
+
+    Rows come in the order of their key, their values in that of the related model.
+    Without such values a row has one pair, whose value is None.
+    """
+    relation, rows = many(rows.model, path), by_key(rows, key)
+    orders = (*rows.query.order_by, relation, f"{relation}__pk")
+    return rows.order_by(*orders).values_list(F(key), F(path))
+
+
+def ordering_paths(model: type[Model], path: str) -> Iterator[str]:
+    """Yield the paths by which the values at the end of a path to many are ordered."""
+    relation = many(model, path)
+    waiting, seen = [relation] if relation else [], set[str]()
+    while waiting:
+        before = waiting.pop()
+        waiting += _ordering(model, before, seen)
+        if before != relation:
+            yield before
+
+
+def _ordering(model: type[Model], relation: str, seen: set[str]) -> Iterator[str]:
+    """Yield what orders the rows at the end of a path; none where it is a column."""
+    for name in relation.split("__"):
+        try:
+            related_model: Any = model._meta.get_field(name).related_model
+        except FieldDoesNotExist:
+            return
+        if related_model is None:
+            return
+        model = related_model
+    if model._meta.label not in seen:
+        seen.add(model._meta.label)
+        for path in chain.from_iterable(map(_named_in, model._meta.ordering or ())):
+            yield f"{relation}__{path}"
+
+
+def _named_in(ordering: Any) -> Iterator[str]:
+    """Yield the paths that an item of ``Meta.ordering`` names."""
+    if isinstance(ordering, str):
+        yield ordering.removeprefix("-")
+    elif isinstance(ordering, F):
+        yield ordering.name  # type: ignore[attr-defined]  # not in the stubs
+    else:
+        for part in filter(None, ordering.get_source_expressions()):
+            yield from _named_in(part)
+
+
+def related_queries(
+    source: ModelSource, queryset: QuerySet[Any]
+) -> Iterator[QuerySet[Any]]:
+    """Yield the query of each path to many that a source declares, for all rows."""
+    for name in SEVERAL:
+        if path := path_to_many(source.model, name, getattr(source, name)):
+            yield related_values(_all_of(queryset), source.key, path)
+
+
+def _all_of(queryset: QuerySet[Any]) -> QuerySet[Any]:
+    """Return all rows of a model, listed or not."""
+    return QuerySet(queryset.model, using=queryset.db)
+
+
+@dataclass(slots=True)
+class Related:
+    """Takes from rows, which come in the order of their key, what they relate to."""
+
+    key: Callable[[Any], Any]  # takes the key from a row
+    pairs: Iterator[list[Any]]  # keys of the same rows, each with a value, in batches
+    #: Values that were read, by key, of rows that may be still to come.
+    ahead: defaultdict[Any, list[Any]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+
+    def __call__(self, rows: Sequence[Any]) -> Sequence[Any]:
+        """Return the values of each row."""
+        keys, ahead = [*map(self.key, rows)], self.ahead
+        last = keys[-1]
+        # Keys are compared for equality alone: their order is that of the database.
+        missing = {*keys}.difference(ahead)
+        while missing or next(reversed(ahead)) == last:
+            batch = next(self.pairs, None)
+            if batch is None:
+                break
+            for key, value in batch:
+                if value:
+                    ahead[key].append(value)
+                else:
+                    ahead[key]  # is known to have none, so far
+            missing.difference_update(ahead)
+        found = [ahead.get(key, ()) for key in keys]
+        if last in ahead:  # a row that came in between the two queries is not
+            for key in [*takewhile(last.__ne__, ahead)]:
+                del ahead[key]
+        return found
+
+
+def related(
+    queryset: QuerySet[Any],
+    narrow: Narrow,
+    key: str,
+    path: str,
+    take: Callable[[Any], Any],
+) -> Related:
+    """Return what takes the values of a path from those rows of a queryset."""
+    # All values of a row count, whatever joins and conditions have made it listed.
+    rows = narrow(_all_of(queryset))
+    if not has_windows(queryset):  # which would read all rows once more
+        rows = rows.filter(pk__in=plain(narrow(queryset)).values("pk"))
+    return Related(take, tuples(related_values(rows, key, path)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeveralColumn(Column):
+    """Writes several values of each row, each once.
+
+    A bad one is left out, and the others stay.
+    """
+
+    one: Column
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        """Return the text of all values of each row."""
+        flat = [*chain.from_iterable(values)]
+        if {*map(type, flat)} - {str}:
+            values = [[it for some in row for it in self._each(some)] for row in values]
+            flat = [*chain.from_iterable(values)]
+        counts, between = [*map(len, values)], self.after + self.before
+        bad: list[Problem] = []
+        texts = self.one.texts(flat, bad) if flat else []
+        remaining = iter(texts)
+        each: Iterable[Iterable[str]] = (islice(remaining, it) for it in counts)
+        if bad or len({*texts}) < len(texts) or max(counts) > MAX_VALUES:
+            rows = [row for row, count in enumerate(counts) for _ in range(count)]
+            problems += [(rows[at], SEVERAL[self.name], error) for at, _, error in bad]
+            each = (self._once(row, it, problems) for row, it in enumerate(each))
+        return [*map(between.join, each)]
+
+    def _once(
+        self, row: int, texts: Iterable[str], problems: list[Problem]
+    ) -> Iterable[str]:
+        """Return the texts of a row, each once, and not more than there may be."""
+        found = dict.fromkeys(filter(None, texts))
+        if (count := len(found)) > MAX_VALUES:
+            words = f"{count:,} values: the first {MAX_VALUES:,} are listed"
+            problems.append((row, SEVERAL[self.name], ValueError(words)))
+        return islice(found, MAX_VALUES)
+
+    def _each(self, value: Any) -> Sequence[Any]:
+        """Return the values of one related row: a list may have several."""
+        if not isinstance(value, list | tuple) or not value:
+            return [value]
+        # A pair of hreflang and URL is one, as JSON has it.
+        is_pair = self.name == "alternates" and isinstance(value[0], str)
+        return [value] if is_pair else value
+
+
+def several_column(one: Column) -> SeveralColumn:
+    """Return what writes several values as a column writes one."""
+    if one.name == "alternates":  # whose column takes the list of a row
+        one = Column(name=one.name, write=one.write)
+    words = {"name": one.name, "before": one.before, "after": one.after}
+    return SeveralColumn(write=one.write, one=one, **words)
+
+
+def joined_many(query: Query, expression: Any) -> str:
+    """Return the model of which an expression would join many rows to one, or "".
+
+    Aggregates may: they make one row of them. A join of the query itself is its own.
+    """
+    joined = query.clone()
+    try:
+        resolved = expression.resolve_expression(joined)
+    except FieldError:  # the query says what is wrong
+        return ""
+    for column in _columns(resolved):
+        alias = column.alias
+        while not query.alias_refcount.get(alias):
+            join: Any = joined.alias_map.get(alias)
+            relation = getattr(join, "join_field", None)
+            if relation is None:  # the table of the model
+                break
+            if getattr(relation, "multiple", False) and not relation.field.unique:
+                return str(relation.related_model._meta.label)
+            alias = join.parent_alias
+    return ""
+
+
+def _columns(node: Any, *, is_over: bool = False) -> Iterator[Col]:
+    """Yield the columns that an expression names outside of aggregates."""
+    if isinstance(node, Col):
+        yield node
+    elif hasattr(node, "get_external_cols"):  # a query of its own
+        yield from node.get_external_cols()
+    # An aggregate makes one row of several, but not over a window.
+    elif is_over or not isinstance(node, Aggregate):
+        for part in getattr(node, "get_source_expressions", tuple)():
+            yield from _columns(part, is_over=isinstance(node, Window))
