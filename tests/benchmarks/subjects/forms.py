@@ -11,15 +11,16 @@ from django.db import connection
 
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.building import bare_page
-from tests.benchmarks.forms import FORMS, Form
+from tests.benchmarks.forms import FORMS, Form, ManyImagesSource, OneImageSource
 from tests.benchmarks.harness import Subject, Target, timed
-from tests.benchmarks.rows import greek
+from tests.benchmarks.rows import add_galleries, greek
 from tests.benchmarks.sources import FULL_PAGE
 from tests.benchmarks.web import Web
 from tests.support.testapp.models import Product
 
 _LOC = re.compile("<loc>([^<]*)</loc>")
 _UPDATED = 5_000
+_ONE, _MANY = "an image a row", "three images a row, by a path to many"
 _BARE = "bare loop, plain, not compressed"
 
 
@@ -32,6 +33,26 @@ def setting(rows: int) -> Iterator[Subject]:
             for number, source in enumerate(form.sources):
                 sections.register(f"{name}-{number}", source)
             yield _beside_contrib(web, name, form)
+    with temporary_registry() as sections:
+        sections.register("one", OneImageSource)
+        sections.register("many", ManyImagesSource)
+        yield _paths_to_many(web)
+
+
+def _paths_to_many(web: Web) -> Subject:
+    rows, photos = OneImageSource.limit, 3
+    add_galleries(rows, photos)
+    one = partial(web.get, "/sitemap-one-1.xml")
+    many = partial(web.get, "/sitemap-many-1.xml")
+    found = [it().body.count(b"<image:loc>") for it in (one, many)]
+    if found != [rows, rows * photos]:
+        raise RuntimeError(f"{found} images are listed")
+    return Subject(
+        title=f"path to many: {rows:,} entries, {rows * photos:,} images",
+        contenders=[timed(_ONE, one), timed(_MANY, many)],
+        rounds=7,
+        targets=[Target(_MANY, beside=_ONE, times=3)],
+    )
 
 
 def _beside_contrib(web: Web, name: str, form: Form) -> Subject:
