@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import chain, islice, takewhile
+from itertools import accumulate, chain, islice, pairwise, takewhile
 from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist, FieldError
@@ -132,8 +133,7 @@ class Related:
         keys, ahead = [*map(self.key, rows)], self.ahead
         last = keys[-1]
         # Keys are compared for equality alone: their order is that of the database.
-        missing = {*keys}.difference(ahead)
-        while missing or next(reversed(ahead)) == last:
+        while last not in ahead or next(reversed(ahead)) == last:
             batch = next(self.pairs, None)
             if batch is None:
                 break
@@ -142,7 +142,6 @@ class Related:
                     ahead[key].append(value)
                 else:
                     ahead[key]  # is known to have none, so far
-            missing.difference_update(ahead)
         found = [ahead.get(key, ()) for key in keys]
         if last in ahead:  # a row that came in between the two queries is not
             for key in [*takewhile(last.__ne__, ahead)]:
@@ -160,7 +159,8 @@ def related(
     """Return what takes the values of a path from those rows of a queryset."""
     # All values of a row count, whatever joins and conditions have made it listed.
     rows = narrow(_all_of(queryset))
-    if not has_windows(queryset):  # which would read all rows once more
+    # One with windows would read all of its own rows once more.
+    if queryset.query.where and not has_windows(queryset):
         rows = rows.filter(pk__in=plain(narrow(queryset)).values("pk"))
     return Related(take, tuples(related_values(rows, key, path)))
 
@@ -180,26 +180,21 @@ class SeveralColumn(Column):
         if {*map(type, flat)} - {str}:
             values = [[it for some in row for it in self._each(some)] for row in values]
             flat = [*chain.from_iterable(values)]
-        counts, between = [*map(len, values)], self.after + self.before
+        between, ends = self.after + self.before, [*accumulate(map(len, values))]
+        bounds = [*pairwise([0, *ends])]
         bad: list[Problem] = []
         texts = self.one.texts(flat, bad) if flat else []
-        remaining = iter(texts)
-        each: Iterable[Iterable[str]] = (islice(remaining, it) for it in counts)
-        if bad or len({*texts}) < len(texts) or max(counts) > MAX_VALUES:
-            rows = [row for row, count in enumerate(counts) for _ in range(count)]
-            problems += [(rows[at], SEVERAL[self.name], error) for at, _, error in bad]
-            each = (self._once(row, it, problems) for row, it in enumerate(each))
-        return [*map(between.join, each)]
-
-    def _once(
-        self, row: int, texts: Iterable[str], problems: list[Problem]
-    ) -> Iterable[str]:
-        """Return the texts of a row, each once, and not more than there may be."""
-        found = dict.fromkeys(filter(None, texts))
-        if (count := len(found)) > MAX_VALUES:
-            words = f"{count:,} values: the first {MAX_VALUES:,} are listed"
-            problems.append((row, SEVERAL[self.name], ValueError(words)))
-        return islice(found, MAX_VALUES)
+        most = max(map(len, values))
+        if not bad and len({*texts}) == len(texts) and most <= MAX_VALUES:
+            return [between.join(texts[first:end]) for first, end in bounds]
+        name = SEVERAL[self.name]
+        problems += [(bisect(ends, at), name, error) for at, _, error in bad]
+        found = [dict.fromkeys(filter(None, texts[a:b])) for a, b in bounds]
+        for row, each in enumerate(found):
+            if (count := len(each)) > MAX_VALUES:
+                words = f"{count:,} values: the first {MAX_VALUES:,} are listed"
+                problems.append((row, name, ValueError(words)))
+        return [between.join(islice(each, MAX_VALUES)) for each in found]
 
     def _each(self, value: Any) -> Sequence[Any]:
         """Return the values of one related row: a list may have several."""
