@@ -142,7 +142,7 @@ def _to_many(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
 
 def _hint_to_many(name: str, value: Any) -> str:
     if name in SEVERAL:
-        return f'Name the path alone, as {name} = "path__to__field".'
+        return f'Name a path alone, as {name} = "path__to__field", or write a method.'
     path = getattr(value, "name", "path__to__field")
     path = value if isinstance(value, str) else path
     if name in ("lastmod", "priority"):

@@ -161,7 +161,8 @@ def related(
     rows = narrow(_all_of(queryset))
     # One with windows would read all of its own rows once more.
     if queryset.query.where and not has_windows(queryset):
-        rows = rows.filter(pk__in=plain(narrow(queryset)).values("pk"))
+        listed = plain(narrow(queryset)).values(key)
+        rows = rows.filter(**{f"{key}__in": listed})
     return Related(take, tuples(related_values(rows, key, path)))
 
 

@@ -36,12 +36,17 @@ from tests.support.documents import parse, read_index
 from tests.support.rendered import SITE, pages_of, plain, queries_of, render
 from tests.support.shop import START
 from tests.support.testapp.models import (
+    Annex,
+    Cafe,
     Cover,
     Gallery,
+    Genre,
     Loan,
+    Meal,
     Note,
     Photo,
-    Product,
+    Tag,
+    Theatre,
     Wing,
 )
 
@@ -208,6 +213,42 @@ def test_no_more_is_read_than_what_is_listed(galleries):
     with connection.cursor() as cursor:
         cursor.execute(related)
         assert {row[0] for row in cursor} == {galleries[2].pk, galleries[28].pk}
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "path"),
+    [
+        (Cafe, "pk", "meal__place__slug"),
+        (Annex, "pk", "tags__name"),
+        (Theatre, "venue", "tags__name"),
+        (Genre, "pk", "genre__slug"),
+    ],
+)
+@pytest.mark.parametrize("is_filtered", [False, True])
+def test_keys_that_are_relations_and_rows_of_one_model(model, key, path, is_filtered):
+    """Children of parents with tables of their own, and a tree."""
+    tree = {"tree_id": 1, "lft": 1, "rght": 2} if model is Genre else {}
+    first, second = [model.objects.create(slug=f"{HOST}/{n}", **tree) for n in "ab"]
+    if model is Cafe:
+        Meal.objects.bulk_create([Meal(place=second) for _ in range(2)])
+    elif model is Genre:
+        model.objects.create(slug=f"{HOST}/c", parent=second, **tree)
+    else:
+        second.tags.add(Tag.objects.create(name=f"{HOST}/t"))
+
+    class Source(GallerySource):
+        location = Route("book-detail", slug="pk")
+        images = path
+
+        def get_queryset(self) -> Any:
+            rows = model.objects.all()
+            return rows.filter(slug__gt=first.slug) if is_filtered else rows
+
+    Source.model, Source.key = model, key
+    found = found_in(plain(render(Source)))
+    listed = [it for it, images in found.items() if images]
+    assert listed == [f"https://example.com/books/{second.pk}/"]
+    assert len(found[listed[0]]) == 1
 
 
 def test_rows_are_merged_in_any_batches(monkeypatch):
@@ -493,7 +534,3 @@ class TestChecks:
         sections.register("galleries", Source)
         assert [it.id for it in check_sources()] == ["sitemaps_plus.W032"]
         assert render(Source).tally.entries == 1
-
-
-def test_products_are_not_concerned():
-    assert not [it for it in Product._meta.related_objects if it.related_model is Photo]
