@@ -144,7 +144,12 @@ def compile_lines(
     offered = source.get_languages if versions else None
     getter = offered and _getter("get_languages", offered, columns)
     for expression in columns.expressions:
-        refuse_many(queryset, expression)
+        if label := joined_many(queryset.query, expression):
+            raise ConfigurationError(
+                f"{expression!r} leads to many rows of {label} for one of "
+                f"{queryset.model._meta.label}, which would be listed once for each. "
+                'Name one value of them, such as Max("photos__taken").'
+            )
     if location is not None:
         return columns, Lines(location, fields, source.on_error == "raise")
     return columns, language_lines(source, versions, getter, fields, site)
@@ -190,16 +195,6 @@ def files_of(
         if isinstance(resolved.output_field, FileField):
             return file_column(resolved.output_field, origin)
     return None
-
-
-def refuse_many(queryset: QuerySet[Any], expression: Any) -> None:
-    """Refuse an expression that would repeat rows: each is listed once."""
-    if label := joined_many(queryset.query, expression):
-        raise ConfigurationError(
-            f"{expression!r} leads to many rows of {label} for one of "
-            f"{queryset.model._meta.label}. Name one value of them, such as "
-            'Max("photos__taken").'
-        )
 
 
 def _location(declared: Any, columns: Columns, origin: str) -> Values | RouteValues:
