@@ -38,10 +38,10 @@ from .figures import record
 from .guard import is_peak_old, look_again, note_peak
 from .index import may_publish_index, note_failure, note_missing
 from .plan.replan import begin_replan, plan_section, renew_plan
-from .pool import share
+from .pool import Helpers, reason_against
 from .report import BuildReport, SectionReport, index_problems
 from .settle import settle
-from .worker import work
+from .worker import help_with, work
 
 logger = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ class Build:
     replan: bool = False  # make new plans first
     allow_shrink: bool = False  # let the guard pass everything
     move_origin: bool = False  # take over what was built for another origin
-    workers: int = 1  # local processes that build
+    helpers: Helpers | None = None  # other processes that build, if there is enough
     progress: Progress | None = None
     #: Look for changes first, rather than build only what is known.
     notices: bool = True
@@ -131,6 +131,11 @@ class Build:
         """Whether no more pages are to be begun."""
         passed = time.monotonic() - self.began
         return self.seconds is not None and passed >= self.seconds
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether to wait for pages that others are at work on; not for the dead."""
+        return self.waits and not (self.helpers and self.helpers.have_died)
 
     def run(self) -> BuildReport:
         """Notice changes, build pages and publish the index."""
@@ -229,18 +234,33 @@ class Build:
                 done = 0 if known is None else known.rendered
                 self.expected[section.name] = done + section.pages.dirty().count()
         ids = [section.pk for section in sections]
-        if self.workers == 1:
+        if self.helpers is None or not self._is_worth_help(ids):
             work(self, ids)
             return
-        elsewhere = replace(self, progress=None, call_help=None, reports={})
-        stop_waiting = partial(setattr, self, "waits", False)
-        given = (partial(work, sections=ids), self, elsewhere, self.workers)
-        _, *others = share(*given, on_death=stop_waiting)
+        # Helpers run the code that is on disk by now, so they look for themselves for
+        # whom pages are marked. Only this process waits for others.
+        elsewhere = replace(
+            self, reports={}, fingerprints={}, helpers=None, waits=False
+        )
+        elsewhere.progress = elsewhere.call_help = None
+        names = {section.pk: section.name for section in sections}
+        _, *others = self.helpers.share(partial(help_with, names), self, elsewhere)
         for other in others:
             for name, report in other.reports.items():
                 self.report(name).add(report)
             self.small |= other.small
             self.stale |= other.stale
+
+    def _is_worth_help(self, ids: list[int]) -> bool:
+        """Return whether there is more to build than this process takes at once."""
+        pages = Page.objects.claimable(self.since).filter(section__in=ids)
+        if len(pages.values_list("pk")[: BATCH_PAGES + 1]) <= BATCH_PAGES:
+            return False
+        reason = reason_against()
+        if reason:
+            extra = {"action": "help_refused"}
+            logger.warning("One process builds, since %s", reason, extra=extra)
+        return not reason
 
     def show_progress(self, report: SectionReport) -> None:
         """Say that a page of a section was built."""

@@ -1,87 +1,263 @@
-"""Run a build in this process, or share it among processes of this machine."""
+"""Run a build in this process, or share it with other processes of this machine."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import pickle
+import signal
 import sys
-from collections.abc import Callable
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from threading import Thread
+from types import ModuleType
+from typing import Any, Self, TypeVar
 
 import django
-from django.core.cache import caches
-from django.core.files.storage import default_storage, storages
+from django.conf import settings
 from django.db import connections
-from django.utils.functional import empty
 
+from django_sitemaps_plus.conf import is_test_run
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.executors.base import Executor
+from django_sitemaps_plus.outages import in_one_line
 
 J = TypeVar("J")
 R = TypeVar("R")
+
+#: Seconds that a helper has to give up its pages when it is asked to end.
+END_SECONDS = 10
 
 
 class LocalExecutor(Executor):
     """Runs builds in commands only, so wake-ups do nothing."""
 
 
-def share(
-    function: Callable[[J], R],
-    here: J,
-    elsewhere: J,
-    workers: int,
-    *,
-    on_death: Callable[[], object] = bool,
-) -> list[R]:
-    """Let several processes do the same work; return the results, our own first.
+class Helpers:
+    """Processes of this machine that help to build, for the time of a ``with`` block.
 
-    The function is called with ``here`` in this process, and with ``elsewhere`` in each
-    of the others. Once one of these has died, all of them are ended, and another thread
-    calls ``on_death``.
-
-    Raises:
-        BuildError: a worker process died.
+    They are spawned once they are needed, which takes a second, and then kept. None is
+    forked: connections and their pools, threads and locks do not survive a fork.
     """
-    # A connection must not be shared with a child; each opens its own.
-    connections.close_all()
-    caches.close_all()
-    with ProcessPoolExecutor(workers - 1, _context(), initializer=_set_up) as pool:
-        futures = [pool.submit(function, elsewhere) for _ in range(workers - 1)]
-        for future in futures:
-            future.add_done_callback(partial(_note_death, on_death))
-        own = function(here)
+
+    def __init__(
+        self,
+        count: int,
+        surroundings: Callable[[], AbstractContextManager[Any]] = nullcontext,
+    ) -> None:
+        """Take how many they are, and what each does its work in, by its name."""
+        self._count = count
+        self._surroundings = surroundings
+        self._children: list[_Child] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.end()
+
+    @property
+    def have_died(self) -> bool:
+        """Whether one of them, or more, has died."""
+        return not all([child.process.is_alive() for child in self._children])
+
+    def share(self, function: Callable[[J], R], here: J, elsewhere: J) -> list[R]:
+        """Call a function with one value here, and with another in each helper.
+
+        Returns:
+            The results, our own first.
+
+        Raises:
+            BuildError: a helper died. The others have done what there was to do.
+        """
         try:
-            return [own, *(future.result() for future in futures)]
-        except BrokenProcessPool as error:
-            raise BuildError(
+            self._start()
+            for child in self._children:
+                child.send((function, elsewhere))
+            own = function(here)
+            # Nothing is left for those that have not even begun.
+            self._end([child for child in self._children if not child.has_begun()])
+            answers = [child.answer() for child in self._children]
+            for _, error in answers:
+                if error is not None:
+                    raise error
+        except BaseException:
+            self.end()
+            raise
+        return [own, *[result for result, _ in answers]]
+
+    def _start(self) -> None:
+        if self._children:
+            return
+        context = multiprocessing.get_context("spawn")
+        setup = _Setup(
+            module=settings.SETTINGS_MODULE,
+            is_test=is_test_run(),
+            # A test run has databases with other names than the settings say.
+            names={it.alias: it.settings_dict["NAME"] for it in _used()},
+            places={it.alias: _place(it) for it in _used()},
+        )
+        with _without_main():
+            for _ in range(self._count):
+                own, its = context.Pipe()
+                given = (its, setup)
+                process = context.Process(target=_help, args=given, daemon=True)
+                process.start()
+                its.close()  # so that reading fails once it has died
+                self._children.append(_Child(process, own))
+        for child in self._children:
+            child.send(self._surroundings)
+
+    def end(self) -> None:
+        """End them; each gives up the pages that it is at work on."""
+        self._end(self._children)
+
+    def _end(self, children: list[_Child]) -> None:
+        self._children = [it for it in self._children if it not in children]
+        for child in children:
+            child.pipe.close()
+            child.process.terminate()
+        for child in children:
+            child.process.join(END_SECONDS)
+            child.process.kill()
+            child.process.join()
+            child.process.close()
+
+
+@dataclass(slots=True, eq=False)
+class _Child:
+    process: Any
+    pipe: Connection
+    is_ready: bool = False
+
+    def send(self, given: Any) -> None:
+        with suppress(OSError):  # it died, as its answer says
+            self.pipe.send(given)
+
+    def has_begun(self) -> bool:
+        """Return whether it has been set up, or died of that."""
+        if not self.is_ready and self.pipe.poll():
+            self.is_ready = True
+            with suppress(EOFError, OSError):
+                self.pipe.recv()
+        return self.is_ready
+
+    def answer(self) -> tuple[Any, BaseException | None]:
+        try:
+            answer: tuple[Any, BaseException | None] = self.pipe.recv()
+        except (EOFError, OSError):
+            return None, BuildError(
                 "a worker process died, perhaps for want of memory; try fewer workers"
-            ) from error
+            )
+        return answer
 
 
-def _note_death(on_death: Callable[[], object], future: Future[Any]) -> None:
-    if isinstance(future.exception(), BrokenProcessPool):
-        on_death()
+def reason_against() -> str:
+    """Return why this process cannot have helpers; "" if it can."""
+    if settings.SETTINGS_MODULE is None:
+        return "its settings are not those of a module, which others could import"
+    if multiprocessing.current_process().daemon:
+        return "a process of a pool must not start others"
+    for connection in _used():
+        if connection.in_atomic_block:
+            return f"database {connection.alias!r} has an open transaction"
+        if connection.vendor == "sqlite" and connection.is_in_memory_db():
+            return f"database {connection.alias!r} is in its memory"
+    return ""
 
 
-def _context() -> multiprocessing.context.BaseContext:
-    # Forked children need not import the project again; elsewhere fork is unsafe.
-    return multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Keep children from running the program of this process as a module.
 
-
-def _set_up() -> None:
-    django.setup()
-    _forget_storages()
-
-
-def _forget_storages() -> None:
-    """Let this process make storages of its own.
-
-    Two that use one connection, as to S3, read each other's answers. A storage that a
-    ``FileField`` was given stays; sources that ask it are not for several processes.
+    A script without ``if __name__ == "__main__"`` would start children of its own.
     """
-    handler: Any = storages  # their types do not know what they keep
-    default: Any = default_storage
-    handler._storages.clear()
-    default._wrapped = empty
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+def _used() -> Sequence[Any]:
+    return connections.all(initialized_only=True)
+
+
+#: What tells where tables are found: some projects change it while they run.
+_PLACES = {
+    "postgresql": "SELECT current_database(), current_schema()",
+    "mysql": "SELECT DATABASE()",
+}
+
+
+def _place(connection: Any) -> Any:
+    if connection.vendor not in _PLACES:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(_PLACES[connection.vendor])
+        return cursor.fetchone()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Setup:
+    """How a helper becomes what its parent is."""
+
+    module: str
+    is_test: bool
+    names: dict[str, Any]
+    places: dict[str, Any]
+
+    def __call__(self) -> None:
+        os.environ["DJANGO_SETTINGS_MODULE"] = self.module
+        django.setup()
+        if self.is_test:
+            from django.test.utils import setup_test_environment
+
+            setup_test_environment()
+        for alias, name in self.names.items():
+            connections[alias].settings_dict["NAME"] = name
+
+    def check(self) -> None:
+        """Raise a BuildError unless tables are found where the parent finds them."""
+        for alias, place in self.places.items():
+            own = _place(connections[alias])
+            if own != place:
+                raise BuildError(
+                    f"a worker process finds the tables of database {alias!r} in "
+                    f"{own}, and the command in {place}. Run it with --workers 1"
+                )
+
+
+def _help(parent: Connection, setup: _Setup) -> None:
+    """Do in a helper what its parent asks for, until that ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends what it has started
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which releases claims
+    Thread(target=_end_with_parent, daemon=True).start()
+    setup()
+    with suppress(EOFError), parent.recv()():
+        parent.send("ready")
+        while True:
+            function, given = parent.recv()
+            try:
+                setup.check()
+                result, failure = function(given), None
+            except Exception as error:  # noqa: BLE001 - raised in the parent
+                result, failure = None, _picklable(error)
+            parent.send((result, failure))
+
+
+def _end_with_parent() -> None:
+    parent: Any = multiprocessing.parent_process()
+    parent.join()
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _picklable(error: Exception) -> Exception:
+    try:
+        pickle.loads(pickle.dumps(error))  # noqa: S301 - just made here
+    except Exception:  # noqa: BLE001 - whatever its class raises
+        return BuildError(in_one_line(error))
+    return error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,16 @@ def work(build: Build, sections: Collection[int]) -> Build:
         return _work(build, sections)
 
 
+def help_with(sections: Mapping[int, str], build: Build) -> Build:
+    """Build pages of sections, by key and name, as far as this process has them."""
+    with in_force(build.site):
+        for name in sections.values():
+            if name not in registry:
+                logger.warning("Section %s is built by one process alone", name)
+        known = [key for key, name in sections.items() if name in registry]
+    return work(build, known)
+
+
 def _work(build: Build, sections: Collection[int]) -> Build:
     own, build.is_through = len(sections), False
     # Cheap, and most builds find nothing to do. Pages being built are dirty.
@@ -60,7 +70,7 @@ def _work(build: Build, sections: Collection[int]) -> Build:
                 build.was_behind = is_behind(build.site)
             gone = _build_or_release(build, pages)
             sections = [pk for pk in sections if pk not in gone]
-        elif build.waits and Page.objects.is_being_built(sections):
+        elif build.waits_for_others and Page.objects.is_being_built(sections):
             time.sleep(POLL_SECONDS)
         else:
             break

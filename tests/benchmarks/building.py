@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +15,7 @@ from django.conf import settings
 from django.core.files.base import ContentFile
 from django.db import connection
 
+from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.core.gzip import _compressor
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES
@@ -42,8 +45,9 @@ def unbuild() -> None:
 
 
 def build_all(entries: int, workers: int = 1) -> None:
-    """Build all sections."""
-    report = build_fully(workers=workers)
+    """Build all sections, as the command does."""
+    with Helpers(workers - 1) as helpers:
+        report = build_fully(helpers=helpers if workers > 1 else None)
     built = sum([section.entries for section in report.sections])
     if built != entries:
         raise RuntimeError(f"{built:,} entries were built, not {entries:,}")
@@ -57,6 +61,14 @@ def built(rows: int, source: Any = DeclaredSource) -> Iterator[None]:
         build_all(rows)
         yield
         unbuild()
+
+
+@contextmanager
+def helped(rows: int, limit: int) -> Iterator[None]:
+    """Let processes that help to build know the section, as ``sized_source`` has it."""
+    os.environ["BENCHMARK_SECTION"] = json.dumps([rows, limit])
+    yield
+    del os.environ["BENCHMARK_SECTION"]
 
 
 def hide(name: str = _HIDDEN) -> None:

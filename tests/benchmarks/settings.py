@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import json
 import os
 import shutil
 import tempfile
@@ -23,8 +24,10 @@ LANGUAGES = [
     ("es", "Spanish"),
 ]
 TEMPLATES[0]["DIRS"] = [Path(__file__).with_name("templates")]
-_FILES = Path(tempfile.mkdtemp(prefix="sitemaps-plus-benchmark-"))
-atexit.register(shutil.rmtree, _FILES, ignore_errors=True)
+if "BENCHMARK_FILES" not in os.environ:  # else this is a process that helps
+    os.environ["BENCHMARK_FILES"] = tempfile.mkdtemp(prefix="sitemaps-plus-benchmark-")
+    atexit.register(shutil.rmtree, os.environ["BENCHMARK_FILES"], ignore_errors=True)
+_FILES = Path(os.environ["BENCHMARK_FILES"])
 MEDIA_ROOT = str(_FILES / "media")
 DATABASES["default"]["CONN_MAX_AGE"] = None
 if DATABASES["default"]["ENGINE"].endswith(".sqlite3"):
@@ -44,3 +47,8 @@ ICV_SITEMAPS_BASE_URL = "https://example.com"
 # Processes that the benchmark starts find its rows again.
 if "BENCHMARK_DATABASE" in os.environ:
     DATABASES["default"]["NAME"] = os.environ["BENCHMARK_DATABASE"]
+
+# As do those that help to build, and its section.
+if "BENCHMARK_SECTION" in os.environ:
+    BENCHMARK_SECTION = json.loads(os.environ["BENCHMARK_SECTION"])
+    INSTALLED_APPS += ["tests.benchmarks.helped"]

@@ -41,7 +41,7 @@ LIMITS = {"socket_timeout": 0.25, "socket_connect_timeout": 0.25}
 def saver(broker: Broker) -> AbstractContextManager[Asked]:
     """Return a process that saves, for the time of a ``with`` block."""
     path = f"{PlainSource.__module__}.{PlainSource.__qualname__}"
-    sections = environment(broker, WORKER_SECTIONS={"products": path})
+    sections = environment(**broker.settings(), WORKER_SECTIONS={"products": path})
     program = "tests.reliability.tools.saving"
     return start_asked("-m", program, environment=sections, seconds=60 * TRIES)
 

@@ -18,7 +18,7 @@ from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus.building.build import build
 from tests.support.configuring import configure
-from tests.support.servers.workers import ROOT, Broker, environment
+from tests.support.servers.workers import ROOT, environment
 from tests.support.testapp.models import Product
 
 from .tools.faulting import Sweep, stride
@@ -187,7 +187,7 @@ def test_the_kernel_refuses(call, sections, media_root, figures):
     failed = subprocess.run(
         command,
         cwd=ROOT,
-        env=environment(Broker("memory://")),
+        env=environment(),
         capture_output=True,
         text=True,
         timeout=120,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from dataclasses import asdict
+from functools import partial
 from shlex import quote
 from typing import Any
 
@@ -12,6 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.live import serve_live
+from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.building.report import dry_run as render_only
 from django_sitemaps_plus.management.base import SiteCommand
@@ -44,7 +46,7 @@ _FLAGS = {
 }
 
 #: What is an option of the build, too.
-_OPTIONS = ("full", "replan", "allow_shrink", "move_origin", "workers")
+_OPTIONS = ("full", "replan", "allow_shrink", "move_origin", "helpers")
 
 
 class Command(SiteCommand):
@@ -65,6 +67,13 @@ class Command(SiteCommand):
         words = "processes that render (default: %(default)s)"
         parser.add_argument("--workers", type=workers, default=1, help=words)
 
+    def handle(self, **options: Any) -> None:
+        """Run for each site, with the same processes to help."""
+        workers = options.pop("workers")
+        surroundings = partial(shown_once, is_reported=_is_reported(**options))
+        with Helpers(workers - 1, surroundings) as helpers:
+            super().handle(helpers=helpers if workers > 1 else None, **options)
+
     def handle_site(
         self,
         *,
@@ -80,7 +89,7 @@ class Command(SiteCommand):
         if live:
             self._serve_live(section, quiet=quiet)
             return
-        is_reported = not quiet and not options["traceback"]
+        is_reported = _is_reported(json=json, verbosity=verbosity, **options)
         with shown_once(is_reported=is_reported):
             report, relay_errors = self._build(section, quiet=quiet, **options)
         if json:
@@ -132,6 +141,11 @@ class Command(SiteCommand):
             for problem in section.problems[: 10 if verbosity < 2 else None]:
                 self.stderr.write(f"  {problem}")
         self.stdout.write(f"{_outcome(report)}. {report.seconds:.2f} s.")
+
+
+def _is_reported(*, json: bool, verbosity: int, traceback: bool, **_: Any) -> bool:
+    """Return whether consoles need not show what the report repeats."""
+    return not json and verbosity > 0 and not traceback
 
 
 def _left_out(section: SectionReport) -> str:

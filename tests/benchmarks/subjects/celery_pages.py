@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.models import Page
-from tests.benchmarks.building import built
+from tests.benchmarks.building import built, helped
 from tests.benchmarks.changing import edit_each_page
 from tests.benchmarks.crew import start_crew
 from tests.benchmarks.harness import Subject, Target, timed
@@ -26,6 +27,7 @@ def setting(rows: int) -> Iterator[Subject]:
     rows = size * _PAGES
     with (
         built(rows, sized_source(rows, size)),
+        helped(rows, size),
         start_valkey() as server,
         start_crew(server.url, 2, rows, size) as crew,
     ):
@@ -51,7 +53,8 @@ def setting(rows: int) -> Iterator[Subject]:
 
 
 def _refresh() -> None:
-    build(workers=2)
+    with Helpers(1) as helpers:
+        build(helpers=helpers)
 
 
 def _checked(build: Callable[[], None]) -> Callable[[], None]:

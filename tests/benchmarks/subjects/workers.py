@@ -6,16 +6,18 @@ import os
 from collections.abc import Iterator
 from functools import partial
 
+from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.testing import temporary_source
 from tests.benchmarks import cores
-from tests.benchmarks.building import build_all, unbuild
+from tests.benchmarks.building import build_all, helped, unbuild
 from tests.benchmarks.harness import Subject, Target, timed
-from tests.benchmarks.sources import DeclaredSource
+from tests.benchmarks.sources import sized_source
 
 
 def setting(rows: int) -> Iterator[Subject]:
     """Compare them in the same rounds."""
-    with temporary_source("products", DeclaredSource):
+    source = sized_source(rows, ModelSource.limit)
+    with helped(rows, source.limit), temporary_source("products", source):
         yield Subject(
             title=f"A full build of {rows:,} rows by two local processes",
             note=cores.NOTE,

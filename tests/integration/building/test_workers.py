@@ -1,45 +1,44 @@
-"""Local processes build what one process builds."""
+"""Local processes build what one process builds; each test runs the real command."""
 
 from __future__ import annotations
 
-import multiprocessing
 import os
+import shutil
 import signal
 import time
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.conf import settings as django_settings
+from django.db import connection
+from django.test import override_settings
 
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.pool import Helpers, reason_against
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
-from django_sitemaps_plus.storage import AtomicFileSystemStorage
+from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from tests.support.builds import build_fully
-from tests.support.published import age, page_row
-from tests.support.shop import limited, make_products, product_urls
+from tests.support.servers.commands import build_program, run_build
+from tests.support.servers.programs import wait_until
+from tests.support.servers.workers import pooled
+from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
-pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+from .worker_sources import (
+    DeadlySource,
+    EndlessSource,
+    FailingSource,
+    MeetingSource,
+    SharedSource,
+    SlowSource,
+    StorelessSource,
+    helpers_seen,
+)
 
-#: Seconds after which a process that waits for another has hung.
-HANG = 60
+pytestmark = pytest.mark.django_db(transaction=True)
 
-
-class Other:
-    """Another process of the same build, and what it is to do on its first page."""
-
-    def __init__(self) -> None:
-        self.parent = os.getpid()
-        self.works = multiprocessing.get_context("fork").Event()
-
-    def is_here(self) -> bool:
-        """Return whether this is the other one; else wait until it is at work."""
-        if os.getpid() != self.parent:
-            self.works.set()
-            return True
-        assert self.works.wait(HANG), "no other process has a page"
-        return False
+ROWS = 40
 
 
 def hashes() -> list[tuple[Any, ...]]:
@@ -53,115 +52,184 @@ def hashes() -> list[tuple[Any, ...]]:
 
 @pytest.fixture
 def products(sections: Any) -> None:
-    """Have five pages, with rows and values that are left out."""
-    made = make_products(45)
-    Product.objects.filter(pk=made[7].pk).update(slug="no slug")
-    Product.objects.filter(pk=made[33].pk).update(popularity=7)
-    sections.register("products", limited(10, priority="popularity"))
-
-
-@pytest.fixture
-def twenty_pages(sections: Any) -> None:
-    """Publish more pages than one process takes at once, then change each."""
-    make_products(20)
+    """Have a page for each row, which this process can show too."""
+    make_products(ROWS)
     sections.register("products", limited(1))
-    build_fully()
-    age()
-    for product in Product.objects.all():
-        Product.objects.filter(pk=product.pk).update(slug=f"{product.slug}-x")
 
 
-def urls(crawled: dict[str, list[str]]) -> list[str]:
-    """Return every URL that a crawler finds, sorted, without the marks of changes."""
-    found = [url for locations in crawled.values() for url in locations]
-    return sorted(url.replace("-x/", "/") for url in found)
-
-
-def check_all_built(crawl: Any) -> None:
-    """See that the next build publishes what one that failed has not."""
-    build_fully()
-    assert not Page.objects.dirty().exists()
-    assert urls(crawl()) == product_urls(range(20))
-    assert all(url.endswith("-x/") for (url,) in crawl().values())
+def slugs(crawled: dict[str, list[str]]) -> list[tuple[str, str]]:
+    """Return who has rendered each URL, and the slug in it, in the order of slugs."""
+    found = [url.split("/")[3:5] for urls in crawled.values() for url in urls]
+    return sorted([(who, slug) for who, slug in found], key=lambda it: it[1])
 
 
 class TestWorkers:
-    def test_two_workers_give_the_bytes_of_one(self, products):
+    def test_they_give_the_bytes_of_one(self, sections):
         """The same objects, counts and dates, in the same order."""
+        made = make_products(95)
+        Product.objects.filter(pk=made[7].pk).update(slug="unlisted")
+        Product.objects.filter(pk=made[33].pk).update(popularity=7)
         found = []
-        for workers in (1, 2):
+        for workers in ("1", "3"):
             Section.objects.all().delete()
-            (section,) = build_fully(workers=workers).sections
-            assert (section.entries, section.skipped, section.dropped) == (44, 1, 1)
-            assert (section.stored, section.rendered) == (5, 5)
+            is_alone = workers == "1"
+            done = run_build(MeetingSource, "--workers", workers, IS_ALONE=is_alone)
+            assert done.returncode == 0, done.stderr
             found.append(hashes())
         assert found[0] == found[1]
+        entries, skipped, dropped = zip(
+            *[row[4:7] for row in found[0][1:]], strict=True
+        )
+        assert (sum(entries), sum(skipped), sum(dropped)) == (94, 1, 1)
+        assert helpers_seen().exists()
 
-    def test_they_share_the_pages(self, sections, crawl):
-        """Who was asked renders some, another process the rest, nobody any twice."""
-        made = make_products(20)
+    @pytest.mark.database
+    def test_they_share_the_pages(self, products, crawl):
+        """The command renders some, helpers the rest, nobody any twice."""
+        done = run_build(SharedSource, "--workers", "2")
+        assert done.returncode == 0, done.stderr
+        found = slugs(crawl())
+        assert {who for who, _ in found} == {"command", "helper"}
+        names = Product.objects.order_by("slug").values_list("slug", flat=True)
+        assert [slug for _, slug in found] == list(names)
+
+    def test_few_pages_are_built_by_the_command_alone(self, sections, crawl):
+        """To start a process would take longer than to build them."""
+        make_products(5)
         sections.register("products", limited(1))
-        build_fully()  # planning a section asks its first rows in one process alone
-        sections.unregister("products")
-        other = Other()
+        done = run_build(SharedSource, "--workers", "2", IS_ALONE=True)
+        assert done.returncode == 0, done.stderr
+        assert {who for who, _ in slugs(crawl())} == {"command"}
 
-        def location(self: Any, row: Product) -> str:
-            return f"/{'other' if other.is_here() else 'here'}/{row.slug}/"
+    def test_one_set_of_processes_for_all_sites(self, sections, crawl):
+        sites = {
+            name: {"BASE_URL": f"https://{name}.example"} for name in ("a", "b", "c")
+        }
+        make_products(ROWS)
+        given = {**django_settings.SITEMAPS_PLUS, "SITES": sites}
+        done = run_build(SharedSource, "--workers", "2", SITEMAPS_PLUS=given)
+        assert done.returncode == 0, done.stderr
+        assert Page.objects.filter(entries=1).count() == 3 * ROWS
+        assert len(list(helpers_seen().iterdir())) == 1
 
-        sections.register("products", limited(1, location=location))
-        (section,) = build_fully(workers=2).sections
-        assert (section.rendered, section.stored, section.entries) == (20, 20, 20)
-        found = [url.split("/")[3:5] for (url,) in crawl().values()]
-        assert {who for who, _ in found} == {"here", "other"}
-        assert sorted(slug for _, slug in found) == [product.slug for product in made]
+    @pytest.mark.database
+    @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="has no pools")
+    def test_a_pool_of_connections(self, products, crawl):
+        """Each process has one of its own: a page never has another page's rows."""
+        for _ in range(2):
+            shutil.rmtree(helpers_seen(), ignore_errors=True)
+            words = ("--workers", "3", "--full")
+            done = run_build(SharedSource, *words, DATABASES=pooled())
+            assert done.returncode == 0, done.stderr
+            found = slugs(crawl())
+            assert [slug[-5:] for _, slug in found] == [f"{n:05}" for n in range(ROWS)]
+            assert {who for who, _ in found} == {"command", "helper"}
+
+    @pytest.mark.database
+    @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="has no schemas")
+    def test_tables_that_helpers_find_elsewhere(self, products):
+        """A project that chooses a schema while it runs is told so, and builds."""
+        with connection.cursor() as cursor:
+            cursor.execute("CREATE SCHEMA IF NOT EXISTS tenant")
+        program = (
+            "import django; django.setup()\n"
+            "from django.db import connection\n"
+            "from django.core.management import call_command\n"
+            "options = {'options': '-c search_path=tenant,public'}\n"
+            "connection.settings_dict['OPTIONS'] = options\n"
+            "call_command('build_sitemaps', workers=2)\n"
+        )
+        done = run_build(SlowSource, program=["-c", program])
+        assert done.returncode == 1
+        assert "--workers 1" in done.stderr
+        assert not Page.objects.exclude(number=0).dirty().exists()
+
+
+class TestWaysToRun:
+    def test_a_script_without_a_guard(self, products, crawl, tmp_path):
+        """Helpers do not run it again."""
+        script = tmp_path / "script.py"
+        script.write_text(
+            "import django; django.setup()\n"
+            "from django.core.management import call_command\n"
+            "call_command('build_sitemaps', workers=2)\n"
+        )
+        done = run_build(SharedSource, program=[str(script)])
+        assert done.returncode == 0, done.stderr
+        assert {who for who, _ in slugs(crawl())} == {"command", "helper"}
+
+    def test_settings_that_no_module_has(self, products, crawl):
+        """Helpers could not have them, so the command builds alone and says so."""
+        program = (
+            "from tests.support import worker_settings as module\n"
+            "from django.conf import settings\n"
+            "names = [it for it in dir(module) if it.isupper()]\n"
+            "settings.configure(**{it: getattr(module, it) for it in names})\n"
+            "import django; django.setup()\n"
+            "from django.core.management import call_command\n"
+            "call_command('build_sitemaps', workers=2)\n"
+        )
+        done = run_build(SharedSource, program=["-c", program], IS_ALONE=True)
+        assert done.returncode == 0, done.stderr
+        assert "One process builds" in done.stderr
+        assert {who for who, _ in slugs(crawl())} == {"command"}
+
+    def test_a_test_of_a_project(self, products, crawl):
+        """Its settings may be overridden, which no other process can see."""
+        with override_settings(), Helpers(1) as helpers:
+            assert reason_against()
+            assert build(helpers=helpers).problems == []
+        assert len(crawl()) == ROWS
 
 
 class TestFailures:
-    def test_a_storage_that_fails_in_a_worker(
-        self, twenty_pages, crawl, client, monkeypatch
-    ):
-        """The command says so; each page is a new one or an old one."""
-        other = Other()
-        real = AtomicFileSystemStorage._save
+    def test_a_storage_that_fails_in_a_helper(self, products, crawl):
+        """The command says so, and the next build has all its pages."""
+        done = run_build(StorelessSource, "--workers", "2")
+        assert done.returncode == 1
+        assert "No space left on device" in done.stderr
+        build_fully()
+        assert not Page.objects.dirty().exists()
+        assert len(crawl()) == ROWS
 
-        def save(self: Any, name: str, content: Any) -> str:
-            if other.is_here():
-                raise OSError(28, "No space left on device")
-            return real(self, name, content)
+    def test_a_page_that_fails_is_tried_once_by_all_together(self, sections):
+        """Its error is named once; else many would use up its attempts in one build."""
+        make_products(12)
+        done = run_build(FailingSource, "--workers", "3")
+        assert done.returncode == 1
+        for number in range(1, 13):
+            assert done.stderr.count(f"page {number}:") == 1
+        pages = Page.objects.exclude(number=0)
+        assert set(pages.values_list("attempts", flat=True)) == {1}
 
-        with monkeypatch.context() as patch:
-            patch.setattr(AtomicFileSystemStorage, "_save", save)
-            with pytest.raises(CommandError, match="No space left on device"):
-                call_command("build_sitemaps", full=True, workers=2, verbosity=0)
-        assert urls(crawl()) == product_urls(range(20))
-        check_all_built(crawl)
-
-    def test_a_page_that_fails_is_tried_once_by_all_workers_together(self, sections):
-        """Its error is named once; else many would park it in a single build."""
-        make_products(4)
-        source = limited(2, on_error="raise", priority=lambda self, row: 7)
-        sections.register("products", source)
-        for attempts in range(1, MAX_ATTEMPTS):
-            report = build(workers=3)
-            words = [problem[:17] for problem in sorted(report.problems)]
-            assert words == ["products: page 1:", "products: page 2:"]
-            assert all("priority 7 is not a number" in w for w in report.problems)
-            assert page_row("products", 1).attempts == attempts
-            assert page_row("products", 2).attempts == attempts
-
-    def test_a_worker_that_is_killed(self, twenty_pages, sections, crawl):
-        """The command says so at once, and the next build has all its pages."""
-        other = Other()
-
-        def location(self: Any, row: Product) -> str:
-            if other.is_here():
-                os.kill(os.getpid(), signal.SIGKILL)  # as where memory runs out
-            return f"/products/{row.slug}/"
-
-        sections.unregister("products")
-        sections.register("products", limited(1, location=location))
+    @pytest.mark.database
+    def test_a_helper_that_is_killed(self, products, crawl):
+        """The command says so, and does not wait for its lease; so do others' pages."""
         began = time.monotonic()
-        with pytest.raises(CommandError, match="a worker process died"):
-            call_command("build_sitemaps", full=True, workers=2, verbosity=0)
+        done = run_build(DeadlySource, "--workers", "2")
         assert time.monotonic() - began < get_settings().lease_seconds / 2
-        check_all_built(crawl)
+        assert done.returncode == 1
+        assert "a worker process died" in done.stderr
+        left = Page.objects.exclude(number=0).dirty()
+        assert set(left.values_list("attempts", flat=True)) == {1}
+        assert left.count() <= BATCH_PAGES
+        build_fully()
+        assert not Page.objects.dirty().exists()
+        assert len(crawl()) == ROWS
+
+    @pytest.mark.database
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+    def test_a_command_that_is_ended(self, number, products, crawl, tmp_path):
+        """Its helpers end with it, and give up the pages that they are at work on."""
+        program = build_program(EndlessSource, "--workers=3", directory=tmp_path)
+        program.start(waits=False)
+        try:
+            wait_until(helpers_seen().exists, "a helper has a page")
+            os.kill(program.pid, number)
+            wait_until(lambda: not program.processes(), "all of it has ended")
+        finally:
+            program.kill()
+        assert Page.objects.exclude(token="").count() == BATCH_PAGES  # its own
+        build_fully()
+        assert not Page.objects.dirty().exists()
+        assert len(crawl()) == ROWS

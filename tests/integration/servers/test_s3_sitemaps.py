@@ -18,9 +18,11 @@ from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing.tree import public_tree
 from tests.integration.building.overtaking import rename
+from tests.integration.building.worker_sources import SharedSource
 from tests.integration.maintenance.time import DAYS
 from tests.support.builds import build_fully
 from tests.support.published import files, page_row
+from tests.support.servers.commands import run_build
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
 
@@ -87,13 +89,13 @@ def test_built_edited_and_pruned(products, storage, crawl, monkeypatch):
 
 @pytest.mark.parametrize("storage", [("seaweedfs", {})], indirect=True, ids=["real"])
 def test_processes_that_share_the_work(storage, sections, crawl):
-    """Each has a connection of its own, whatever the first build has left open."""
+    """Each has a connection of its own, and is given the pages of the others."""
     make_products(30)
     sections.register("products", limited(1))
-    build_fully()
     for _ in range(3):
         Product.objects.update(slug=Concat("slug", Value("-x")))
-        assert build_fully(workers=3).sections[0].stored == 30
+        done = run_build(SharedSource, "--workers", "3", "--full")
+        assert done.returncode == 0, done.stderr
     locations = all_urls(crawl())
     assert len([url for url in locations if url.endswith("-x-x-x/")]) == 30
 

@@ -272,11 +272,6 @@ def row_left_out_for_an_outage(is_passing, error):
     return False
 
 
-@mutant("building.pool:_forget_storages", "tests/unit/building/test_pool.py")
-def connections_shared_with_children(forget_storages):
-    """Builders share the connections of the process that forks them."""
-
-
 @mutant(
     "core.xml:drop_illegal", "tests/unit/core/test_documents_are_valid.py", is_slow=True
 )

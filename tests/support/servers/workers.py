@@ -108,17 +108,16 @@ def _running(
             # Ready is what it logs at INFO.
             [sys.executable, "-m", "celery", "-A", app, *words, "--loglevel", "INFO"],
             directory=Path(directory),
-            environment=environment(broker, **overrides),
+            environment=environment(**broker.settings(), **overrides),
             ready=ready,
         )
         with program.started():
             yield program
 
 
-def environment(broker: Broker, **overrides: Any) -> dict[str, str]:
+def environment(**overrides: Any) -> dict[str, str]:
     """Return the environment of a process that works where this test does."""
-    given = {name: getattr(settings, name) for name in _SHARED}
-    given |= broker.settings() | overrides
+    given = {name: getattr(settings, name) for name in _SHARED} | overrides
     return {
         **os.environ,
         "DJANGO_SETTINGS_MODULE": "tests.support.worker_settings",
@@ -133,6 +132,11 @@ def _database() -> dict[str, Any]:
     found = connections["default"].settings_dict
     names = ("ENGINE", "NAME", "USER", "PASSWORD", "HOST", "PORT", "OPTIONS")
     return {name: found[name] for name in names}
+
+
+def pooled() -> dict[str, Any]:
+    """Return DATABASES that leads there by a pool of connections, as PostgreSQL has."""
+    return {"default": {**_database(), "OPTIONS": {"pool": True}}}
 
 
 def send_wakeups() -> None:

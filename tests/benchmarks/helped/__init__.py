@@ -1,0 +1,1 @@
+"""An app of processes that help to build: it has the section of the benchmark."""
