@@ -17,7 +17,7 @@ from django.db.models import F
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
-from django_sitemaps_plus.models.page_claims import BATCH_PAGES
+from django_sitemaps_plus.models.page_claims import BATCH_PAGES, UNTRIED
 from django_sitemaps_plus.models.sections import take_origin
 from django_sitemaps_plus.models.transactions import (
     as_django_errors,
@@ -197,7 +197,7 @@ class Build:
         mark_damaged()
         if self.full:
             index_pages = Page.objects.of(self.site.name, INDEX)
-            index_pages.update(wanted=F("wanted") + 1, attempts=0)
+            index_pages.update(wanted=F("wanted") + 1, **UNTRIED)
 
     def _prepare(self, section: Section) -> None:
         """Mark what has changed, and have a held section looked at anew."""
@@ -212,7 +212,7 @@ class Build:
             look_again(section, at_once=self.waits)
         if self.full:
             pages = section.pages.planned()
-            update_pages(pages, [section.pk], wanted=F("wanted") + 1, attempts=0)
+            update_pages(pages, [section.pk], wanted=F("wanted") + 1, **UNTRIED)
 
     def _call_help(self, sections: list[Section]) -> None:
         pages = Page.objects.claimable().filter(section__in=sections)

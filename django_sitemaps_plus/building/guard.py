@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
+from django_sitemaps_plus.models.page_claims import UNTRIED
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.registry import registry
 
@@ -95,7 +96,7 @@ def hold(held: Sequence[Result]) -> None:
             held_skipped=built.skipped,
             token="",
             claimed_at=None,
-            attempts=0,
+            **UNTRIED,
             error="",
             checked_at=Now(),
         )

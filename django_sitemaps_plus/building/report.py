@@ -9,7 +9,14 @@ from shlex import quote
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Page, Section, State
+from django_sitemaps_plus.models import (
+    INDEX,
+    MAX_ATTEMPTS,
+    MAX_DEATHS,
+    Page,
+    Section,
+    State,
+)
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import page_name
 from django_sitemaps_plus.registry import registry
@@ -108,14 +115,15 @@ def none_listed(name: str, skipped: int) -> str:
 def index_problems(pages: Iterable[Page]) -> list[str]:
     """Return why indexes are not up to date, but for what a builder is at work on."""
     return [
-        f"{page_name(INDEX, page.number)}.xml is not built: {page.error or _PARKED}"
+        f"{page_name(INDEX, page.number)}.xml is not built: {page.error or _DEADLY}"
         for page in pages
-        if page.wanted > page.built and (page.error or page.attempts >= MAX_ATTEMPTS)
+        if page.wanted > page.built
+        and (page.error or page.attempts >= MAX_ATTEMPTS or page.deaths >= MAX_DEATHS)
     ]
 
 
-_PARKED = (
-    f"{MAX_ATTEMPTS} builds were interrupted. Find out what ends them, then run "
+_DEADLY = (
+    "builds were interrupted again and again. Find out what ends them, then run "
     "build_sitemaps --full"
 )
 

@@ -17,7 +17,8 @@ from django.utils.translation import gettext_lazy as _
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.exceptions import SitemapsPlusError
-from django_sitemaps_plus.models import MAX_ATTEMPTS, Hold, Page, State
+from django_sitemaps_plus.models import Hold, Page, State
+from django_sitemaps_plus.models.page_claims import is_parked
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.serving.live import live_plan
@@ -42,7 +43,7 @@ class MapState(models.TextChoices):
     FRESH = "fresh", _("fresh")
     DIRTY = "dirty", _("dirty")  # it is to be built
     BUILDING = "building", _("building")  # a builder is at work on it
-    FAILED = "failed", _("failed")  # its last build did, or it is parked
+    FAILED = "failed", _("failed")  # its last build did, or ended with its builder
     HELD = "held", _("held")  # by the guard
 
 
@@ -100,7 +101,7 @@ def read_map(section: str, site: Site) -> PageMap:
 def _state() -> Case:
     # A token is compared first, since few pages have one and a time costs more.
     claimed = ~Q(token="") & Q(claimed_at__gte=Now() - get_settings().lease)
-    failed = Q(is_dirty=1) & (Q(attempts__gte=MAX_ATTEMPTS) | ~Q(error=""))
+    failed = Q(is_dirty=1) & (is_parked() | ~Q(error=""))
     return Case(
         When(hold=Hold.HELD, then=Value(MapState.HELD.value)),
         When(failed, then=Value(MapState.FAILED.value)),

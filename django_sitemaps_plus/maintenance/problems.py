@@ -15,7 +15,8 @@ from django.utils.translation import ngettext
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.validation import WARNINGS, WORDS
-from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Delivery, Page
+from django_sitemaps_plus.models import INDEX, Delivery, Page
+from django_sitemaps_plus.models.page_claims import is_parked
 from django_sitemaps_plus.sites import in_force
 
 from .dashboard import SiteStatus
@@ -136,7 +137,7 @@ def _held(section: SectionStatus, site: Site) -> Group:
 
 def _pages(site: Site, sections: Iterable[SectionStatus]) -> Iterator[Group]:
     items = _failed_pages(site)
-    words = _("Parked: %(parked)s. To be tried again: %(failed)s.")
+    words = _("Given up for now: %(parked)s. To be tried again soon: %(failed)s.")
     for it in sections:
         if it.parked or it.failed:
             numbers = {"parked": it.parked, "failed": it.failed}
@@ -147,8 +148,9 @@ def _pages(site: Site, sections: Iterable[SectionStatus]) -> Iterator[Group]:
                 words=words % shown,
                 items=items[it.section],
                 remedy=_(
-                    "What was published stays. Correct what the errors say. A parked "
-                    "page waits until its section is rebuilt."
+                    "What was published stays. Correct what the errors say. Each page "
+                    "is tried again by itself, at the latest after a day; at once if "
+                    "you rebuild the section."
                 ),
                 **rebuilt(it.section, site),
             )
@@ -156,7 +158,7 @@ def _pages(site: Site, sections: Iterable[SectionStatus]) -> Iterator[Group]:
 
 def _failed_pages(site: Site) -> Mapping[str, list[Item]]:
     """Return the pages that could not be built, those first that were tried most."""
-    has_failed = Q(attempts__gte=MAX_ATTEMPTS) | ~Q(error="")
+    has_failed = is_parked() | ~Q(error="")
     pages = Page.objects.dirty().filter(has_failed, section__site=site.name)
     pages = pages.exclude(section__name=INDEX)
     pages = pages.order_by("-attempts", "section_id", "number")

@@ -14,7 +14,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.report import none_listed
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Hold, Section, State
+from django_sitemaps_plus.models import INDEX, Hold, Section, State
+from django_sitemaps_plus.models.page_claims import is_parked
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
@@ -38,7 +39,7 @@ class SectionStatus:
     dirty: int = 0  # pages to be built
     building: int = 0  # of these, pages that builders are at work on
     builders: int = 0
-    parked: int = 0  # pages that failed too often to be tried again
+    parked: int = 0  # pages that failed often, or builders died of; tried rarely
     failed: int = 0  # other dirty pages whose last build failed
     held_pages: int = 0  # that the guard holds
     hold_reason: str = ""
@@ -51,6 +52,7 @@ class SectionStatus:
     newest_at: datetime | None = None  # when the page rendered last was rendered
     oldest_at: datetime | None = None  # the same of the page rendered longest ago
     error: str = ""  # of a parked page
+    next_attempt_at: datetime | None = None  # at parked or failed pages
     failure: str = ""  # of a page that failed
 
     @property
@@ -69,8 +71,11 @@ class SectionStatus:
         elif self.skipped and not self.entries:
             found.append(none_listed(self.section, self.skipped))
         if self.parked:
-            words = f"{self.parked} page{pluralize(self.parked, ' is,s are')} parked"
-            found.append(f"{self.section}: {words}: {self.error}")
+            words = f"gave up on {self.parked} page{pluralize(self.parked)}"
+            if (moment := self.next_attempt_at) is not None:
+                words += f", tried again at {moment:%Y-%m-%d %H:%M %Z}".rstrip()
+            error = self.error or "something ended who built it"
+            found.append(f"{self.section}: {words}: {error}")
         if self.failed:
             words = f"{self.failed} dirty page{pluralize(self.failed)}"
             found.append(
@@ -137,8 +142,8 @@ def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
     dirty = Q(pages__is_dirty=1)
     # Also of the next plan, which waits for them.
     planned = dirty & ~Q(pages__state=State.RETIRED)
-    parked = planned & Q(pages__attempts__gte=MAX_ATTEMPTS)
-    failed = planned & Q(pages__attempts__lt=MAX_ATTEMPTS) & ~Q(pages__error="")
+    parked = planned & is_parked("pages__")
+    failed = planned & ~is_parked("pages__") & ~Q(pages__error="")
     claimed = planned & Q(pages__claimed_at__gte=Now() - get_settings().lease)
     claimed &= ~Q(pages__token="")
     # A removed section keeps its row, for the numbers that it has used.
@@ -166,5 +171,6 @@ def _section_rows(sites: Collection[Site]) -> list[dict[str, Any]]:
         error=Max("pages__error", filter=parked),
         failed=Count("pages", filter=failed),
         failure=Max("pages__error", filter=failed),
+        next_attempt_at=Min("pages__not_before", filter=parked | failed),
     )
     return list(rows)

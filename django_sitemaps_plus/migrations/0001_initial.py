@@ -414,6 +414,9 @@ class Migration(migrations.Migration):
                 ("token", models.CharField(blank=True, max_length=32)),
                 ("claimed_at", models.DateTimeField(null=True)),
                 ("attempts", models.PositiveSmallIntegerField(default=0)),
+                ("deaths", models.PositiveSmallIntegerField(default=0)),
+                ("tried", models.PositiveBigIntegerField(default=0)),
+                ("not_before", models.DateTimeField(null=True)),
                 ("error", models.TextField(blank=True)),
                 (
                     "hold",
@@ -459,7 +462,8 @@ class Migration(migrations.Migration):
                 "base_manager_name": "objects",
                 "indexes": [
                     models.Index(
-                        fields=["section", "is_dirty"], name="sitemaps_plus_dirty"
+                        fields=["section", "is_dirty", "not_before"],
+                        name="sitemaps_plus_dirty",
                     ),
                     models.Index(
                         fields=["section", "state", "hold"], name="sitemaps_plus_state"

@@ -13,11 +13,12 @@ from .page_queries import PageQuerySet
 from .pages import Page
 from .publications import Publication, has_subscribers
 from .sections import INDEX, Section, own_alias
-from .states import MAX_ATTEMPTS, Hold, State
+from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
 
 __all__ = [
     "INDEX",
     "MAX_ATTEMPTS",
+    "MAX_DEATHS",
     "Change",
     "Dashboard",
     "Delivery",

@@ -9,15 +9,16 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from django.db.models import F, Q
+from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Greatest, Now
 
 from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.core.backoff import pause_seconds
 
 from .base import RowQuerySet
 from .lease import keep
 from .prepared import Rows, Update, prepared
-from .states import MAX_ATTEMPTS, Hold, State
+from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
 from .transactions import retried
 
 if TYPE_CHECKING:
@@ -26,6 +27,15 @@ if TYPE_CHECKING:
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.
 BATCH_PAGES = 8
+
+#: The longest pause of a page that fails, in seconds.
+LONGEST_PAUSE = 3_600.0
+
+#: How long a page that several builders died of is left alone.
+LONG_PAUSE = timedelta(days=1)
+
+#: The fields of a page that nothing is known against: as if it were tried first.
+UNTRIED: dict[str, Any] = {"attempts": 0, "deaths": 0, "not_before": None}
 
 
 class PageClaimQuerySet(RowQuerySet["Page"]):
@@ -49,19 +59,23 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         """Return the dirty pages that no process is at work on.
 
         A claim counts as given up after the lease, or if it was made before ``since``,
-        when the build began. Pages that failed after that are left alone.
+        when the build began. Pages that failed after that are left alone. What failed
+        has a pause, but for a newer change: then the source may be well again.
         """
         lease = lease or get_settings().lease
+        is_newer = Q(wanted__gt=F("tried"))
         given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
+        given_up |= is_newer & Q(token="")
         if since is not None:
             has_failed = Q(token="", claimed_at__gte=since)
             given_up = (given_up | Q(claimed_at__lt=since)) & ~has_failed
-        free = self.dirty().filter(given_up, attempts__lt=MAX_ATTEMPTS)
-        return free.exclude(hold=Hold.HELD)
+        due = Q(not_before=None) | Q(not_before__lte=Now())
+        due |= is_newer & Q(deaths__lt=MAX_DEATHS)
+        return self.dirty().filter(given_up, due).exclude(hold=Hold.HELD)
 
     def parked(self) -> Self:
-        """Return the pages that failed too often to be tried again unasked."""
-        return self.dirty().filter(attempts__gte=MAX_ATTEMPTS)
+        """Return the pages that were tried too often; they are tried again, rarely."""
+        return self.dirty().filter(is_parked())
 
     @retried
     def claim(
@@ -73,7 +87,7 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         """Take a batch of dirty pages to work on; none if nothing is left to do.
 
         A page that was claimed in vain before is taken alone: if it kills its builder,
-        no other page comes nearer to being parked.
+        no other page is left alone for that.
         """
         free = (tuple(sections), get_settings().lease)
         earlier: dict[str, Any] = {} if since is None else {"since": since}
@@ -83,9 +97,10 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
             taken = self.taken(*free, pages=keys, token=token, **earlier)
             if taken < len(pages):
                 pages = self.with_token(token=token)
-            if pages:
+            else:
                 for page in pages:
-                    page.token = token
+                    page.token, page.attempts = token, page.attempts + 1
+            if pages:
                 return pages
         return []
 
@@ -112,15 +127,19 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
 
         With an error they keep the time of their claim, so that no process of the same
         build tries them again; unless they are free, since it was not theirs. If they
-        are to blame the attempt counts, so that a page is parked at last.
+        are to blame the attempt counts: the next builds try again, and after many
+        attempts there are pauses, which grow.
         """
-        fields: dict[str, Any] = {"error": error[:2_000]} if error else {}
+        # A deploy may have set both numbers to 0 meanwhile.
+        fields: dict[str, Any] = {"deaths": Greatest(F("deaths"), 1) - 1}
+        if error:
+            fields["error"] = error[:2_000]
         if is_free or not error:
             fields["claimed_at"] = None
         if not is_to_blame:
-            # A deploy may have set the attempts to 0 meanwhile.
             fields["attempts"] = Greatest(F("attempts"), 1) - 1
         for page in pages:
+            fields["not_before"] = _next_attempt(page) if is_to_blame else None
             # By the token too, since another may have taken it over.
             mine = self.filter(pk=page.pk, token=page.token)
             mine.update(token="", **fields)
@@ -172,7 +191,17 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
     ) -> Update:
         """Claim those of some pages that are still claimable."""
         free = self.claimable(since, lease).filter(section__in=sections)
-        values = {"token": token, "claimed_at": Now(), "attempts": F("attempts") + 1}
+        # Written before the attempt, since who dies of it writes nothing any more; and
+        # first, since MariaDB reads columns as they are by then.
+        is_last = When(deaths__gte=MAX_DEATHS - 1, then=Now() + LONG_PAUSE)
+        values = {
+            "not_before": Case(is_last, default=Value(None)),
+            "token": token,
+            "claimed_at": Now(),
+            "attempts": F("attempts") + 1,
+            "deaths": F("deaths") + 1,
+            "tried": F("wanted"),
+        }
         return free.filter(pk__in=pages), values
 
     @prepared
@@ -183,3 +212,17 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
 
 def _candidates(pages: list[Page]) -> list[Page]:
     return [page for page in pages if not page.attempts] or pages[:1]
+
+
+def _next_attempt(page: Page) -> Any:
+    many = page.attempts + 1 - MAX_ATTEMPTS
+    if many < 1:
+        return None
+    seconds = pause_seconds(many, get_settings().lease_seconds, LONGEST_PAUSE)
+    return Now() + timedelta(seconds=seconds)
+
+
+def is_parked(prefix: str = "") -> Q:
+    """Return the condition on dirty pages that were tried too often, by a path."""
+    often = Q(**{f"{prefix}attempts__gte": MAX_ATTEMPTS})
+    return often | Q(**{f"{prefix}deaths__gte": MAX_DEATHS})

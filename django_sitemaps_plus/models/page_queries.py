@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from django.db.models import Case, Count, Exists, F, Q, Sum, When
 from django.db.models.functions import Coalesce, Now
 
-from .page_claims import PageClaimQuerySet
+from .page_claims import UNTRIED, PageClaimQuerySet
 from .prepared import Rows, Update, prepared
 from .sections import INDEX, Section
 from .states import Hold, State
@@ -169,7 +169,7 @@ class PageQuerySet(PageClaimQuerySet):
             "built": version,
             "token": "",
             "claimed_at": None,
-            "attempts": 0,
+            **UNTRIED,
             "error": "",
             "hold": Hold.NONE,
             "checked_at": Now(),

@@ -41,7 +41,14 @@ class Page(Row):
     #: Who is at work on it, and since when by the database's clock.
     token = models.CharField(max_length=32, blank=True)
     claimed_at = models.DateTimeField(null=True)
+    #: Claims without a result, since it was last built or a deploy.
     attempts = models.PositiveSmallIntegerField(default=0)
+    #: How many of these no builder gave up by itself: they died, or are at work.
+    deaths = models.PositiveSmallIntegerField(default=0)
+    #: The version that the last attempt was for, and the database's time before which
+    #: there is no other for the same.
+    tried = models.PositiveBigIntegerField(default=0)
+    not_before = models.DateTimeField(null=True)
     error = models.TextField(blank=True)  # of the last attempt
     hold = models.CharField(max_length=8, blank=True, choices=Hold, default=Hold.NONE)
     held_entries = models.PositiveIntegerField(default=0)  # that it would have
@@ -82,7 +89,9 @@ class Page(Row):
         ]
         indexes = [
             # What a refresh asks for, most often in vain: no page of many is read.
-            models.Index(fields=["section", "is_dirty"], name="sitemaps_plus_dirty"),
+            models.Index(
+                fields=["section", "is_dirty", "not_before"], name="sitemaps_plus_dirty"
+            ),
             models.Index(
                 fields=["section", "state", "hold"], name="sitemaps_plus_state"
             ),

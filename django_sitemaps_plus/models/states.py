@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from django.db import models
 
-#: Claims without a result after which a page is parked until somebody looks.
+#: Attempts without a result after which people are told that builders gave up. They
+#: do not: there are pauses from then on.
 MAX_ATTEMPTS = 5
+
+#: Builders in a row that died of a page, after which it is tried once a day.
+MAX_DEATHS = 3
 
 
 class State(models.TextChoices):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from datetime import timedelta
 
+from django_sitemaps_plus.core.backoff import pause_seconds
 from django_sitemaps_plus.exceptions import RetryLater
 
 from .http.answers import MAX_RETRY_AFTER
@@ -21,9 +22,9 @@ MAX_BLAMED = 3
 
 def pause(failures: int, error: RetryLater, first_seconds: float) -> timedelta:
     """Return the pause after failures in a row; the engine may ask for a longer one."""
-    doubled = first_seconds * 2 ** min(failures - 1, 20)
+    seconds = pause_seconds(failures, first_seconds, LONGEST_PAUSE.total_seconds())
     # Only ever longer, so that many hosts do not come at once, nor more often.
-    seconds = min(doubled, LONGEST_PAUSE.total_seconds()) * random.uniform(1.0, 1.2)  # noqa: S311
+    seconds *= random.uniform(1.0, 1.2)  # noqa: S311
     # An engine of the project's own may ask for anything.
     asked = error.after if isinstance(error.after, int | float) else 0.0
     return timedelta(seconds=max(seconds, min(asked, MAX_RETRY_AFTER)))

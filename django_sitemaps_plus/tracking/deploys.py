@@ -26,6 +26,7 @@ from django_sitemaps_plus.conf import Site, get_settings, site_in
 from django_sitemaps_plus.core.renderers import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.page_claims import UNTRIED
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
@@ -73,14 +74,14 @@ _DIGITS = 48
 
 @retried
 def note_deploy(section: Section, current: str) -> None:
-    """Mark all pages of a section for another source, parked ones too, unannounced."""
+    """Mark all pages of a section for another source, to be built now, unannounced."""
     # In one transaction: builders with the old code see by the fingerprint that pages
     # are not marked for them, and one that is stored already marks nothing again.
     with atomic():
         if section.fingerprint:
             mark_all(section, announce=False)
             # What made pages fail too often may be mended now.
-            section.pages.planned().update(attempts=0, error="")
+            section.pages.planned().update(**UNTRIED, error="")
         Section.objects.filter(pk=section.pk).update(fingerprint=current)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import F
+from django.db.models.functions import Now
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.report import BuildReport
@@ -29,6 +30,11 @@ def build_and_relay(names: Iterable[str] = (), **options: Any) -> BuildReport:
     report = build(names, **options)
     relay()
     return report
+
+
+def pass_pauses() -> None:
+    """Let the time come at which pages that failed are tried again."""
+    Page.objects.exclude(not_before=None).update(not_before=Now())
 
 
 def pass_first_grace() -> None:

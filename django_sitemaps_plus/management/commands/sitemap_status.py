@@ -27,7 +27,7 @@ _COLUMNS = {
     "entries": "entries",
     "dirty": "dirty",
     "held": "held_pages",
-    "parked": "parked",
+    "given up": "parked",
     "skipped": "skipped",
     "changes": "changes",
     "oldest": "oldest",
@@ -48,12 +48,13 @@ _ENGINE_COLUMNS = {
 _CLEAR = "\x1b[2J\x1b[H"
 _MEANINGS = (
     "Columns: pages, with entries, or live if none are built; dirty: pages to be built;"
-    " held: pages that the guard holds; parked: pages that failed too often, or hosts "
-    "of an engine that wait for you; skipped: rows that cannot be listed; changes: "
-    "saves whose pages are not known yet; oldest: age of the oldest change that waits; "
-    "built: time since a build last looked for changes; published: time since a page "
-    "last changed; waiting, rejected: URLs and feeds of an engine; failing: hosts "
-    "whose last request failed, which are tried again."
+    " held: pages that the guard holds; given up: pages that failed often, which are "
+    "tried again at most hourly; parked: hosts of an engine that wait for you; "
+    "skipped: rows that cannot be listed; changes: saves whose pages are not known "
+    "yet; oldest: age of the oldest change that waits; built: time since a build "
+    "last looked for changes; published: time since a page last changed; waiting, "
+    "rejected: URLs and feeds of an engine; failing: hosts whose last request failed, "
+    "which are tried again."
 )
 
 

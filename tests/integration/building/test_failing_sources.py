@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page
-from tests.support.builds import build_fully
+from tests.support.builds import build_fully, pass_pauses
 from tests.support.published import age, page_row, seen
 from tests.support.shop import limited, make_products, product_urls
 from tests.support.testapp.models import Product
@@ -97,7 +98,7 @@ class TestPages:
         assert (products.errors, products.stored) == ([], 1)
         assert b"-x/" in client.get(PATHS[1]).content
 
-    def test_it_is_parked_after_some_attempts(self):
+    def test_there_are_pauses_after_some_attempts(self):
         """It then costs no build anything, is still reported, and --full tries it."""
         build_fully()
         for _ in range(MAX_ATTEMPTS - 1):
@@ -111,3 +112,46 @@ class TestPages:
         edit(13, frequency="daily")
         assert build_fully().problems == []
         assert not Page.objects.parked().exists()
+
+    def test_pauses_grow_to_an_hour(self):
+        """Each is twice as long as the one before; no build in between tries it."""
+        build_fully()
+        pauses = []
+        for _ in range(MAX_ATTEMPTS + 8):
+            pass_pauses()
+            began = timezone.now()
+            assert len(build().sections[0].errors) == 1
+            if due := page_row("products", 2).not_before:
+                pauses.append(round((due - began).total_seconds() / 60))
+                assert build().sections[0].errors == []
+        assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
+
+    def test_once_the_cause_is_gone_plain_builds_alone_recover(self):
+        """The page that nobody edits too, when its pause is over."""
+        build_fully()
+        for _ in range(MAX_ATTEMPTS):
+            build()
+        edit(13, frequency="daily")
+        assert len(build().problems) == 1
+        pass_pauses()
+        assert build().problems == []
+        assert page_row("products", 2).attempts == 0
+
+    @pytest.mark.parametrize("is_edit", [True, False], ids=["edit", "deploy"])
+    def test_an_edit_and_a_deploy_end_a_pause(self, is_edit, sections):
+        build_fully()
+        for _ in range(MAX_ATTEMPTS + 3):
+            pass_pauses()
+            build()
+        attempts = page_row("products", 2).attempts
+        if is_edit:
+            Product.objects.get(slug="product-00014").save()
+            assert len(build().sections[0].errors) == 1
+            assert page_row("products", 2).attempts == attempts + 1
+            assert build().sections[0].errors == []
+            edit(13, frequency="daily")
+            Product.objects.get(slug="product-00014").save()
+        else:
+            sections.unregister("products")
+            sections.register("products", limited(10))
+        assert build().problems == []

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import pytest
@@ -12,13 +13,14 @@ from django.db.models import F, TextField
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Length
 
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.sources.reading import ModelReader, reader_of
 from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
 from tests.reliability.tools.published import published_urls
-from tests.support.builds import build_fully
+from tests.support.builds import build_fully, pass_pauses
 from tests.support.faults import fail_queries
 from tests.support.published import age
 from tests.support.shop import ProductSource, limited, make_products
@@ -35,6 +37,17 @@ def without_column(self: Any) -> Any:
     """Ask for a column that the table has not: a migration that was forgotten."""
     rows = ProductSource.get_queryset(self)
     return rows.annotate(extra=RawSQL("no_such_column", ())).filter(extra=1)
+
+
+@contextmanager
+def renamed(table: str, name: str) -> Iterator[None]:
+    """Have a table under another name for the time of a ``with`` block."""
+    rename = "ALTER TABLE {} RENAME TO {}"
+    with connection.cursor() as cursor:
+        cursor.execute(rename.format(table, name))
+    yield
+    with connection.cursor() as cursor:
+        cursor.execute(rename.format(name, table))
 
 
 IN_AUTOCOMMIT = pytest.mark.django_db(transaction=True)
@@ -86,6 +99,17 @@ class TestSection:
             work(ids)
             end_leases()
         assert Page.objects.parked().count() == 3
+
+    def test_a_table_that_is_missing_for_some_builds(self, two_sections):
+        """As while migrations run beside cron: plain builds recover, unasked."""
+        Page.objects.of("default", "products").update(wanted=F("wanted") + 1)
+        table, gone = Product._meta.db_table, "a_table_that_moved"
+        with renamed(table, gone):
+            for _ in range(MAX_ATTEMPTS):
+                assert build(["products"]).problems
+        pass_pauses()
+        assert build().problems == []
+        assert not Page.objects.filter(attempts__gt=0).exists()
 
     def test_a_split_that_cannot_be_read_is_named(self, two_sections, sections):
         """The rows are counted only then, and by a query of its own."""

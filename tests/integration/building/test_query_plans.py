@@ -10,6 +10,7 @@ import pytest
 from django.db import connection
 from django.db.models import F
 
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet, Section, prepared
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
@@ -37,7 +38,7 @@ def section() -> Section:
 
 def rows_of(name: str, *shape: Any, **values: Any) -> Any:
     """Return what a prepared method makes of its arguments."""
-    return vars(PageQuerySet)[name].__wrapped__(Page.objects, *shape, **values)
+    return getattr(PageQuerySet, name).__wrapped__(Page.objects, *shape, **values)
 
 
 def explain(sql: str, params: Sequence[Any]) -> str:
@@ -55,6 +56,13 @@ def test_whether_a_page_is_dirty(section):
             cursor.execute("ANALYZE sitemaps_plus_page")
     section.pages.update(built=F("wanted"))
     rows = rows_of("first_dirty", (section.pk,))
+    assert "sitemaps_plus_dirty" in explain(*rows.query.sql_with_params())
+
+
+def test_the_pages_that_may_be_claimed(section):
+    """Those that wait for another attempt are not read again and again."""
+    section.pages.filter(number__gt=10).update(built=F("wanted"))
+    rows = rows_of("free", (section.pk,), get_settings().lease)
     assert "sitemaps_plus_dirty" in explain(*rows.query.sql_with_params())
 
 

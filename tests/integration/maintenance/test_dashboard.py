@@ -261,7 +261,7 @@ def test_what_needs_a_person_comes_in_one_list():
         "Section 'gone' is no longer registered",
         "gone: 1 dirty page could not be built yet: it broke once",
         "products is held: too few entries",
-        "products: 1 page is parked: it broke",
+        "products: gave up on 1 page: it broke",
         "one is not notified for a.example: the key is wrong. Fix this, then run ",
         "one rejected 1 target: no such URL. Fix this, then run ",
     ]

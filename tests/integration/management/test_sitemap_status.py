@@ -99,11 +99,11 @@ class TestSections:
 
     def test_the_row_says_each_number(self, unwell, capsys):
         with pytest.raises(
-            CommandError, match=r"^products: 1 page is parked: it broke$"
+            CommandError, match=r"^products: gave up on 1 page: it broke$"
         ):
             call_command("sitemap_status")
         head, _, row = capsys.readouterr().out.splitlines()
-        columns = "section pages entries dirty held parked skipped changes"
+        columns = "section pages entries dirty held given up skipped changes"
         assert " ".join(head.split()) == f"{columns} oldest built published"
         numbers = "products 6 58 4 2 1 3 5 100 s 50 s 3,600 s"
         assert " ".join(row.split()) == numbers
@@ -139,6 +139,7 @@ class TestSections:
             "building": 1,
             "builders": 1,
             "parked": 0,
+            "next_attempt_at": None,
             "failed": 1,
             "held_pages": 2,
             "hold_reason": "",
@@ -188,7 +189,9 @@ class TestSections:
         index = Page.objects.filter(section__name=INDEX)
         index.update(wanted=9)
         shown()
-        index.update(attempts=MAX_ATTEMPTS)
+        index.update(
+            attempts=MAX_ATTEMPTS, tried=9, not_before=Now() + timedelta(hours=1)
+        )
         for command in ("build_sitemaps", "sitemap_status"):
             with pytest.raises(CommandError, match=r"sitemap\.xml is not.*--full"):
                 call_command(command, json=True, stdout=io.StringIO())

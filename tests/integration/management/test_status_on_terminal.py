@@ -133,8 +133,8 @@ def test_watching_shows_all_anew_until_ctrl_c(rounds, unwell):
     call_command("sitemap_status", "--watch", stdout=out)
     before, first, second = out.getvalue().split(CLEAR)
     assert before == ""
-    assert "pages: 1 page is parked: it broke" in first
-    assert "parked: it broke" not in second
+    assert "pages: gave up on 1 page: it broke" in first
+    assert "it broke" not in second
     assert colours(first)["pages:"] == colours(first)["pages"] == "red"
     assert colours(second)["pages"] == "green"
     for text in (first, second):

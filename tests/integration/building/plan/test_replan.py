@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
+from datetime import timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.db.models import F
+from django.db.models.functions import Now
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import Build, build
@@ -107,9 +109,10 @@ class TestUnfinished:
         assert sizes(section) == [6, 6, 6, 6, 6]
 
     def test_the_command_says_what_to_do(self, section, failing):
-        """Each time, also once the page is parked, which is then replaced."""
+        """Each time, also once the page is left alone, which is then replaced."""
         parked = section.pages.filter(number=6)
-        parked.update(attempts=MAX_ATTEMPTS, error="why")
+        pause = {"tried": F("wanted"), "not_before": Now() + timedelta(hours=1)}
+        parked.update(attempts=MAX_ATTEMPTS, error="why", **pause)
         for _ in range(2):
             with pytest.raises(CommandError, match="products --replan") as raised:
                 command()
