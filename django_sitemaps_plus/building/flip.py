@@ -7,7 +7,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connections
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -21,6 +20,7 @@ from django_sitemaps_plus.models import (
     has_subscribers,
     own_alias,
 )
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.rendering import reading

@@ -8,11 +8,11 @@ from datetime import timedelta
 from shlex import quote
 
 from django.db.models import Case, F, Sum, When
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.page_claims import UNTRIED
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.registry import registry

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from django.db import connections, models
 from django.db.models import Case, Q, Value, When
-from django.db.models.functions import Cast, Now
+from django.db.models.functions import Cast
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext_lazy as _
 
@@ -18,6 +18,7 @@ from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import in_plan_order
 from django_sitemaps_plus.exceptions import SitemapsPlusError
 from django_sitemaps_plus.models import Hold, Page, State
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.page_claims import is_parked
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading

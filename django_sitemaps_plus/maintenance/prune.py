@@ -11,7 +11,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -29,6 +28,7 @@ from django_sitemaps_plus.models import (
     State,
     has_subscribers,
 )
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.models.transactions import atomic, lock, retried, update_pages

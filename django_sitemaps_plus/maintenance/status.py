@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
-from django.db.models.functions import Now
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from django_sitemaps_plus.building.report import none_listed
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Section, State
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.page_claims import is_parked
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import django.db.models.deletion
 import django.db.models.functions.datetime
+import django.utils.timezone
 from django.db import migrations, models
 
 
@@ -94,15 +95,11 @@ class Migration(migrations.Migration):
                 ),
                 (
                     "changed_at",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now()
-                    ),
+                    models.DateTimeField(default=django.utils.timezone.now),
                 ),
                 (
                     "not_before",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now()
-                    ),
+                    models.DateTimeField(default=django.utils.timezone.now),
                 ),
                 ("token", models.CharField(blank=True, max_length=32)),
                 ("sending", models.PositiveBigIntegerField(default=0)),
@@ -160,9 +157,7 @@ class Migration(migrations.Migration):
                 ("failures", models.PositiveIntegerField(default=0)),
                 (
                     "not_before",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now()
-                    ),
+                    models.DateTimeField(default=django.utils.timezone.now),
                 ),
                 ("batch", models.PositiveIntegerField(default=0)),
                 ("rejections", models.PositiveIntegerField(default=0)),
@@ -202,7 +197,7 @@ class Migration(migrations.Migration):
                 (
                     "at",
                     models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now(),
+                        default=django.utils.timezone.now,
                         verbose_name="since",
                     ),
                 ),
@@ -328,9 +323,7 @@ class Migration(migrations.Migration):
                 ("claimed_at", models.DateTimeField(null=True)),
                 (
                     "at",
-                    models.DateTimeField(
-                        db_default=django.db.models.functions.datetime.Now()
-                    ),
+                    models.DateTimeField(default=django.utils.timezone.now),
                 ),
                 (
                     "section",

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from django.db import models
 from django.db.models import Case, DateTimeField, F, Value, When
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Greatest
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
@@ -211,10 +211,10 @@ class Delivery(Row):
         db_persist=True,
     )
     #: When the first change that waits was committed.
-    changed_at = models.DateTimeField(db_default=Now())
+    changed_at = models.DateTimeField(default=timezone.now)
     #: When it may be submitted, with all changes until then; once it was, when the next
     #: change may be.
-    not_before = models.DateTimeField(db_default=Now())
+    not_before = models.DateTimeField(default=timezone.now)
     #: The claim of the process that submits it, and the version that it submits.
     token = models.CharField(max_length=32, blank=True)
     sending = models.PositiveBigIntegerField(default=0)

@@ -7,13 +7,13 @@ from datetime import datetime
 
 from django.db import models
 from django.db.models import Q
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import EngineError
 
 from .base import Row, RowQuerySet
+from .clock import Now
 from .transactions import retried
 
 
@@ -56,7 +56,7 @@ class EngineHost(Row):
     token = models.CharField(max_length=32, blank=True)
     claimed_at = models.DateTimeField(null=True)
     failures = models.PositiveIntegerField(default=0)  # in a row
-    not_before = models.DateTimeField(db_default=Now())
+    not_before = models.DateTimeField(default=timezone.now)
     #: Targets in the next request, fewer after one that was not accepted; 0 for as many
     #: as it takes.
     batch = models.PositiveIntegerField(default=0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.db import models
-from django.db.models.functions import Now
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from .base import Row, RowQuerySet
@@ -35,7 +35,7 @@ class Exclusion(Row):
     model = models.CharField(_("model"), max_length=100)  # "shop.product"
     key = models.CharField(_("key"), max_length=255)  # the primary key as text
     note = models.CharField(_("reason"), max_length=200, blank=True)
-    at = models.DateTimeField(_("since"), db_default=Now())
+    at = models.DateTimeField(_("since"), default=timezone.now)
     by = models.CharField(_("by"), max_length=150, blank=True)  # name of a user
 
     objects = ExclusionQuerySet.as_manager()

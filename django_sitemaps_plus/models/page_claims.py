@@ -10,12 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from django.db.models import Case, F, Q, Value, When
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Greatest
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.backoff import pause_seconds
 
 from .base import RowQuerySet
+from .clock import Now
 from .lease import keep
 from .prepared import Rows, Update, prepared
 from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State

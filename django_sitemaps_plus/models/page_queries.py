@@ -7,8 +7,9 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from django.db.models import Case, Count, Exists, F, Q, Sum, When
-from django.db.models.functions import Coalesce, Now
+from django.db.models.functions import Coalesce
 
+from .clock import Now
 from .page_claims import UNTRIED, PageClaimQuerySet
 from .prepared import Rows, Update, prepared
 from .sections import INDEX, Section

@@ -21,6 +21,8 @@ from django.db.models.query import ModelIterable
 from django.db.models.sql import DeleteQuery, UpdateQuery
 from django.dispatch import receiver
 
+from .clock import utc_offset
+
 #: Statements that are kept: a few for each section.
 MAX_KEPT = 1_000
 
@@ -69,7 +71,9 @@ def prepared(method: Callable[..., Any]) -> Callable[..., Any]:
         if max([length for _, length in lengths], default=0) > MAX_LISTED:
             made = method(model.objects.all(), *shape, **values)
             return _run(_statement(made, alias), alias, values)
-        return _run(_compile(method, model, alias, shape, lengths), alias, values)
+        offset = utc_offset(connections[alias])  # what Now() is compiled to
+        key = (method, model, alias, offset, shape, lengths)
+        return _run(_compile(*key), alias, values)
 
     return run
 
@@ -129,6 +133,7 @@ def _compile(
     method: Callable[..., Any],
     model: Any,
     alias: str,
+    offset: int,
     shape: tuple[Any, ...],
     lengths: tuple[tuple[str, int], ...],
 ) -> _Statement:

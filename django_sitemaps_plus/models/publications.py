@@ -9,12 +9,13 @@ from itertools import islice
 
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.functions import Now
+from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.signals import urls_changed
 
 from .base import Row, RowQuerySet
+from .clock import Now
 from .sections import Section
 
 #: Keys of one publication.
@@ -76,7 +77,7 @@ class Publication(Row):
     keys = models.JSONField(default=list)
     announce = models.BooleanField(default=True)
     claimed_at = models.DateTimeField(null=True)  # by who works out what changed
-    at = models.DateTimeField(db_default=Now())  # when what changed was committed
+    at = models.DateTimeField(default=timezone.now)  # when what changed was committed
 
     objects = PublicationQuerySet.as_manager()
 

@@ -7,12 +7,12 @@ from typing import Any
 
 from django.db import models, router
 from django.db.models import Exists, F, OuterRef, Q
-from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import Row, RowQuerySet
+from .clock import Now
 from .prepared import Rows, Update, prepared
 from .states import Hold, State
 

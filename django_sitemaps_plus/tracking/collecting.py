@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import connections
 from django.db.models import Count, Min, QuerySet
-from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings, notifies_engines
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
 from django_sitemaps_plus.models import Change, Page, Publication, Section
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import Source, reader_of
 from django_sitemaps_plus.sources.fetching import plain

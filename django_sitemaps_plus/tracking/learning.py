@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from django.apps import apps
 from django.db.models import Model
-from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import is_tracking
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import SitemapSource, Source

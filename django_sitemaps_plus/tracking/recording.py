@@ -14,6 +14,7 @@ from django.db.models import Model, QuerySet
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.models.clock import now_sql
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Source, reader_of
 from django_sitemaps_plus.sources.querysets import (
@@ -133,11 +134,11 @@ def insert(using: str, rows: Sequence[Row]) -> None:
 def _execute(connection: Any, rows: Sequence[Row]) -> None:
     # By hand: an ORM insert takes longer than the save that it belongs to may cost.
     table = Change._meta.db_table
-    into = f"INSERT INTO {table} (section, kind, low, high) VALUES "  # noqa: S608 - ours
+    into = f"INSERT INTO {table} (section, kind, low, high, at) VALUES "  # noqa: S608 - ours
     with connection.cursor() as cursor:
         for first in range(0, len(rows), ROWS_PER_INSERT):
             part = rows[first : first + ROWS_PER_INSERT]
-            places = ", ".join(["(%s, %s, %s, %s)"] * len(part))
+            places = ", ".join([f"(%s, %s, %s, %s, {now_sql(connection)})"] * len(part))
             cursor.execute(into + places, list(chain.from_iterable(part)))
 
 

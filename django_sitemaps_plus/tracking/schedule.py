@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db.models import F, Q
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.rows import every_row

@@ -204,7 +204,7 @@ class TestHealth:
         caplog.clear()
         page = Page.objects.filter(section__name="products", number=1)
         page.update(wanted=9, attempts=MAX_ATTEMPTS, error="it broke: \u2713")
-        said = ["products: 1 page is parked: it broke: \u2713"]
+        said = ["products: gave up on 1 page: it broke: \u2713"]
         assert health(client) == (503, {"status": "problem", "problems": said})
         assert caplog.records == []
 

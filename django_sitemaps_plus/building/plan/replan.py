@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 
 from django.db.models import CharField, F, TextField, UUIDField
-from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import publish, send_page_built
@@ -16,6 +15,7 @@ from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
 from django_sitemaps_plus.exceptions import BuildError, StalePlanError
 from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed

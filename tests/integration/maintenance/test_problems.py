@@ -187,7 +187,7 @@ class TestOthers:
         have_page(0, INDEX, **parked)
         [group] = found("pages")
         assert (group.title, group.count, group.action) == ("products", 2, "rebuild")
-        assert group.words == "Parked: 1. To be tried again: 1."
+        assert group.words == "Given up for now: 1. To be tried again soon: 1."
         assert [it.name for it in group.items] == [
             "page 2, 5 attempts",
             "page 1, 1 attempt",
