@@ -63,6 +63,7 @@ class AppSettings:
     live_max_rows: int = 2_000_000  # rows up to which a section is served unbuilt
     live_cache_seconds: int | None = None  # that a live page is kept; 0 for never
     track: bool | None = None  # whether saves are recorded; None: not in test runs
+    deploy_seconds: int = 600  # in which processes of an earlier version end
     replica_lag_seconds: int = 30  # age of a change before a replica is read for it
     shrink_guard: float = 0.5  # share of a section's entries that may go at once
     max_bad_rows: float = 0.1  # share of rows that need not be listed, from 100 on
@@ -88,6 +89,11 @@ class AppSettings:
     def lease(self) -> timedelta:
         """How long a builder keeps its pages without a heartbeat."""
         return timedelta(seconds=self.lease_seconds)
+
+    @property
+    def deploy_time(self) -> timedelta:
+        """How long processes of two versions may be at work at once."""
+        return timedelta(seconds=self.deploy_seconds)
 
     @property
     def live_cache(self) -> int:

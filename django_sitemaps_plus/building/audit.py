@@ -12,25 +12,48 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import LostObjectError, StoreError
-from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.damage import damaged_pages, forget_damaged
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.storage import delete_object, read_object
+from django_sitemaps_plus.tracking.schedule import (
+    AUDIT_PAGES,
+    early_pages,
+    end_grace,
+)
 
 logger = logging.getLogger(__name__)
 
-#: Pages that an audit marks at once, before it looks at the clock.
-AUDIT_PAGES = 64
 
+def mark_unchecked(sections: Collection[Section]) -> bool:
+    """Make pages dirty that were not compared for long; return if there were any.
 
-def mark_unchecked(sections: Collection[int]) -> bool:
-    """Make pages dirty that were not compared for long; return if there were any."""
-    age = get_settings().audit_interval_seconds
-    pages = dict(Page.objects.unchecked(tuple(sections), age, AUDIT_PAGES))
+    Large sections that are new, or were deployed of late, come first.
+    """
+    pages = next(filter(None, map(_early, sections)), {})
+    if not pages:
+        ids = tuple([section.pk for section in sections])
+        age = get_settings().audit_interval_seconds
+        pages = dict(Page.objects.unchecked(ids, age, AUDIT_PAGES))
     if pages:
         rows = Page.objects.filter(pk__in=pages)
         update_pages(rows, pages.values(), wanted=F("wanted") + 1)
     return bool(pages)
+
+
+def _early(section: Section) -> dict[int, int]:
+    """Return pages of a section to compare once more, at the end of its grace."""
+    if section.new_since is None:
+        return {}
+    is_new = section.now - section.new_since < get_settings().deploy_time
+    early = None if is_new else early_pages(section)
+    if early is None:
+        return {}
+    rows = early.exclude(is_dirty=1).order_by("checked_at")[:AUDIT_PAGES]
+    pages = dict(rows.values_list("pk", "section_id"))
+    if not pages:
+        end_grace(section)
+    return pages
 
 
 def mark_old(indexes: Iterable[Page]) -> bool:

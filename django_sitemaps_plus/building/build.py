@@ -31,6 +31,13 @@ from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import get_storage
+from django_sitemaps_plus.tracking.deploys import (
+    fingerprint,
+    is_of_other_code,
+    is_replaced,
+    note_build,
+    note_interval,
+)
 from django_sitemaps_plus.tracking.detect import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
@@ -114,6 +121,8 @@ class Build:
     small: set[int] = field(default_factory=set)  # pages that may merge
     #: Of the sources of this process, by the key of their section.
     fingerprints: dict[int, str] = field(default_factory=dict)
+    #: When it was last noted that sections are built, by the monotonic clock.
+    noted_at: dict[int, float] = field(default_factory=dict)
     #: Whether public names may have been wrong before the first page was built; None
     #: until then.
     was_behind: bool | None = None
@@ -143,6 +152,7 @@ class Build:
         sections = self._plan()
         if self.notices:
             self._notice(sections)
+        known, sections = sections, [it for it in sections if not self._is_left(it)]
         self._call_help(sections)
         self._build(sections)
         if self.audits:
@@ -155,7 +165,7 @@ class Build:
             self._build(sections)
             indexes = self._publish_index()
             sync.repair(self.site)  # an index that was hidden has its name again
-        self._read_totals(sections)
+        self._read_totals(known)
         return BuildReport(
             sections=[self.report(name) for name in self.names],
             index_pages=None if indexes is None else sum([i.entries for i in indexes]),
@@ -164,7 +174,9 @@ class Build:
             unfinished=[
                 section.name
                 for section in sections
-                if self.is_over and section.pages.claimable().exists()
+                if self.is_over
+                and not self._is_left(section)
+                and section.pages.claimable().exists()
             ],
             seconds=time.monotonic() - self.began,
         )
@@ -201,9 +213,13 @@ class Build:
 
     def _prepare(self, section: Section) -> None:
         """Mark what has changed, and have a held section looked at anew."""
-        is_replaced = renew_plan(section, self.site)
-        self.fingerprints[section.pk] = section.fingerprint
-        if is_replaced:
+        current = fingerprint(registry.get(section.name), self.site)
+        self.fingerprints[section.pk] = current
+        is_forced = self.full or self.move_origin
+        if not is_forced and is_replaced(section, current):
+            self.leave(section.name)
+            return
+        if renew_plan(section, self.site, current):
             return  # changes are located in the next plan
         notice(section, self.site)
         if self.replan:
@@ -213,6 +229,21 @@ class Build:
         if self.full:
             pages = section.pages.planned()
             update_pages(pages, [section.pk], wanted=F("wanted") + 1, **UNTRIED)
+
+    def leave(self, name: str) -> None:
+        """Leave a section to builders of another version of the project."""
+        logger.warning("Section %s is left to builders with other code", name)
+        self.report(name).is_left = True
+
+    def _is_left(self, section: Section) -> bool:
+        return section.name in self.reports and self.reports[section.name].is_left
+
+    def note_at_work(self, section: int) -> None:
+        """Note now and then, while a build takes long, that this version builds."""
+        now, interval = time.monotonic(), note_interval().total_seconds()
+        if now > self.noted_at.get(section, self.began) + interval:
+            self.noted_at[section] = now
+            note_build(section, self.fingerprints.get(section, ""))
 
     def _call_help(self, sections: list[Section]) -> None:
         pages = Page.objects.claimable().filter(section__in=sections)
@@ -278,10 +309,18 @@ class Build:
     def _audit(self, sections: list[Section]) -> None:
         """Compare the pages longest unchecked, for a bounded time."""
         end = time.monotonic() + get_settings().audit_budget_seconds
-        ids = [section.pk for section in sections]
         # When the build is over nothing that is marked would be built.
-        while time.monotonic() < end and not self.is_over and mark_unchecked(ids):
+        while time.monotonic() < end and not self.is_over:
+            sections = [it for it in sections if not self._is_of_others(it)]
+            if not mark_unchecked(sections):
+                break
             self._build(sections)
+
+    def _is_of_others(self, section: Section) -> bool:
+        """Return whether a section was left, or would be as soon as it is built."""
+        return self._is_left(section) or (
+            not self.notices and is_of_other_code(section, self.site, self.fingerprints)
+        )
 
     def _publish_index(self) -> list[Page] | None:
         """Publish the indexes; return their rows, None where it is too early."""

@@ -107,14 +107,14 @@ def _as_json(problems: list[str]) -> Any:
 
 
 def read_announce(pages: Sequence[Page]) -> None:
-    """Read once more what changes have come in: whether to be announced, since when."""
+    """Reload what is to be announced, and since when: a change may have come in."""
     # What an index lists is never announced.
     keys = [page.pk for page in pages if page.section.name != INDEX]
     rows = Page.objects.announcements(pages=keys)
-    found = {pk: (announce, changed_at) for pk, announce, changed_at in rows}
+    found = {pk: values for pk, *values in rows}
     for page in pages:
         if page.pk in found:
-            page.announce, page.changed_at = found[page.pk]
+            page.announce, page.is_edited, page.changed_at = found[page.pk]
 
 
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
@@ -170,7 +170,8 @@ def publish(flips: Sequence[Flip]) -> None:
                 section=page.section,
                 old=[before.object for before in old if before.object],
                 new=[after.object for after in new if after.object],
-                announce=page.announce,
+                announce=page.announce or page.is_edited,
+                moves_only=not page.announce,
                 at=page.changed_at or Now(),
             )
             for page, old, new in flips

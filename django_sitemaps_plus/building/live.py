@@ -44,7 +44,7 @@ def _remove_pages(section: Section, site: Site) -> None:
     with atomic():
         raise_plan_version(section)
         section.pages.all().delete()
-        Section.objects.filter(pk=section.pk).forget(next_number=1, planned_at=None)
+        Section.objects.filter(pk=section.pk).forget(next_number=1)
         indexes = Page.objects.of(site.name, INDEX)
         # As if none was published: it would not list a section without pages.
         indexes.update(

@@ -41,6 +41,7 @@ class SectionReport:
     stored: int = 0  # new objects; pages whose bytes are as before need none
     dirty: int = 0  # pages that are still to be built
     unplanned: int = 0  # pages of a new plan that are still to be built
+    is_left: bool = False  # to another version of the project, which builds it
     hold_reason: str = ""  # why nothing more is published
     problems: list[str] = field(default_factory=list)  # rows left out, by name
     errors: list[str] = field(default_factory=list)  # pages that were not built
@@ -48,6 +49,7 @@ class SectionReport:
 
     def add(self, other: SectionReport) -> None:
         """Add what another process did."""
+        self.is_left |= other.is_left
         self.rendered += other.rendered
         self.stored += other.stored
         self.problems += other.problems
@@ -90,13 +92,14 @@ class BuildReport:
             elif section.skipped and not section.entries:
                 found.append(none_listed(name, section.skipped))
             found += [f"{name}: {error}" for error in section.errors]
-            if section.unplanned:
+            if section.unplanned and not section.is_left:
                 found.append(
                     f"{name}: {section.unplanned} pages of its new plan are not built, "
                     "so the old plan is served. Fix what keeps them from being built, "
                     f"then run build_sitemaps {quote(name)} --replan"
                 )
-            if section.dirty and not section.hold_reason and not section.errors:
+            is_said = section.is_left or section.hold_reason or section.errors
+            if section.dirty and not is_said:
                 found.append(
                     f"{name}: {section.dirty} pages are still to be built; "
                     "see sitemap_status"

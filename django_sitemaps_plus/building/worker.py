@@ -106,8 +106,11 @@ def _leave_to_other_code(build: Build, pages: list[Page]) -> set[int]:
     ]
     Page.objects.release(others)
     for name in sorted({page.section.name for page in others}):
-        logger.warning("Section %s is left to builders with other code", name)
-    return {page.section_id for page in others}
+        build.leave(name)
+    left = {page.section_id for page in others}
+    for section in {page.section_id for page in pages} - left:
+        build.note_at_work(section)
+    return left
 
 
 def _build(build: Build, pages: list[Page]) -> None:

@@ -103,10 +103,11 @@ class PageQuerySet(PageClaimQuerySet):
             unbuilt=Count("pk", filter=Q(built=0)),
         )
 
-    def owner(self, section: int, key: int) -> tuple[int, int, bool] | None:
-        """Return the page that owns an integer, the plan's version, and if one is next.
+    def owner(self, section: int, key: int) -> tuple[int, int, bool, int] | None:
+        """Return the page that owns an integer, and the version of the plan.
 
-        By one query, so that they belong together. None where bounds are not integers.
+        Then whether there is a next plan, and whether a deploy has marked the page. By
+        one query, so that they belong together. None where bounds are not integers.
         """
         found = self.owners_from_below(section=section, key=key)
         found = found or self.first_owners(section=section, key=key)
@@ -128,14 +129,21 @@ class PageQuerySet(PageClaimQuerySet):
 
     def _as_owner(self, section: Any) -> Rows:
         new = self.model._default_manager.filter(section=section, state=State.NEXT)
-        return self.values_list("pk", "section__plan_version", Exists(new))[:1]
+        deployed = Case(When(announce=False, built__gt=0, then=1), default=0)
+        columns = ("pk", "section__plan_version", Exists(new), deployed)
+        return self.values_list(*columns)[:1]
 
     @prepared
     def raise_wanted(self, announce: bool, *, pages: Any, since: Any = None) -> Update:
-        """Make pages dirty, for changes that were committed since a time, if known."""
+        """Make pages dirty, for changes that were committed since a time, if known.
+
+        Changes are announced with their pages, but where a deploy has marked these.
+        """
         fields: dict[str, Any] = {"wanted": F("wanted") + 1}
-        if announce:
-            fields = announced()
+        if announce:  # in a first build nothing is
+            fields["is_edited"] = Case(
+                When(built__gt=0, then=True), default=F("is_edited")
+            )
         fields["changed_at"] = Coalesce(F("changed_at"), since)
         return self.filter(pk__in=pages), fields
 
@@ -174,8 +182,11 @@ class PageQuerySet(PageClaimQuerySet):
             "error": "",
             "hold": Hold.NONE,
             "checked_at": Now(),
-            # One that came in meanwhile is not announced yet.
+            # Keep what is known of a change that is newer than this version.
             "changed_at": Case(When(wanted__gt=version, then=F("changed_at"))),
+            "is_edited": Case(
+                When(wanted__gt=version, then=F("is_edited")), default=False
+            ),
         }
         if is_again:
             fixed["wanted"] = F("wanted") + 1
@@ -185,7 +196,7 @@ class PageQuerySet(PageClaimQuerySet):
     def announcements(self, *, pages: Any) -> Rows:
         """Return whether changes of pages are announced, and since when there are."""
         rows = self.filter(pk__in=pages)
-        return rows.values_list("pk", "announce", "changed_at")
+        return rows.values_list("pk", "announce", "is_edited", "changed_at")
 
     @prepared
     def indexes(self, *, site: Any) -> Rows:
@@ -239,9 +250,3 @@ class PageQuerySet(PageClaimQuerySet):
         served = self.filter(section__site=site)
         served = served.exclude(state=State.NEXT).exclude(section__name=INDEX)
         return served.filter(object="", built__gt=0).values_list("pk")
-
-
-def announced() -> dict[str, Any]:
-    """Return the fields of pages whose next change is announced: no first build is."""
-    announce = Case(When(built__gt=0, then=True), default=F("announce"))
-    return {"wanted": F("wanted") + 1, "announce": announce}

@@ -53,8 +53,11 @@ class Page(Row):
     hold = models.CharField(max_length=8, blank=True, choices=Hold, default=Hold.NONE)
     held_entries = models.PositiveIntegerField(default=0)  # that it would have
     held_skipped = models.PositiveIntegerField(default=0)
-    #: Whether the next change of its bytes is submitted to search engines.
+    #: Whether the next change of its bytes is submitted to search engines; not after a
+    #: deploy, until it was built.
     announce = models.BooleanField(default=True)
+    #: Whether an edit was marked since the last flip: a deploy leaves it to announce.
+    is_edited = models.BooleanField(default=False)
     #: When the first change since the last flip was committed, if that is known.
     changed_at = models.DateTimeField(null=True)
     checked_at = models.DateTimeField(null=True)  # when it was last compared

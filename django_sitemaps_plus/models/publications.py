@@ -76,6 +76,8 @@ class Publication(Row):
     #: Or keys of saved rows, whose URLs are sent whatever became of their pages.
     keys = models.JSONField(default=list)
     announce = models.BooleanField(default=True)
+    #: Whether only URLs that came or went are announced: a deploy changed the others.
+    moves_only = models.BooleanField(default=False)
     claimed_at = models.DateTimeField(null=True)  # by who works out what changed
     at = models.DateTimeField(default=timezone.now)  # when what changed was committed
 

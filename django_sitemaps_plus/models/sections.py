@@ -35,6 +35,10 @@ class SectionQuerySet(RowQuerySet["Section"]):
         """Let sections begin anew, but for the numbers of their pages."""
         self.update(
             fingerprint="",
+            replaced=[],
+            built_at=None,
+            query_values="",
+            new_since=None,
             watermark=None,
             window_count=0,
             schedule_checked_at=None,
@@ -132,12 +136,18 @@ class Section(Row):
     plan_version = models.PositiveBigIntegerField(default=0)
     #: The number of the next new page; of the index, the place of the next in it.
     next_number = models.PositiveIntegerField(default=1)
-    #: When its first plan was made, it came back, or what it lists became known; None
-    #: once the first grace is over.
-    planned_at = models.DateTimeField(null=True)
-    #: What the pages were rendered from: declarations, query, languages, origin; and
+    #: When its first plan was made, its source changed, it came back, or what it lists
+    #: became known; None once it has been compared after DEPLOY_SECONDS.
+    new_since = models.DateTimeField(null=True)
+    #: What the pages are rendered from: declarations, query, languages, origin; and
     #: the type of the keys that the plan is of.
     fingerprint = models.CharField(max_length=64, blank=True)
+    #: The fingerprints before it, the latest last: those of other versions.
+    replaced = models.JSONField(default=list)
+    #: When a process with this fingerprint last built.
+    built_at = models.DateTimeField(null=True)
+    #: The values in the queries of the source, which may come from rows.
+    query_values = models.CharField(max_length=64, blank=True)
     #: Of a contrib class, the labels of the models that it lists, separated by commas;
     #: None until it says so.
     listed_models = models.TextField(null=True)  # noqa: DJ001

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
 from itertools import islice
@@ -33,6 +34,7 @@ from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources import Source, Tally, reader_of
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import take_changes
+from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
 from .outbox import want_feeds, want_urls
 
@@ -69,8 +71,11 @@ _POSTPONING = (SourceError, ConfigurationError, StoreError, LimitExceededError)
 
 def _relay_each(until: float | None) -> Iterator[str]:
     # Of another origin are neither these changes nor the engines.
-    site, committed = owning_site(), list[datetime]()
+    site, committed, own = owning_site(), list[datetime](), dict[int, str]()
     for publication in Publication.objects.claim_each(site.name, until):
+        if publication.keys and is_of_other_code(publication.section, site, own):
+            publication.release()  # another version knows where these rows are
+            continue
         try:
             yield from _relay(publication)
         except _POSTPONING as error:
@@ -113,16 +118,25 @@ def _relay(publication: Publication) -> Iterator[str]:
 
 
 def _notify(publication: Publication, part: Diff) -> None:
+    if publication.moves_only and part.updated:
+        # By a deploy, or by edits that are announced by their keys.
+        _send(publication, Diff(updated=part.updated), announce=False)
+        part = replace(part, updated=[])
     if publication.announce:
         urls = [*part.added, *part.updated, *part.removed]
         want_urls(get_site(), urls, publication.at)
+    if part:
+        _send(publication, part, announce=publication.announce)
+
+
+def _send(publication: Publication, part: Diff, *, announce: bool) -> None:
     urls_changed.send_robust(  # which logs what receivers raise
         sender=Publication,
         section=publication.section.name,
         added=part.added,
         updated=part.updated,
         removed=part.removed,
-        announce=publication.announce,
+        announce=announce,
     )
 
 

@@ -98,6 +98,11 @@ class Reader(Generic[S]):
         """Return what orders the keys; None where pages are positions."""
         return None
 
+    def queries(self, site: Site) -> list[QuerySet[Any]]:
+        """Return the query of the listed rows, where pages are ranges of keys."""
+        rows = self._rows(site)
+        return [rows] if pages_by_key(rows) else []
+
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
     ) -> Iterator[str]:

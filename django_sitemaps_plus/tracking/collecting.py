@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple
 
 from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import connections
 from django.db.models import Count, Min, QuerySet
 
-from django_sitemaps_plus.conf import get_settings, notifies_engines
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
-from django_sitemaps_plus.models import Change, Page, Publication, Section
+from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import Source, reader_of
-from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
 
 from .databases import attempt, databases
-from .locating import delete_changes, mark_all, mark_rows
+from .locating import (
+    compare_all,
+    delete_changes,
+    is_notified,
+    mark_all,
+    mark_rows,
+    note_saved,
+)
 from .related import UnknownRowsError, related_keys
 
 #: Changes that are read, located and deleted together.
@@ -60,7 +64,7 @@ def waiting_changes(sections: Iterable[str]) -> dict[str, tuple[int, datetime]]:
     Sections of which none waits are left out.
     """
     names, found = set(sections), dict[str, tuple[int, datetime]]()
-    if not _is_notified():  # some are left by sections that went back to live serving
+    if not is_notified():  # some are left by sections that went back to live serving
         planned = Section.objects.planned().filter(name__in=names)
         names = set(planned.values_list("name", flat=True))
     rows = Change.objects.filter(section__in=names).order_by().values_list("section")
@@ -112,18 +116,19 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
     space = reader_of(source).key_space()
     is_announced = getattr(source, "announce_saves", False)
     named = _Named([], [], True)  # a row that comes or goes moves all rows after it
-    with suppress(*_OTHER_PLAN):
-        if space is not None:
-            named = _named(source, space, changes)
+    if space is not None:
+        named = _named(source, space, changes)
     for one in [*_on_other_sites(section), section]:
         if space is not None and (is_announced or one.next_number == 1):
-            _note(one, space, named, changes)
+            note_saved(one, space, named.keys, named.ranges, changes[0].at)
         # These go with the last mark: a crash in between marks other sites twice.
         own = changes if one is section else ()
         if named.is_all:
             mark_all(one)
             delete_changes(own)
         else:
+            if named.has_foreign:  # what they mean here is found by comparing
+                compare_all(one)
             mark_rows(one, source, named.keys, named.ranges, changes=own)
     return () if named.is_all else named.keys
 
@@ -142,46 +147,30 @@ class _Named(NamedTuple):
     keys: list[Any]
     ranges: list[tuple[Any, Any]]  # both ends included
     is_all: bool  # whether there are other rows, unknown or too many
+    has_foreign: bool = False  # whether some were recorded for another source
 
 
-def _named(source: Source, space: KeySpace, changes: Iterable[Change]) -> _Named:
-    keys, ranges, is_all = list[Any](), list[tuple[Any, Any]](), False
+def _named(source: Source, space: KeySpace, changes: Sequence[Change]) -> _Named:
+    keys, ranges = list[Any](), list[tuple[Any, Any]]()
     related: dict[str, set[str]] = {}
+    is_all, known = False, 0
     for change in changes:
-        match change.kind:
-            case Change.Kind.KEY:
-                keys.append(space.value(change.low))
-            case Change.Kind.RANGE:
-                ranges.append((space.value(change.low), space.value(change.high)))
-            case Change.Kind.RELATED:
-                related.setdefault(change.high, set()).add(change.low)
-            case _:
-                is_all = True
-    try:
-        keys += related_keys(source, space, related)
-    except UnknownRowsError:
-        is_all = True
-    return _Named(keys, ranges, is_all)
-
-
-def _note(
-    section: Section, space: KeySpace, named: _Named, changes: list[Change]
-) -> None:
-    """Note rows whose URLs engines are notified of, whatever became of their pages."""
-    if _is_notified():
-        keys = chain(named.keys, _between(space, named.ranges))
-        Publication.objects.note_saves(section, map(str, keys), changes[0].at)
-
-
-def _is_notified() -> bool:
-    """Return whether engines of any site are notified."""
-    with in_force(None):
-        return notifies_engines()
-
-
-def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
-    """Yield the keys of the rows in ranges; both ends of a range are included."""
-    rows = plain(space.model._base_manager.using(space.alias))
-    for bounds in ranges:
-        between = rows.filter(**{f"{space.key}__range": bounds})
-        yield from between.values_list(space.key, flat=True).iterator(BATCH_CHANGES)
+        with suppress(*_OTHER_PLAN):
+            match change.kind:
+                case Change.Kind.KEY:
+                    keys.append(space.value(change.low))
+                case Change.Kind.RANGE:
+                    ranges.append((space.value(change.low), space.value(change.high)))
+                case Change.Kind.RELATED:
+                    related.setdefault(change.high, set()).add(change.low)
+                case _:
+                    is_all = True
+            known += 1
+    for way, saved in related.items():
+        try:
+            keys += related_keys(source, space, {way: saved})
+        except UnknownRowsError:
+            is_all = True
+        except _OTHER_PLAN:
+            known = 0
+    return _Named(keys, ranges, is_all, known < len(changes))

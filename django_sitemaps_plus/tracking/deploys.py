@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterator, Mapping
-from datetime import date
+from datetime import date, timedelta
 from types import CodeType
 from typing import Any
 
 from django.conf import settings
-from django.core.exceptions import EmptyResultSet
 from django.db import connections
 from django.db.models import (
     CharField,
+    F,
     IntegerField,
     Model,
     QuerySet,
@@ -26,8 +26,9 @@ from django_sitemaps_plus.conf import Site, get_settings, site_in
 from django_sitemaps_plus.core.renderers import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.page_claims import UNTRIED
-from django_sitemaps_plus.models.transactions import atomic, retried
+from django_sitemaps_plus.models.transactions import atomic, lock, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.site_urls import stylesheet_url
@@ -46,13 +47,11 @@ from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.related import related_queries
 from django_sitemaps_plus.sources.route import Route
 from django_sitemaps_plus.sources.rows import listed_rows
+from django_sitemaps_plus.sources.shapes import shape_of
 
-from .locating import mark_all
+from .locating import compare_all, mark_all
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-
-# What dates in a query become where the database has no type for them.
-_DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
 
 # Attributes that say how pages are cut and built, not what is in them.
 _IGNORED = {
@@ -68,27 +67,89 @@ _KEY_TYPES: dict[str, Any] = {
     "string": (CharField, TextField),
 }
 
+# What a fingerprint says of sources that are not paged by key.
+_NO_KEYS = ("page", "position")
+
 # Digits of the hash; what follows it is the type of the keys.
 _DIGITS = 48
 
 
+#: Fingerprints that a section keeps of the versions before.
+MAX_REPLACED = 20
+
+
+def is_replaced(section: Section, current: str) -> bool:
+    """Return whether another version has replaced this one, and is at work.
+
+    A fingerprint that was never seen is that of a deploy. One that was is an old
+    process, or a rollback: then the processes of the other version are gone soon.
+    """
+    if current == section.fingerprint or current not in section.replaced:
+        return False
+    # Read anew: the other version may have built since this build began.
+    since = Now() - get_settings().deploy_time
+    return Section.objects.filter(pk=section.pk, built_at__gt=since).exists()
+
+
 @retried
-def note_deploy(section: Section, current: str) -> None:
-    """Mark all pages of a section for another source, to be built now, unannounced."""
+def note_deploy(section: Section, current: str, values: str = "") -> None:
+    """Mark all pages of a section for another source, to be built now, unannounced.
+
+    Builders of another version that are at work lose their claims.
+    """
     # In one transaction: builders with the old code see by the fingerprint that pages
     # are not marked for them, and one that is stored already marks nothing again.
     with atomic():
-        if section.fingerprint:
+        lock([section.pk])
+        rows = Section.objects.filter(pk=section.pk)
+        [(before, replaced)] = rows.values_list("fingerprint", "replaced")
+        if before == current:
+            return
+        noted: dict[str, Any] = {"fingerprint": current, "query_values": values}
+        if before:
             mark_all(section, announce=False)
             # What made pages fail too often may be mended now.
-            section.pages.planned().update(**UNTRIED, error="")
-        Section.objects.filter(pk=section.pk).update(fingerprint=current)
+            pages = section.pages.planned()
+            pages.update(**UNTRIED, error="", token="", claimed_at=None)
+            others = [it for it in (*replaced, before) if it != current]
+            noted["replaced"] = section.replaced = others[-MAX_REPLACED:]
+            noted["new_since"] = Now()
+            # Keys that were located before are located again, among marked pages.
+            noted["plan_version"] = F("plan_version") + 1
+            section.new_since = None  # for this build
+        rows.update(**noted, built_at=Now())
+
+
+def note_build(section: int, current: str) -> None:
+    """Note that a version builds a section: to be done a few times in DEPLOY_SECONDS.
+
+    To be called no less often than by :func:`note_interval`.
+    """
+    rows = Section.objects.filter(pk=section, fingerprint=current)
+    rows.update(built_at=Now())
+
+
+def note_interval() -> timedelta:
+    """Return how exactly sections know when a version last built them."""
+    return get_settings().deploy_time / 10
+
+
+@retried
+def note_values(section: Section, values: str) -> None:
+    """Have all pages compared where the values in the queries of a source changed."""
+    if values == section.query_values:
+        return
+    with atomic():
+        if section.query_values:
+            compare_all(section)
+        Section.objects.filter(pk=section.pk).update(query_values=values)
+    section.query_values = values
 
 
 def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
     """Return whether pages of a section are marked for builders with other code.
 
-    During a deploy the last process to notice has marked them, to be built by its own
+    During a deploy the first process to notice has marked them, to be built by its own
     source. ``own`` keeps the fingerprints of this process by section.
     """
     if not section.fingerprint or section.name not in registry:
@@ -111,8 +172,8 @@ def has_other_keys(before: str, current: str) -> bool:
 def fingerprint(source: Source, site: Site) -> str:
     """Return a hash of what decides how rows are rendered, and the type of their keys.
 
-    It knows the code of methods, not of what they call. Dates in the query are left
-    out, since a filter by the present time would never be the same.
+    It knows the code of methods, not of what they call. Values in queries are left
+    out: they may come from rows, or be the present time. See :func:`query_values`.
     """
     # Once: of some sources only items() says it, which may read all rows.
     space = reader_of(source).key_space()
@@ -122,9 +183,28 @@ def fingerprint(source: Source, site: Site) -> str:
     return f"{digest.hexdigest()[:_DIGITS]} {_key_type(source, space)}"
 
 
+def query_values(source: Source, site: Site, current: str) -> str:
+    """Return a hash of the values in the queries of a source, but for the time.
+
+    If only these change, rows have, or a constant that the fingerprint does not see.
+    """
+    # To ask for items that are no queryset may read all rows.
+    has_keys = current.partition(" ")[2] not in _NO_KEYS
+    queries = reader_of(source).queries(site) if has_keys else []
+    queries += [it for it in _held(source).values() if isinstance(it, QuerySet)]
+    found = [shape_of(queryset) for queryset in queries]
+    return hashlib.sha256(repr(found).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _held(source: Source) -> dict[str, Any]:
+    """Return the attributes of an instance of a contrib class."""
+    given = source.sample if isinstance(source, SitemapSource) else source
+    return {} if isinstance(given, type) else dict(getattr(given, "__dict__", {}))
+
+
 def _key_type(source: Source, space: KeySpace | None) -> str:
     if space is None:
-        return "page" if reader_of(source).has_own_paging else "position"
+        return _NO_KEYS[not reader_of(source).has_own_paging]
     found = (name for name, kind in _KEY_TYPES.items() if isinstance(space.field, kind))
     return next(found, "other")
 
@@ -138,11 +218,9 @@ def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
     for ancestor in kind.__mro__:
         if not ancestor.__module__.startswith(("django.", "django_sitemaps_plus.")):
             yield from _members(vars(ancestor))
-    if not isinstance(given, type):
-        held = getattr(given, "__dict__", {})
-        # It may hold the time at which its process began.
-        timeless = {k: type(v) if isinstance(v, date) else v for k, v in held.items()}
-        yield from _members(timeless)
+    # It may hold the time at which its process began.
+    held = _held(source).items()
+    yield from _members({k: type(v) if isinstance(v, date) else v for k, v in held})
     if space is not None:
         # Other keys come in another order.
         yield f"{space.field.db_type(connections[space.alias])}"
@@ -199,14 +277,4 @@ def _words(value: Any) -> str:
 
 
 def _query_words(queryset: QuerySet[Any]) -> str:
-    try:
-        sql, params = queryset.query.sql_with_params()
-    except EmptyResultSet:
-        return "no rows"
-    return f"{sql} {[None if _is_date(value) else value for value in params]}"
-
-
-def _is_date(value: Any) -> bool:
-    if isinstance(value, str):
-        return _DATE_TEXT.fullmatch(value) is not None
-    return isinstance(value, date)
+    return shape_of(queryset)[0]

@@ -10,7 +10,7 @@ from django_sitemaps_plus.rendering import reading
 
 from .collecting import take_changes
 from .lookback import look_back
-from .schedule import mark_first, mark_old, mark_scheduled
+from .schedule import mark_new, mark_old, mark_scheduled
 
 
 def notice(section: Section, site: Site) -> None:
@@ -19,4 +19,4 @@ def notice(section: Section, site: Site) -> None:
         look_back(section, source, partial(take_changes, section, source))
         mark_scheduled(section, source)
         mark_old(section, source)
-        mark_first(section)
+        mark_new(section)

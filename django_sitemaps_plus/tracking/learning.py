@@ -31,8 +31,8 @@ def note_models(section: Section, source: Source, *, is_new: bool) -> None:
         labels = None if models is None else ",".join(m._meta.label for m in models)
         if labels != section.listed_models:
             section.listed_models = labels
-            # Saves were not recorded: the first grace begins anew.
-            noted = {"listed_models": labels, "planned_at": Now()}
+            # Saves were not recorded: the grace begins anew.
+            noted = {"listed_models": labels, "new_since": Now()}
             Section.objects.filter(pk=section.pk).update(**noted)
     if models not in (None, source.models):
         source.models = models

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain as all_of
 from itertools import starmap
 from typing import Any, NamedTuple
 
 from django.db.models import F, IntegerField
 
+from django_sitemaps_plus.conf import notifies_engines
 from django_sitemaps_plus.core.key_ranges import (
     as_number,
     chain,
@@ -17,10 +19,25 @@ from django_sitemaps_plus.core.key_ranges import (
     locate_integers,
 )
 from django_sitemaps_plus.exceptions import StalePlanError
-from django_sitemaps_plus.models import Change, Page, Section, State, own_alias
-from django_sitemaps_plus.models.page_queries import announced
-from django_sitemaps_plus.models.transactions import atomic, lock, retried
+from django_sitemaps_plus.models import (
+    Change,
+    Page,
+    Publication,
+    Section,
+    State,
+    own_alias,
+)
+from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.models.publications import BATCH_KEYS
+from django_sitemaps_plus.models.transactions import (
+    atomic,
+    lock,
+    retried,
+    update_pages,
+)
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import ModelSource, Source, reader_of
+from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
 
 from .databases import attempt
@@ -46,6 +63,13 @@ class Slot(NamedTuple):
     low: str | None
     high: str | None
     state: str
+    announce: bool
+    built: int
+
+    @property
+    def is_deployed(self) -> bool:
+        """Whether a deploy has marked it, to be built unannounced."""
+        return not self.announce and self.built > 0 and self.state == State.ACTIVE
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,11 +78,14 @@ class Located:
 
     plan_version: int
     pages: frozenset[int]
+    #: The keys and ranges among them whose pages a deploy has marked.
+    keys: Sequence[Any] = ()
+    ranges: Sequence[tuple[Any, Any]] = ()
 
 
 def plans(section: Section) -> list[list[Slot]]:
     """Return the plan that is served, if any, and the next one while it is made."""
-    rows = section.pages.planned().values_list("pk", "low", "high", "state")
+    rows = section.pages.planned().values_list(*Slot._fields)
     slots = list(starmap(Slot, rows))
     active = [slot for slot in slots if slot.state == State.ACTIVE]
     found = [in_plan_order(active)] if active else []
@@ -81,14 +108,21 @@ def locate(
             return few
     [(version,)] = Section.objects.plan_versions(section=section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
-    found: set[int] = set()
+    found, deployed = set[int](), list[Any]()
+    deployed_ranges = list[tuple[Any, Any]]()
     for plan in plans(section):
         at = owners(space, [slot.low for slot in plan], asked)
-        found |= {plan[number].pk for number in at[: len(keys)]}
+        for key, number in zip(keys, at, strict=False):
+            found.add(plan[number].pk)
+            if plan[number].is_deployed:
+                deployed.append(key)
         ends = at[len(keys) :]  # first and last, first and last, ...
-        for first, last in zip(ends[::2], ends[1::2], strict=True):
-            found |= {slot.pk for slot in plan[first : last + 1]}
-    return Located(version, frozenset(found))
+        for bounds, first, last in zip(ranges, ends[::2], ends[1::2], strict=True):
+            between = plan[first : last + 1]
+            found |= {slot.pk for slot in between}
+            if any([slot.is_deployed for slot in between]):
+                deployed_ranges.append(bounds)
+    return Located(version, frozenset(found), deployed, deployed_ranges)
 
 
 def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
@@ -102,7 +136,9 @@ def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
             return None
         found.append(owner)
     # That of the first: the plan may have changed before the others were asked for.
-    return Located(found[0][1], frozenset([pk for pk, _, _ in found]))
+    version, pages = found[0][1], frozenset([owner[0] for owner in found])
+    deployed = [key for key, owner in zip(keys, found, strict=True) if owner[3]]
+    return Located(version, pages, deployed)
 
 
 def owners(
@@ -147,18 +183,20 @@ def mark_rows(
     """Mark the pages of rows that changed, and delete the changes that named these.
 
     All pages are marked where positions make them, and where rows depend on others and
-    ``watch`` does not say on which.
+    ``watch`` does not say on which. The rows are still announced by their keys then.
     """
     reader = reader_of(source)
     space = reader.key_space()
     ways = watched_ways(source) if isinstance(source, ModelSource) else ()
     listed = {concrete(model) for model in reader.tracked_models}
     is_watched = any(concrete(way.model) in listed for way in ways)
-    if space is None or (not is_watched and reader.rows_depend):
+    if space is None:
         mark_all(section)
         delete_changes(changes)
-    else:
-        mark_keys(section, space, keys, ranges, changes=changes)
+        return
+    if not is_watched and reader.rows_depend:
+        mark_all(section, is_named=True)
+    mark_keys(section, space, keys, ranges, changes=changes)
 
 
 def mark_keys(
@@ -169,10 +207,18 @@ def mark_keys(
     *,
     changes: Sequence[Change] = (),
 ) -> None:
-    """Mark the pages that own keys, and delete the changes that named these."""
+    """Mark the pages that own keys, and delete the changes that named these.
+
+    Where a deploy has marked a page too, engines are notified of the keys.
+    """
+    at = min([change.at for change in changes], default=Now())
     try:
-        while not mark(section, locate(section, space, keys, ranges), changes=changes):
-            pass  # a split has moved the bounds meanwhile
+        while True:
+            located = locate(section, space, keys, ranges)
+            note_saved(section, space, located.keys, located.ranges, at)
+            if mark(section, located, changes=changes):
+                return
+            # A split has moved the bounds meanwhile, or a deploy was noted.
     except StalePlanError:  # of another key; the plan is about to be replaced
         mark_all(section)
         delete_changes(changes)
@@ -200,16 +246,54 @@ def mark(
 
 
 @retried
-def mark_all(section: Section, *, announce: bool = True) -> None:
-    """Raise ``wanted`` of every page; a dirty one is announced for its own change."""
+def mark_all(
+    section: Section, *, announce: bool = True, is_named: bool = False
+) -> None:
+    """Raise ``wanted`` of every page; an edited one is announced for its own change.
+
+    If the rows that changed are named, pages that a deploy marked stay unannounced.
+    """
     pages = section.pages.planned()
     with atomic():
         lock([section.pk])
         if announce:
-            pages.update(**announced())
+            whole = {} if is_named else {"announce": True}
+            pages.filter(built__gt=0).update(is_edited=True, **whole)
         else:
-            pages.filter(wanted=F("built")).update(announce=False)
-            pages.update(wanted=F("wanted") + 1)
+            pages.filter(is_edited=False).update(announce=False)
+        pages.update(wanted=F("wanted") + 1)
+
+
+def compare_all(section: Section) -> None:
+    """Have every page rendered; what differs is announced, unless a deploy did it."""
+    update_pages(section.pages.planned(), [section.pk], wanted=F("wanted") + 1)
+
+
+def note_saved(
+    section: Section,
+    space: KeySpace,
+    keys: Sequence[Any],
+    ranges: Sequence[tuple[Any, Any]],
+    at: Any,
+) -> None:
+    """Note rows whose URLs engines are notified of, whatever became of their pages."""
+    if (keys or ranges) and is_notified():
+        listed = all_of(keys, _between(space, ranges))
+        Publication.objects.note_saves(section, map(str, listed), at)
+
+
+def is_notified() -> bool:
+    """Return whether engines of any site are notified."""
+    with in_force(None):
+        return notifies_engines()
+
+
+def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
+    """Yield the keys of the rows in ranges; both ends of a range are included."""
+    rows = plain(space.model._base_manager.using(space.alias))
+    for bounds in ranges:
+        between = rows.filter(**{f"{space.key}__range": bounds})
+        yield from between.values_list(space.key, flat=True).iterator(BATCH_KEYS)
 
 
 def delete_changes(changes: Iterable[Change]) -> None:

@@ -16,7 +16,7 @@ from django_sitemaps_plus.sources.dates import as_stored
 from django_sitemaps_plus.sources.declarations import indexed_lastmod
 from django_sitemaps_plus.sources.rows import every_row
 
-from .locating import MAX_KEYS, mark_all, mark_rows
+from .locating import MAX_KEYS, compare_all, mark_rows
 
 #: The window before the newest lastmod in which rows are counted: a transaction may
 #: commit later than another that stamped its rows after it.
@@ -98,8 +98,8 @@ def look_back(
     if section.watermark is not None:
         _mark(section, rows, look, marked)
     elif section.pages.filter(built__gt=0).exists():
-        # Dates where there were none: rows have come in since the pages were built.
-        mark_all(section)
+        # Dates where there were none: by a deploy, or rows have come in since.
+        compare_all(section)
     watermark = as_stored(look.newest)
     if (watermark, look.count) != (section.watermark, section.window_count):
         section.watermark, section.window_count = watermark, look.count
@@ -135,7 +135,7 @@ def _mark(section: Section, rows: _Rows, look: _Look, marked: Collection[Any]) -
     if look.more > len(set(marked).difference(keys)):
         keys = [*keys, *rows.window(_as_moment(section.watermark))[: MAX_KEYS + 1]]
     if len(keys) > MAX_KEYS:
-        mark_all(section)
+        compare_all(section)
     elif keys := [key for key in keys if key not in marked]:
         mark_rows(section, rows.source, keys)
 

@@ -37,6 +37,7 @@ def related_keys(
 
     Raises:
         UnknownRowsError: all rows of the section may be among them.
+        LookupError, FieldError: another version of the source has this way.
     """
     rows = (_by_way(source, space, way, values) for way, values in related.items())
     found = list(islice(chain.from_iterable(rows), MAX_RELATED + 1))
@@ -53,6 +54,8 @@ def _by_way(
     saved = {f"{to_saved}__in": values}
     objects = model._base_manager.using(space.alias)
     if to_rows == BY_CODE:
+        if model not in (getattr(source, "watch", None) or ()):
+            raise LookupError(f"{source!r} does not watch {label}")
         return _by_code(source, space, objects.filter(**saved))
     # A path may end at a parent of the row, whose key has another name.
     end = path_model(model, to_rows) if to_rows else model

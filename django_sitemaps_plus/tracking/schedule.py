@@ -7,8 +7,10 @@ from datetime import datetime, timedelta
 from django.db.models import F, Q
 from django.utils import timezone
 
-from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.models.page_queries import PageQuerySet
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.rows import every_row
@@ -22,9 +24,8 @@ CLOCK_OVERLAP = timedelta(minutes=1)
 #: How exactly the status knows when the last build was, where no time is scheduled.
 STATUS_INTERVAL = timedelta(minutes=1)
 
-#: How long no change may be recorded after a first plan: processes do not know of it
-#: yet, and transactions were open before.
-FIRST_GRACE = timedelta(minutes=1)
+#: Pages up to which a section is compared at once, and that an audit marks at once.
+AUDIT_PAGES = 64
 
 
 def mark_scheduled(section: Section, source: Source) -> None:
@@ -63,13 +64,34 @@ def mark_old(section: Section, source: Source) -> None:
     update_pages(old, [section.pk], wanted=F("wanted") + 1)
 
 
-def mark_first(section: Section) -> None:
-    """Mark, once the first grace is over, the pages that were built before its end."""
-    if section.planned_at is None:
-        return
-    row = Section.objects.filter(pk=section.pk, planned_at__lte=Now() - FIRST_GRACE)
-    if row.exists():
-        end = section.planned_at + FIRST_GRACE
-        early = section.pages.planned().exclude(checked_at__gte=end)
+def mark_new(section: Section) -> None:
+    """Have a section compared once more, DEPLOY_SECONDS after it was new.
+
+    Until then changes may not be recorded: processes do not know of its plan yet, or
+    watch what an earlier version depends on, and transactions were open before. Many
+    pages are left to audits.
+    """
+    early = early_pages(section)
+    if early is not None and early.count() <= AUDIT_PAGES:
         update_pages(early, [section.pk], wanted=F("wanted") + 1)
-        row.update(planned_at=None)  # marked first: a crash in between marks twice
+        end_grace(section)  # marked first: a crash in between marks twice
+
+
+def early_pages(section: Section) -> PageQuerySet | None:
+    """Return the pages to compare once more, once the grace is over, else None."""
+    if section.new_since is None:
+        return None
+    grace = get_settings().deploy_time
+    rows = Section.objects.filter(pk=section.pk, new_since__lte=Now() - grace)
+    if not rows.exists():
+        return None
+    end = section.new_since + grace
+    pages: PageQuerySet = Page.objects.filter(section=section)
+    return pages.planned().exclude(checked_at__gte=end)
+
+
+def end_grace(section: Section) -> None:
+    """Note that a section was compared once more, unless it is new again."""
+    row = Section.objects.filter(pk=section.pk, new_since=section.new_since)
+    row.update(new_since=None)
+    section.new_since = None

@@ -23,7 +23,7 @@ from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.models import Change, Page, Publication, Section
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.testing import RecordingEngine
-from tests.support.builds import pass_first_grace
+from tests.support.builds import pass_grace
 from tests.support.configuring import configure
 from tests.support.documents import locs, read_index
 from tests.support.faults import fail_queries
@@ -387,7 +387,7 @@ class TestTracking:
     def built(self) -> None:
         """Build all, and begin after the first grace."""
         call_command("build_sitemaps", verbosity=0)
-        pass_first_grace()
+        pass_grace()
         call_command("build_sitemaps", verbosity=0)
 
     def dirty(self) -> set[tuple[str, str]]:
@@ -443,7 +443,7 @@ class TestTracking:
         """Or the builds of many sites would render each of them all the time."""
         sections.register("first", First)
         call_command("build_sitemaps", "first", verbosity=0)
-        pass_first_grace()
+        pass_grace()
         Page.objects.filter(section__site="blog").update(checked_at=timezone.now())
         Product.objects.get(slug="product-00003").save()
         call_command("build_sitemaps", "first", site=["shop"], verbosity=0)
@@ -502,7 +502,7 @@ class TestNotifying:
     def test_a_live_section_hears_of_what_a_build_of_another_site_takes(self):
         self.told()
         call_command("build_sitemaps", site=["blog"], verbosity=0)
-        pass_first_grace()
+        pass_grace()
         Product.objects.get(slug="product-00003").save()
         call_command("build_sitemaps", site=["blog"], verbosity=0)
         assert self.told() == [f"{SHOP}/products/product-00003/"]
@@ -612,7 +612,7 @@ class TestContribSites:
         for place, run in (("two", build_both), ("one", build_all)):
             settings.MEDIA_ROOT = str(tmp_path / place)
             run()
-            pass_first_grace()
+            pass_grace()
             run()
             product, _ = Product.objects.get_or_create(slug="zz", name="new")
             run()

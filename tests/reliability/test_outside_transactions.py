@@ -18,7 +18,7 @@ from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.registry import SourceRegistry
 from django_sitemaps_plus.tracking import collecting, readers
 from django_sitemaps_plus.tracking.locating import delete_changes
-from tests.support.builds import pass_first_grace
+from tests.support.builds import pass_grace
 from tests.support.testapp.models import Product
 
 from .tools.published import unpublished
@@ -140,7 +140,7 @@ def test_a_transaction_across_the_first_build(sections):
     with left_open(lambda: rename([STEP, 39 * STEP], "later")):
         build()
     assert Change.objects.count() == 0
-    pass_first_grace()
+    pass_grace()
     build()
     assert unpublished() == []
 

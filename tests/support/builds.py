@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.db.models import F
-from django.db.models.functions import Now
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.building.report import dry_run as render_only
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.notifications.url_changes import relay
-from django_sitemaps_plus.tracking.schedule import FIRST_GRACE
 
 
 def build_fully(
@@ -37,7 +37,8 @@ def pass_pauses() -> None:
     Page.objects.exclude(not_before=None).update(not_before=Now())
 
 
-def pass_first_grace() -> None:
-    """Let everything have been planned and built before the first grace."""
-    Section.objects.update(planned_at=F("planned_at") - FIRST_GRACE)
-    Page.objects.update(checked_at=F("checked_at") - FIRST_GRACE)
+def pass_grace() -> None:
+    """Let everything have been planned, deployed and built before the grace."""
+    grace = get_settings().deploy_time
+    Section.objects.update(new_since=F("new_since") - grace)
+    Page.objects.update(checked_at=F("checked_at") - grace)

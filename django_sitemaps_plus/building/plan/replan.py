@@ -22,12 +22,17 @@ from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking import readers
+from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.deploys import (
-    fingerprint,
     has_other_keys,
+    note_build,
     note_deploy,
+    note_interval,
+    note_values,
+    query_values,
 )
 from django_sitemaps_plus.tracking.learning import note_models
+from django_sitemaps_plus.tracking.locating import mark_all
 
 from .numbering import add_pages, raise_plan_version
 
@@ -49,7 +54,7 @@ def plan_section(name: str, site: Site) -> Section:
     readers.add(name)
     if section.missing_since is not None:
         # What was saved while it was missing is not recorded.
-        back = {"missing_since": None, "planned_at": Now()}
+        back = {"missing_since": None, "new_since": Now()}
         Section.objects.filter(pk=section.pk).update(**back)
         Page.objects.mark_indexes(site=site.name)
     return section
@@ -74,20 +79,27 @@ def _make_plan(name: str, site: Site) -> None:
         raise_plan_version(section)
         if not section.pages.active().exists():
             add_pages(section, ranges, announce=False)
-            Section.objects.filter(pk=section.pk).update(planned_at=Now())
+            Section.objects.filter(pk=section.pk).update(new_since=Now())
 
 
-def renew_plan(section: Section, site: Site) -> bool:
-    """Note a deploy, and replace a plan that fits no more; return if it is replaced."""
+def renew_plan(section: Section, site: Site, current: str) -> bool:
+    """Note a deploy, and replace a plan that fits no more; return if it is replaced.
+
+    The source has a current fingerprint.
+    """
     source = registry.get(section.name)
-    current = fingerprint(source, site)
     was_deployed = current != section.fingerprint
+    values = query_values(source, site, current)
     note_models(section, source, is_new=was_deployed)
     has_others = has_other_keys(section.fingerprint, current)
-    if was_deployed and not has_others:
+    if not was_deployed:
+        if section.built_at is None or section.now - section.built_at > note_interval():
+            note_build(section.pk, current)
+        note_values(section, values)
+    elif not has_others:
         if get_settings().historic_limits:
             _renew_indexes(section, site)
-        note_deploy(section, current)
+        note_deploy(section, current, values)
     section.fingerprint = current
     if not has_others and not is_broken(section, was_deployed=was_deployed):
         return False
@@ -95,7 +107,8 @@ def renew_plan(section: Section, site: Site) -> bool:
         logger.warning("The plan of %s is broken: it gets a new one", section)
         noted = current if has_others else ""
         begin_replan(section, site, is_broken=True, fingerprint=noted)
-    return True
+    # Of a plan that has the ranges it had all pages are kept.
+    return section.pages.filter(state=State.NEXT).exists()
 
 
 @retried
@@ -161,6 +174,8 @@ def begin_replan(
             if Section.objects.filter(pk=section.pk, fingerprint=fingerprint).exists():
                 return False  # another builder was faster, and builds its plan
             note_deploy(section, fingerprint)
+            if waiting_changes([section.name]):
+                mark_all(section)  # they name rows by other keys: whole pages announce
         section.pages.filter(state=State.NEXT).delete()
         bounds = active.values_list("pk", "low", "high")
         same = {KeyRange(low, high): pk for pk, low, high in bounds}
@@ -199,10 +214,13 @@ def finish_replan(section: Section, site: Site) -> bool:
 def _replace(section: Section, old: list[Page], coming: list[Page]) -> None:
     # What was marked and is not in the old pages may be in the new ones, which then
     # stay as they are when they are built again: it is announced now or never.
-    announces = any([page.announce and page.wanted > page.built for page in old])
+    dirty = [page for page in old if page.wanted > page.built]
+    is_edited = any([page.is_edited for page in dirty])
+    announces = any([page.announce for page in dirty])
     retired = section.pages.filter(pk__in=[page.pk for page in old])
     retired.update(state=State.RETIRED, retired_at=timezone.now())
     new = section.pages.filter(pk__in=[page.pk for page in coming])
     new.update(state=State.ACTIVE, announce=True)
     for page in coming:
         page.state, page.announce = State.ACTIVE, announces
+        page.is_edited = is_edited

@@ -76,7 +76,8 @@ def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
     with atomic():
         raise_plan_version(page.section)
         read_announce([page])
-        again = partial(point, is_again=True, announce=page.announce)
+        kept = (page.announce, page.is_edited)
+        again = partial(point, is_again=True, announce=kept[0], is_edited=kept[1])
         if not again(page, built[0], now, high=ranges[0].high):
             return []
         others = add_pages(page.section, ranges[1:], state=page.state)

@@ -136,6 +136,9 @@ class Command(SiteCommand):
         for name in report.missing:
             self.stderr.write(self.style.WARNING(_MISSING.format(name, quote(name))))
         for section in report.sections:
+            if section.is_left:
+                words = _LEFT.format(section.section, quote(section.section))
+                self.stderr.write(self.style.WARNING(words))
             if words := _left_out(section):
                 self.stderr.write(self.style.WARNING(words))
             for problem in section.problems[: 10 if verbosity < 2 else None]:
@@ -170,6 +173,13 @@ _MISSING = (
     "Section {0!r} is no longer registered: its pages leave the index after 24 hours, "
     "and are served until prune_sitemaps removes them. Register it again if it is to "
     "stay. If you renamed or removed it, run prune_sitemaps --section {1} --now"
+)
+
+#: Why a section was not built.
+_LEFT = (
+    "Section {0!r} is left to processes with another version of the project, which "
+    "built it of late. This one takes it over once they have not built it for "
+    "DEPLOY_SECONDS; or now, by build_sitemaps {1} --full"
 )
 
 

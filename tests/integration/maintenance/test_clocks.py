@@ -40,9 +40,9 @@ def zones(request: Any, settings: Any) -> Any:
 
 
 def test_what_the_database_says_is_what_python_says(zones, sections):
-    section = Section.objects.create(name="products", planned_at=Now())
+    section = Section.objects.create(name="products", new_since=Now())
     section.refresh_from_db()
-    assert abs(age_of(section.planned_at)) < 60
+    assert abs(age_of(section.new_since)) < 60
     # A query that is kept, too.
     (found,) = Section.objects.with_plan(site="", name="products")
     assert abs(age_of(found.now)) < 60
@@ -73,7 +73,7 @@ def test_pages_are_compared_when_it_is_time(zones, sections, settings):
     make_products(3, updated_at=None)
     sections.register("products", limited(1))
     build()
-    Section.objects.update(planned_at=None)
+    Section.objects.update(new_since=None)
     before = set(Page.objects.values_list("checked_at", flat=True))
     assert build().sections[0].rendered == 0
     assert set(Page.objects.values_list("checked_at", flat=True)) == before

@@ -15,7 +15,7 @@ from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.keys import has_text
 from django_sitemaps_plus.sources.reading import reader_of
-from tests.support.builds import build_and_relay, pass_first_grace
+from tests.support.builds import build_and_relay, pass_grace
 from tests.support.documents import all_locs, read_index
 from tests.support.testapp.models import Blob, Coin, Label, Product, Seat, Stamp
 
@@ -107,7 +107,7 @@ def test_a_contrib_class_over_a_key_of_any_type(model, sections, client):
     check()
     build_and_relay()
     check()
-    pass_first_grace()  # pages by position rest for a minute
+    pass_grace()  # pages by position rest for a minute
     model.objects.order_by("pk")[3].delete()
     build_and_relay()
     check()

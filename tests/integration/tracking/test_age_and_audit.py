@@ -16,7 +16,7 @@ from django_sitemaps_plus.building import build as refreshing
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, Publication, Section
 from django_sitemaps_plus.signals import urls_changed
-from tests.support.builds import pass_first_grace
+from tests.support.builds import pass_grace
 from tests.support.documents import locs
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Product
@@ -135,16 +135,16 @@ class TestFirstGrace:
     def test_pages_are_rendered_once_more_after_it(self, section, client):
         Product.objects.filter(slug="product-00004").update(slug="unrecorded")
         assert [rendered(), rendered()] == [0, 0]
-        pass_first_grace()
+        pass_grace()
         report = build().sections[0]
         assert (report.rendered, report.stored) == (4, 1)
         assert b"unrecorded" in client.get("/sitemap-products-2.xml").content
-        pass_first_grace()
+        pass_grace()
         assert rendered() == 0
 
     def test_pages_that_were_built_after_it_are_left_alone(self, section):
         """A first build of hours is not done twice."""
-        pass_first_grace()
+        pass_grace()
         section.pages.filter(number__gt=1).update(checked_at=Now())
         assert rendered() == 1
 
@@ -153,7 +153,7 @@ class TestFirstGrace:
         pages = section.pages.order_by("number").values_list("object", "published_at")
         before = list(pages)
         urls_changed.connect(ignore)
-        pass_first_grace()
+        pass_grace()
         try:
             assert rendered() == 4
         finally:
@@ -163,17 +163,17 @@ class TestFirstGrace:
 
     def test_a_section_that_was_pruned_has_one_too(self, section):
         """While it was, no change of it was recorded either."""
-        pass_first_grace()
+        pass_grace()
         build()
         section.pages.all().delete()
         Section.objects.filter(pk=section.pk).update(missing_since=Now())
         build()
-        pass_first_grace()
+        pass_grace()
         assert [rendered(), rendered()] == [4, 0]
 
     def test_a_section_that_comes_back_has_one_too(self, section, sections, client):
         """A release without it was in force for an hour."""
-        pass_first_grace()
+        pass_grace()
         build()
         source = sections.get("products")
         sections.unregister("products")
@@ -183,7 +183,7 @@ class TestFirstGrace:
         product.save()
         sections.register("products", source)
         build()
-        pass_first_grace()
+        pass_grace()
         build()
         assert b"unrecorded" in client.get("/sitemap-products-2.xml").content
 

@@ -16,7 +16,7 @@ from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
-from tests.support.builds import pass_first_grace
+from tests.support.builds import pass_grace
 from tests.support.documents import locs
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Author, Cafe, Label, Place, Product
@@ -262,9 +262,9 @@ class TestWithoutModel:
         publish(Listed)
         Product.objects.create(name="x", slug="first")
         assert recorded() == []
-        Section.objects.update(planned_at=None)  # long ago
+        Section.objects.update(new_since=None)  # long ago
         build()
-        pass_first_grace()
+        pass_grace()
         build()
         assert slugs(client) == ["first"]
         second = Product.objects.create(name="x", slug="second")

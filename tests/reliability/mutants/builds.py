@@ -220,11 +220,11 @@ def first_build_announced(add_pages, *args, announce=False, **kwargs):
     "tracking.locating:mark_all",
     "tests/integration/notifications/test_first_builds.py::TestChanges",
 )
-def deploy_hides_a_change(mark_all, section, *, announce=True):
+def deploy_hides_a_change(mark_all, section, *, announce=True, **named):
     """A deploy hides the change before it."""
-    mark_all(section, announce=announce)
+    mark_all(section, announce=announce, **named)
     if not announce:
-        section.pages.planned().update(announce=False)
+        section.pages.planned().update(announce=False, is_edited=False)
 
 
 @mutant(

@@ -1,0 +1,129 @@
+"""Shapes: what is the same of a query, whatever rows and the time give it."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+from functools import cache
+from typing import Any
+
+from django.db import connections
+from django.db.models import QuerySet
+from django.db.models.lookups import In
+
+# What dates in a query become where the database has no type for them.
+_DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
+
+# Seconds since 1970, or thousandths of them, from 2001 to 2033.
+_SECONDS = (10**9, 2 * 10**9)
+_MILLISECONDS = (10**12, 2 * 10**12)
+
+# What conditions that code makes of rows are joined by.
+_JOINED = (" OR ", " AND ", " WHEN ")
+
+
+def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
+    """Return the SQL of a query, and its values as texts.
+
+    The SQL is the same for lists of any length, also for empty ones. Values in a list
+    come in one order, and times not at all.
+    """
+    connection: Any = _Connection(connections[queryset.db])
+    query = queryset.query.chain()
+    query.select_for_update = False  # which needs a transaction
+    compiler = query.get_compiler(connection=connection, elide_empty=False)
+    sql, params = compiler.as_sql()
+    values = [it if isinstance(it, _Listed) else _text(it) for it in params]
+    return _folded(sql), [value for value in values if value is not None]
+
+
+def is_time(value: Any) -> bool:
+    """Return whether a value may be the present time, or made of it."""
+    if isinstance(value, str):
+        return _DATE_TEXT.fullmatch(value) is not None
+    if isinstance(value, int | float):
+        (low, high), (lower, upper) = _SECONDS, _MILLISECONDS
+        return low < value < high or lower < value < upper
+    return isinstance(value, date)
+
+
+def _text(value: Any) -> str | None:
+    return None if is_time(value) else f"{type(value).__name__} {value!r}"
+
+
+def _folded(sql: str) -> str:
+    """Leave out conditions that repeat the one before, as those of a list do."""
+    sql = sql.translate({ord("("): None, ord(")"): None})
+    for separator in _JOINED:
+        first, *others = sql.split(separator)
+        kept = [first]
+        for part in others:
+            start = _repeated(kept[-1], part)
+            if start is None:
+                kept.append(part)
+            else:
+                kept[-1] = kept[-1][:start] + part
+        sql = separator.join(kept)
+    return sql
+
+
+def _repeated(before: str, part: str) -> int | None:
+    """Return where the end of a text begins that is the beginning of the next."""
+    at = before.find(part[:8])
+    while at >= 0:
+        end = before[at:]
+        if part.startswith(end) and "%s" in end:
+            return at
+        at = before.find(part[:8], at + 1)
+    return None
+
+
+class _Listed(str):
+    """The values of a list, as one text."""
+
+    __slots__ = ()
+
+
+class _Folding:
+    """What a compiler does otherwise: a list of values becomes one value."""
+
+    def compile(self, node: Any) -> Any:
+        given: Any = getattr(node, "rhs", None)
+        is_list = isinstance(node, In) and node.rhs_is_direct_value()
+        if not is_list or any([hasattr(value, "as_sql") for value in given]):
+            return super().compile(node)  # type: ignore[misc]
+        sql, params = self.compile(node.lhs)
+        texts = sorted(filter(None, map(_text, given)))
+        return f"{sql} IN (%s)", [*params, _Listed(texts)]
+
+
+@cache
+def _folding(compiler: type) -> type:
+    return type(f"Folding{compiler.__name__}", (_Folding, compiler), {})
+
+
+class _Operations:
+    """Those of a connection, with compilers that fold lists, also those of subqueries.
+
+    A compiler gets every other from its connection.
+    """
+
+    def __init__(self, ops: Any) -> None:
+        self._ops = ops
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._ops, name)
+
+    def compiler(self, name: str) -> type:
+        return _folding(self._ops.compiler(name))
+
+
+class _Connection:
+    """A connection that is asked for SQL alone."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self.ops = _Operations(connection.ops)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
