@@ -106,12 +106,16 @@ def related_paths(source: ModelSource) -> dict[str, set[str]]:
     for path in paths(source):
         names = path.split("__")
         model: Any = source.model
-        for depth, name in enumerate(names[:-1], 1):
+        for depth, name in enumerate(names, 1):
             relation = _relation(model, name)
-            end = names[depth]
-            model = relation and relation.related_model
-            if model is None or not (end == "pk" or _field(model, end)):
+            if relation is None:
                 break  # the rest is a transform or a lookup
+            model = relation.related_model
+            end = "".join(names[depth : depth + 1])
+            if end != "pk" and (not end or _field(model, end) is None):
+                if relation.concrete and not relation.many_to_many:
+                    break  # the path ends in a column of the row itself
+                end = "pk"
             ends = {end, *_linking(relation)}
             found.setdefault("__".join(names[:depth]), set()).update(ends)
     return found

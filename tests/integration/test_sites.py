@@ -29,7 +29,7 @@ from tests.support.documents import locs, read_index
 from tests.support.faults import fail_queries
 from tests.support.published import age
 from tests.support.shop import ProductSource, make_products
-from tests.support.testapp.models import Author, Book, Product
+from tests.support.testapp.models import Author, Book, Product, Tag
 from tests.support.validation import entry, urlset
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
@@ -140,6 +140,13 @@ def crawl(client: Any, origin: str) -> dict[str, list[str]]:
         page = client.get(url.removeprefix(origin), headers={"Host": host})
         found[url.removeprefix(origin)] = locs(page.content)
     return found
+
+
+def books(client: Any, origin: str) -> list[str]:
+    """Return the slugs of the books that a site lists."""
+    found = crawl(client, origin).items()
+    urls = [url for page, urls in found if "books" in page for url in urls]
+    return sorted(url.split("/")[-2] for url in urls)
 
 
 def expected(origin: str, name: str) -> dict[str, list[str]]:
@@ -561,6 +568,24 @@ class TestContribSites:
     def test_each_row_is_a_site(self, client, served):
         assert crawl(client, SHOP) == expected(SHOP, "shop")
         assert crawl(client, BLOG) == expected(BLOG, "blog")
+
+    def test_a_row_may_be_on_several(self, client, sections, served):
+        """By a path that ends at a many-to-many relation, which is watched."""
+        sections.unregister("books")
+        shelf = type("Shelf", (BookSource,), {"site_path": "tags", "limit": 1})
+        sections.register("books", shelf)
+        one, two = [Tag.objects.create(pk=key, name=f"{key}") for key in (1, 2)]
+        first, second = Book.objects.order_by("pk")
+        call_command("build_sitemaps", allow_shrink=True, verbosity=0)
+        first.tags.add(one, two)
+        second.tags.add(two)
+        call_command("build_sitemaps", verbosity=0)
+        assert books(client, SHOP) == ["of-shop"]
+        assert books(client, BLOG) == ["of-blog", "of-shop"]
+        two.book_set.remove(first)
+        call_command("build_sitemaps", allow_shrink=True, verbosity=0)
+        assert books(client, SHOP) == ["of-shop"]
+        assert books(client, BLOG) == ["of-blog"]
 
     def test_no_other_host_has_any(self, client):
         """Django lets a site be asked for with any port, and with a dot behind it."""

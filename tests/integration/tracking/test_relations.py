@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.db import connection
-from django.db.models import Count, Q
+from django.db.models import Case, Count, Q, Value, When
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import Route
@@ -33,6 +33,20 @@ class Dated(BookSource):
 class Tagged(BookSource):
     limit = 5
     priority = Count("tags__name") * 0.0 + 0.5
+
+
+class Counted(BookSource):
+    """Its path ends at the relation, not at a column behind it."""
+
+    limit = 5
+    priority = Count("tags") * 0.0 + 0.5
+
+
+class Tagless(BookSource):
+    """The same by a lookup of the relation."""
+
+    limit = 5
+    priority = Case(When(tags__isnull=True, then=Value(0.1)), default=Value(0.2))
 
 
 class Filtered(BookSource):
@@ -134,10 +148,11 @@ class TestAuthors:
         country.save()
         assert noticed(section) == [1]
 
-    def test_a_row_behind_a_path_that_moves_is_watched(self, publish, library):
+    @pytest.mark.parametrize("path", ["book", "book__slug"])
+    def test_a_row_behind_a_path_that_moves_is_watched(self, publish, library, path):
         """The column that links it counts, for it is new on its author's page."""
         _, books, two, _ = library
-        priority = Count("book__slug") * 0.0 + 0.5
+        priority = Count(path) * 0.0 + 0.5
         declared = {"limit": 1, "priority": priority}
         section = publish(type("AuthorSource", (ShelfSource,), declared))
         books[0].author = two
@@ -148,7 +163,7 @@ class TestAuthors:
 class TestManyToMany:
     """Books with tags: five a page, so book 0 is on page 1 and book 7 on page 2."""
 
-    @pytest.fixture(params=[Tagged, Filtered])
+    @pytest.fixture(params=[Tagged, Counted, Tagless, Filtered])
     def tagged(self, request, library, publish):
         tag, other = Tag.objects.create(name="t"), Tag.objects.create(name="o")
         library[1][7].tags.add(tag)
