@@ -35,7 +35,12 @@ from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.planning import Plan, first_plan
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.serving.live import MAX_BYTES, cache_key, optional_lastmod
+from django_sitemaps_plus.serving.live import (
+    MAX_BYTES,
+    cache_key,
+    newer_plan,
+    optional_lastmod,
+)
 from django_sitemaps_plus.serving.single_flight import SingleFlight
 from django_sitemaps_plus.sources import Tally, as_requested, reader_of
 from django_sitemaps_plus.sources.printed import PrintedSource
@@ -178,13 +183,16 @@ class _Visit:
 
     def kept(self, kind: type[Any], compute: Callable[[], Any], *parts: Any) -> Any:
         """Return what is kept of all that may decide it, or what is computed now."""
+        key = self._key(kind, *parts)
+        with as_requested():
+            return SingleFlight(key, kind, self.seconds, compute, _is_small).value()
+
+    def _key(self, *parts: Any) -> str:
         around = (
             *(self.request.get_host(), self.request.path, self.site, get_urlconf()),
             *(translation.get_language(), timezone.get_current_timezone_name()),
         )
-        key = cache_key("contrib", *around, kind, *parts)
-        with as_requested():
-            return SingleFlight(key, kind, self.seconds, compute, _is_small).value()
+        return cache_key("contrib", *around, *parts)
 
     def index(self, *arguments: Any) -> Any:
         """Return contrib's index of stand-ins, which know what it asks sitemaps."""
@@ -209,7 +217,16 @@ class _Visit:
 
     def _part(self, name: str, number: int) -> _Part:
         source = PrintedSource(self.sitemaps[name])
-        (bounds,) = Paginator(self._plan(name, source).ranges, 1).page(number)
+        plan = self._plan(name, source)
+        part = self._read(name, source, plan, number)
+        if part.lines or not self.seconds or source.has_own_paging:
+            return part
+        make = partial(self._plan, name, source)
+        plan, is_other = newer_plan(self._key(Plan, name), plan, make)
+        return self._read(name, source, plan, number) if is_other else part
+
+    def _read(self, name: str, source: PrintedSource, plan: Plan, number: int) -> _Part:
+        (bounds,) = Paginator(plan.ranges, 1).page(number)
         lines = []
         with reading(source, self.site):
             reader: Any = reader_of(source)

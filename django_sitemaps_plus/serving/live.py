@@ -12,7 +12,7 @@ from shlex import quote
 
 from django.db import Error
 
-from django_sitemaps_plus.cache import recall, remember
+from django_sitemaps_plus.cache import first_to, forget, recall, remember
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.gzip import Document, write_document
@@ -39,6 +39,9 @@ MAX_BYTES = 1_000_000
 
 #: Seconds for which it is kept how many rows of a section fit on a page.
 STEP_SECONDS = 7 * 24 * 3_600
+
+#: Seconds between two plans of a section that are made because a page is empty.
+EMPTY_SECONDS = 60
 
 # To be raised when Plan or Document changes: while a release is rolled out, the old
 # one and the new one share a cache.
@@ -88,6 +91,20 @@ def live_plan(section: str, site: Site) -> Plan | None:
     """
     make, seconds = partial(_make_plan, section, site), get_settings().plan_seconds
     return SingleFlight(_plan_key(section, site), Plan, seconds, make).value()
+
+
+def newer_plan(
+    key: str, plan: Plan, make: Callable[[], Plan | None]
+) -> tuple[Plan | None, bool]:
+    """Return the plan to use where a page of one is empty, and whether it is another.
+
+    Rows may be under other keys by now, so the plan is made anew, though only once in
+    EMPTY_SECONDS: a page of bad rows alone stays empty.
+    """
+    if first_to(f"{key}:empty", EMPTY_SECONDS):
+        forget(key)
+    found = make()
+    return found, found != plan
 
 
 def shared(
@@ -179,15 +196,23 @@ def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
     """Render a page of a live plan; where one does not fit, the section is replanned.
 
     First with as many rows a page, since rows have come in; then with half as many.
+    Where it is empty, the section may be replanned as well.
     """
-    plan = live_plan(section, site)
+    plan, may_be_old = live_plan(section, site), True
     step = plan.step if plan else 0
     while plan and number <= len(plan.ranges):
         try:
-            return render_page(section, plan.ranges[number - 1], site).document
+            document = render_page(section, plan.ranges[number - 1], site).document
         except (LimitExceededError, StalePlanError):
-            plan = _smaller_plan(section, site, step)
+            plan, may_be_old = _smaller_plan(section, site, step), False
             step //= 2
+            continue
+        if document is not None or not may_be_old:
+            return document
+        make, may_be_old = partial(live_plan, section, site), False
+        plan, is_other = newer_plan(_plan_key(section, site), plan, make)
+        if not is_other:
+            break
     return None
 
 

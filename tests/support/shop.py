@@ -37,6 +37,16 @@ def make_products(count: int, first: int = 0, **fields: Any) -> list[Product]:
     return list(Product.objects.order_by("pk")[first:])
 
 
+def recreate_products() -> None:
+    """Delete all products, and add such ones again, under the keys that follow."""
+    rows = list(Product.objects.order_by("pk"))
+    last = rows[-1].pk
+    Product.objects.all().delete()
+    for number, row in enumerate(rows, 1):
+        row.pk = last + number
+    Product.objects.bulk_create(rows)
+
+
 def limited(limit: int, **attributes: Any) -> type[ProductSource]:
     """Return the usual source with so many entries a page, and other attributes."""
     return type("LimitedSource", (ProductSource,), {"limit": limit, **attributes})

@@ -16,7 +16,7 @@ from django_sitemaps_plus.contrib import views as ours
 from django_sitemaps_plus.core.gzip import write_document
 from tests.integration.sources import contrib_zoo as zoo
 from tests.support.documents import locs, read_index
-from tests.support.shop import START, make_products
+from tests.support.shop import START, make_products, recreate_products
 from tests.support.testapp.models import Product
 
 from . import urls
@@ -58,6 +58,20 @@ def test_a_304_of_what_is_kept_takes_no_query(client, kept, django_assert_num_qu
         has_it = {"if-none-match": client.get(path)["ETag"]}
         with django_assert_num_queries(0):
             assert client.get(path, headers=has_it).status_code == 304
+
+
+def test_rows_under_new_keys_are_on_pages_that_are_kept_by_no_one(client, kept):
+    """Pages of the plan that is kept are empty, and it is made anew."""
+    make_products(30)
+    urls.sitemaps["products"] = type("Small", (zoo.Plain,), {"limit": 10})
+    client.get("/ours/sitemap-products.xml")
+    recreate_products()
+    pages = [
+        locs(client.get(f"/ours/sitemap-products.xml?p={number}").content)
+        for number in (2, 3)
+    ]
+    assert list(map(len, pages)) == [10, 10]
+    assert len({*pages[0], *pages[1]}) == 20
 
 
 @pytest.mark.parametrize(

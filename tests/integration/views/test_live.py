@@ -15,8 +15,15 @@ from django.db.models.functions import Concat
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource, planning, site_urls
 from django_sitemaps_plus.core.gzip import write_document
+from django_sitemaps_plus.serving import live
 from tests.support.documents import locs, read_index
-from tests.support.shop import ProductSource, limited, make_products, product_urls
+from tests.support.shop import (
+    ProductSource,
+    limited,
+    make_products,
+    product_urls,
+    recreate_products,
+)
 from tests.support.testapp.models import Author, Book, Product, Tag
 
 pytestmark = pytest.mark.django_db
@@ -184,6 +191,39 @@ class TestRowsThatCome:
         found = crawl()
         assert list(map(len, found.values())) == [8, 8, 8, 8, 8, 8, 8, 4]
         assert len(set().union(*found.values())) == 60
+
+    def test_rows_under_new_keys_are_all_in_the_first_crawl(self, sections, crawl):
+        """Pages of the plan that is kept are empty, and it is made anew."""
+        make_products(30)
+        sections.register("products", limited(10))
+        crawl()
+        recreate_products()
+        found = crawl()
+        assert list(map(len, found.values())) == [10, 10, 10]
+        assert sorted(set().union(*found.values())) == product_urls(range(30))
+
+    def test_an_empty_page_has_a_plan_made_once_a_minute(
+        self, sections, client, crawl, monkeypatch
+    ):
+        """Whoever asks for it, and whichever page of the section it is."""
+        make_products(30)
+        sections.register("products", limited(10))
+        crawl()
+        planned, made = [], live.bounded_plan
+        monkeypatch.setattr(
+            live, "bounded_plan", lambda *args: planned.append(args) or made(*args)
+        )
+        Product.objects.filter(pk__in=Product.objects.order_by("pk")[:20]).update(
+            slug=Concat(Value("no slug "), "slug")
+        )
+        paths = [f"/sitemap-products-{number}.xml" for number in (1, 2, 1, 3)]
+        found = [client.get(path).status_code for path in paths]
+        assert found == [404, 404, 404, 200]
+        assert len(planned) == 1
+        later = SimpleNamespace(time=lambda: time.time() + 61)
+        monkeypatch.setattr(locmem, "time", later)
+        assert client.get(PAGE).status_code == 404
+        assert len(planned) == 2
 
     def test_pages_of_too_many_bytes_get_fewer_rows(self, sections, crawl, monkeypatch):
         """The limit of bytes splits pages that the limit of entries would not."""
