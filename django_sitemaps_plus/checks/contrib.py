@@ -18,6 +18,7 @@ from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.contrib_fields import contrib_origin
 from django_sitemaps_plus.sources.keys import has_text, key_field
 
+from .languages import check_codes
 from .messages import error, warning
 
 
@@ -26,8 +27,10 @@ def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
     site = Site(DEFAULT_SITE, "https://example.com")
     try:
         with reading(source, site):
-            contrib_origin(source.make(), site)  # which raises where it is none
+            sitemap = source.make()
+            contrib_origin(sitemap, site)  # which raises where it is none
             found = [*_unlocated(source), *_paged_by_position(source)]
+            found += check_codes(sitemap._languages() if sitemap.i18n else ())
     except (SourceError, Error) as fault:
         cause = fault.__cause__ or fault
         if not isinstance(cause, Error):  # which may only be empty yet, or down

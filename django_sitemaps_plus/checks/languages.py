@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from contextlib import suppress
 from inspect import isclass
 from typing import Any
@@ -15,6 +15,7 @@ from django.urls import NoReverseMatch, get_script_prefix
 from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, site_in
+from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.sources import ModelSource, Route, ViewSource
 from django_sitemaps_plus.sources.context import surroundings_in
 from django_sitemaps_plus.sources.languages import (
@@ -47,10 +48,23 @@ def check_languages(
             hint = f"Choose from {', '.join(map(repr, known))}."
             yield error(50, f"languages names {code!r}, which LANGUAGES lacks.", hint)
             return False
+    yield from check_codes(codes)
     yield from _together(source, codes)
     yield from _same(source, codes)
     yield from _of_project(source, codes)
     return True
+
+
+def check_codes(codes: Iterable[str]) -> Iterator[CheckMessage]:
+    """Yield the languages that search engines will not understand."""
+    for code in codes:
+        try:
+            doubt = Alternate(code, "https://example.com/").doubt
+        except ValueError as fault:
+            doubt = str(fault)
+        if doubt:
+            hint = "Correct the code in LANGUAGES, or leave it out of languages."
+            yield warning(43, doubt, hint)
 
 
 def _of_project(

@@ -11,6 +11,7 @@ from datetime import date
 from decimal import Decimal
 
 from .dates import w3c
+from .language_codes import country_doubt, language_doubt
 from .limits import MAX_VIDEO_TAGS
 from .locations import encode_url
 
@@ -59,6 +60,12 @@ class Alternate:
             )
         object.__setattr__(self, "href", encode_url(self.href))
 
+    @property
+    def doubt(self) -> str:
+        """Why engines will not understand the code, though its form is right, or ""."""
+        found = language_doubt(self.hreflang)
+        return found and f"hreflang {self.hreflang!r}: {found}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class News:
@@ -86,6 +93,12 @@ class News:
         w3c(self.publication_date)
         for name in ("name", "title"):
             _check_text(f"news {name}", getattr(self, name))
+
+    @property
+    def doubt(self) -> str:
+        """Why engines will not understand the language, or ""."""
+        found = language_doubt(self.language, may_have_region=False)
+        return found and f"news language {self.language!r}: {found}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +200,13 @@ class Video:
                     raise ValueError(
                         f"video {what} {value!r} are not in the right form"
                     )
+
+    @property
+    def doubt(self) -> str:
+        """Why engines will not understand the countries, or ""."""
+        given = self.allowed_countries or self.denied_countries or ""
+        found = country_doubt(given)
+        return found and f"video countries {given!r}: {found}"
 
 
 def _check_range(

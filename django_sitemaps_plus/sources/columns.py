@@ -36,6 +36,17 @@ class Failed:
     error: Exception
 
 
+class Doubtful(str):
+    """Text that is written, though engines will not understand a code in it."""
+
+    __slots__ = ("doubt",)
+    doubt: str
+
+
+class DoubtError(ValueError):
+    """Stands for the doubt about a value that is written all the same."""
+
+
 def attempt(function: Callable[[Any], Any], value: Any) -> Any:
     """Return what a function makes of a value, or what stands for the value's error."""
     if type(value) is Failed:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from django.utils.functional import Promise
@@ -26,6 +26,8 @@ from django_sitemaps_plus.core.xml import escape
 
 from .columns import (
     Column,
+    DoubtError,
+    Doubtful,
     Failed,
     LocationColumn,
     NoLocationError,
@@ -75,13 +77,39 @@ def _priority(value: object) -> str:
     return format_priority(check_priority(value))
 
 
+def _written(text: str, values: Iterable[Alternate | News | Video]) -> str:
+    """Return the text of values, which may be doubtful."""
+    doubts = [it.doubt for it in values if it.doubt]
+    if not doubts:
+        return text
+    found = Doubtful(text)
+    found.doubt = "; ".join(doubts)
+    return found
+
+
 def _videos(value: Any) -> str:
-    videos = (value,) if isinstance(value, Video) else value
-    return "".join(map(video_element, check_all(Video, videos)))
+    videos = check_all(Video, (value,) if isinstance(value, Video) else value)
+    return _written("".join(map(video_element, videos)), videos)
 
 
 def _news(value: Any) -> str:
-    return "".join(map(news_element, check_all(News, [value])))
+    (news,) = check_all(News, [value])
+    return _written(news_element(news), [news])
+
+
+def _doubts(row: int, name: str, texts: Iterable[str], problems: list[Problem]) -> None:
+    doubts = [it.doubt for it in texts if type(it) is Doubtful]
+    problems += [(row, name, DoubtError(doubt)) for doubt in doubts]
+
+
+class _CodedColumn(Column):
+    """Writes values with codes of languages or countries."""
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        texts = super().texts(values, problems)
+        for row, text in enumerate(texts):
+            _doubts(row, self.name, [text], problems)
+        return texts
 
 
 class _AlternatesColumn(Column):
@@ -100,7 +128,9 @@ class _AlternatesColumn(Column):
                 continue
             bad = [one.error for one in found if type(one) is Failed]
             problems += [(row, "an alternate", error) for error in bad]
-            texts.append("".join([one for one in found if type(one) is str]))
+            written = [one for one in found if isinstance(one, str)]
+            _doubts(row, self.name, written, problems)
+            texts.append("".join(written))
         return texts
 
     def _written(self, value: Any) -> list[Any]:
@@ -113,7 +143,7 @@ def _alternate(value: Any) -> str:
         value = Alternate(*value)
     if not isinstance(value, Alternate):
         raise TypeError(f"{value!r} is not an Alternate")
-    return alternate_element(value)
+    return _written(alternate_element(value), [value])
 
 
 def _simple(name: str, write: Callable[[Any], str]) -> Column:
@@ -126,8 +156,8 @@ COLUMNS: dict[str, Column] = {
     "changefreq": _simple("changefreq", check_changefreq),
     "priority": _simple("priority", _priority),
     "images": image_column(""),
-    "videos": Column(name="videos", write=_videos),
-    "news": Column(name="news", write=_news),
+    "videos": _CodedColumn(name="videos", write=_videos),
+    "news": _CodedColumn(name="news", write=_news),
     "alternates": _AlternatesColumn(name="alternates", write=_alternate),
 }
 

@@ -12,7 +12,15 @@ from typing import Any
 
 from django.db.models import Model
 
-from .columns import Getter, Parts, Problem, RouteValues, Values, row_by_row
+from .columns import (
+    DoubtError,
+    Getter,
+    Parts,
+    Problem,
+    RouteValues,
+    Values,
+    row_by_row,
+)
 from .elements import MOBILE, columns_on, location_column
 
 logger = logging.getLogger(__name__)
@@ -48,6 +56,7 @@ class Tally:
         repeated: repetitions of rows.
         newest: the latest lastmod as W3C text, or ``""``.
         problems: messages about the first of them.
+        doubts: what is wrong with codes that are listed all the same.
     """
 
     section: str
@@ -57,6 +66,7 @@ class Tally:
     repeated: int = 0
     newest: str = ""
     problems: list[str] = field(default_factory=list)
+    doubts: set[str] = field(default_factory=set)
 
     def skip(self, row: str, error: Exception) -> None:
         """Count a row that is left out, and log why."""
@@ -74,6 +84,13 @@ class Tally:
         self.repeated += 1
         if self.repeated == 1:
             self._name(f"{name()} listed once: {_REPEATED}", "row_repeated")
+
+    def doubt(self, name: Callable[[], str], error: Exception) -> None:
+        """Log what is wrong with a code, for the first row that has it."""
+        words = str(error)
+        if self.names and words not in self.doubts:
+            self.doubts.add(words)
+            self._name(f"{name()} is listed with {words}", "value_doubted")
 
     @property
     def names(self) -> bool:
@@ -173,6 +190,9 @@ class Lines:
         for row, field_, error in sorted(problems, key=itemgetter(0)):
             if error is _REPEATED:
                 tally.repeat(partial(name, rows, row))
+                continue
+            if isinstance(error, DoubtError):
+                tally.doubt(partial(name, rows, row), error)
                 continue
             is_named = tally.names or self.raises
             found = name(rows, row) if is_named else ""  # it may take a query

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.test import override_settings
 from django.utils import translation
@@ -65,6 +66,20 @@ def test_what_does_not_fit_is_named(attributes, expected, words):
     [message] = found(**attributes)
     assert message.id == f"sitemaps_plus.{expected}"
     assert words in f"{message.msg} {message.hint}"
+
+
+@pytest.mark.parametrize(
+    ("code", "meant"), [("jp", "'ja'"), ("en-uk", "'en-GB'"), ("de-formal", "")]
+)
+@pytest.mark.parametrize("kind", [ModelSource, Sitemap])
+def test_a_language_that_engines_do_not_know(kind, code, meant, settings):
+    """Of a source and of a contrib class, by LANGUAGES; it is listed all the same."""
+    settings.LANGUAGES = [("en", "English"), (code, "Other")]
+    given = {"languages": "all"} if kind is ModelSource else {"i18n": True}
+    messages = [it for it in found(kind, **given) if it.id == "sitemaps_plus.W043"]
+    [message] = messages
+    assert repr(code) in message.msg
+    assert meant in message.msg
 
 
 @pytest.mark.urls("tests.support.urls")  # i18n_patterns() would keep the setting

@@ -133,7 +133,8 @@ def _alternate(given: dict[str, str]) -> tuple[str, str]:
     try:
         check_url(given["href"])
         code = "alternate-hreflang"
-        Alternate(given["hreflang"], given["href"])
+        if doubt := Alternate(given["hreflang"], given["href"]).doubt:
+            raise ValueError(doubt)
     except ValueError as error:
         raise Fault(code, str(error)) from error
     return given["hreflang"].lower(), given["href"]

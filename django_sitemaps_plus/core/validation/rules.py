@@ -37,7 +37,7 @@ _CODES = {
     "Invalid date": """lastmod-format lastmod-zone lastmod-future? video-date news-date
         news-old?""",
     "Invalid tag value": """changefreq priority video-title video-description
-        video-duration news-language tag-ignored?""",
+        video-duration video-restriction news-language tag-ignored?""",
     "Page with redirect": "page-redirect",
     "Not found (404)": "page-missing",
     "Blocked due to access forbidden (403)": "page-forbidden",

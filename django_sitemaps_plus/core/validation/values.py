@@ -95,11 +95,16 @@ def _video(name: str, convert: Callable[[str], Any] = str) -> _Check:
     """Return a check by what the class for videos takes."""
     url = "https://shop.example/"
     valid = {"thumbnail_loc": url, "title": "-", "description": "-", "content_loc": url}
-    return lambda text: Video(**{**valid, name: convert(text)})
+    return lambda text: _certain(Video(**{**valid, name: convert(text)}))
 
 
 def _language(text: str) -> None:
-    News(name="-", language=text, publication_date=date.min, title="-")
+    _certain(News(name="-", language=text, publication_date=date.min, title="-"))
+
+
+def _certain(value: News | Video) -> None:
+    if value.doubt:
+        raise ValueError(value.doubt)
 
 
 #: Of each element the code of its rule, and what raises ValueError at a wrong value. A
@@ -116,6 +121,7 @@ VALUES: dict[str, tuple[str, _Check]] = {
     "video:description": ("video-description", _video("description")),
     "video:duration": ("video-duration", _video("duration", int)),
     "video:publication_date": ("video-date", read_date),
+    "video:restriction": ("video-restriction", _video("allowed_countries")),
     "video:expiration_date": ("video-date", read_date),
     "news:language": ("news-language", _language),
     "news:publication_date": ("news-date", read_date),

@@ -47,8 +47,9 @@ class Command(SiteCommand):
             entries, tally = preview(name, page, limit, site)
         lines = [f"{name}, page {page}: {page_url(name, page, site)}"]
         lines += entries or ["It has no entries."]
-        if words := left_out(tally):
-            lines += [words, *[f"  {it}" for it in tally.problems[:limit]]]
-            if more := tally.skipped + tally.dropped - len(tally.problems[:limit]):
-                lines.append(f"  and {more:,} more")
+        lines += filter(None, [left_out(tally)])
+        lines += [f"  {it}" for it in tally.problems[:limit]]
+        more = tally.skipped + tally.dropped - len(tally.problems[:limit])
+        if more > 0:
+            lines.append(f"  and {more:,} more")
         self.stdout.write("\n".join(lines))

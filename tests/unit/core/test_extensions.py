@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from django.conf import global_settings
 
 from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
 
@@ -51,6 +52,61 @@ class TestAlternate:
     def test_anything_else_is_refused(self, code):
         with pytest.raises(ValueError, match="is not a language code"):
             Alternate(code, URL)
+
+
+class TestDoubts:
+    """A code of the right form that is none of ISO's: it is written all the same."""
+
+    @pytest.mark.parametrize(
+        ("code", "meant"),
+        [
+            *(("en-UK", "en-GB"), ("jp", "ja"), ("es-LA", "es-419"), ("en-EU", "en")),
+            *(("us", "en-US"), ("qq", ""), ("uk-UK", "uk"), ("ja-JA", "ja")),
+            *(("cn-CN", "zh-CN"), ("kz", "kk"), ("iw", "he"), ("eng-GB", "en-GB")),
+            *(("ger", "de"), ("sr-Latn-YU", "sr-Latn-RS"), ("en-Latt-GB", "en-GB")),
+            *(("xx", ""), ("en-999", "en"), ("el-EL", "el"), ("EN-uk", "en-GB")),
+        ],
+    )
+    def test_a_language_says_what_was_probably_meant(self, code, meant):
+        doubt = Alternate(code, URL).doubt
+        assert repr(code) in doubt
+        assert (f"mean {meant!r}?" in doubt) if meant else ("mean" not in doubt)
+
+    @pytest.mark.parametrize("code", [code for code, _ in global_settings.LANGUAGES])
+    def test_djangos_own_pass(self, code):
+        assert Alternate(code, URL).doubt == ""
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "x-default",
+            "es-419",
+            "zh-Hant-HK",
+            "uk",
+            "gsw",
+            "fil-PH",
+            "sq-XK",
+            "uz-Cyrl",
+        ],
+    )
+    def test_others_pass(self, code):
+        assert Alternate(code, URL).doubt == ""
+
+    @pytest.mark.parametrize(
+        ("language", "meant"), [("jp", "'ja'"), ("us", "'en'"), ("cz", "'cs'")]
+    )
+    def test_a_language_of_news(self, language, meant):
+        """Google takes those of three letters, and none with a region but Chinese."""
+        assert f"Did you mean {meant}?" in news(language=language).doubt
+        for known in ("en", "eng", "zh-cn", "zh-tw"):
+            assert news(language=known).doubt == ""
+
+    @pytest.mark.parametrize("name", ["allowed_countries", "denied_countries"])
+    def test_countries_of_a_video(self, name):
+        doubt = video(**{name: "FR UK EU"}).doubt
+        assert "'UK'" in doubt
+        assert doubt.endswith("Did you mean 'GB'?")
+        assert video(**{name: "FR GB"}).doubt == video().doubt == ""
 
 
 class TestNews:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import weakref
 from collections import UserString
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from types import SimpleNamespace
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from django.utils.functional import lazystr
 
+from django_sitemaps_plus import Alternate, News, Video
 from django_sitemaps_plus.sources.columns import called, constant
 from django_sitemaps_plus.sources.elements import FIELDS
 from django_sitemaps_plus.sources.lines import Tally, describe, lines_of
@@ -19,6 +21,15 @@ from tests.support.testapp.models import Author
 
 ORIGIN = "https://shop.example"
 URL = f"{ORIGIN}/a/"
+
+NEWS = News(name="N", language="en", publication_date=date(2026, 1, 1), title="T")
+VIDEO = Video(
+    thumbnail_loc=URL,
+    title="T",
+    description="D",
+    content_loc=URL,
+    allowed_countries="UK",
+)
 
 
 def render(
@@ -115,6 +126,30 @@ class TestValues:
         assert tally.problems[0].startswith(f"row '/a/' listed without {name}: ")
         with pytest.raises((TypeError, ValueError)):
             render(["/a/"], raises=True, **{name: value})
+
+    @pytest.mark.parametrize("raises", [False, True])
+    @pytest.mark.parametrize(
+        ("name", "value", "meant"),
+        [
+            ("alternates", lambda row: [("en-UK", URL), ("de", URL)], "'en-GB'"),
+            ("alternates", lambda row: iter([Alternate("jp", URL)]), "'ja'"),
+            ("news", lambda row: replace(NEWS, language="jp"), "'ja'"),
+            ("videos", lambda row: iter([VIDEO]), "'GB'"),
+        ],
+        ids=["pair", "generator", "news", "video"],
+    )
+    def test_a_code_that_means_nothing_is_listed_and_named(
+        self, name, value, meant, raises
+    ):
+        """For the first row of a page that has it; it is no reason to stop."""
+        getters = {"location": list, name: called(value)}
+        tally = Tally("section")
+        text = lines_of(getters, ORIGIN, raises).render(["/a/", "/b/"], tally)
+        assert any(code in text for code in ("en-UK", "jp", ">UK<"))
+        assert (tally.entries, tally.skipped, tally.dropped) == (2, 0, 0)
+        [problem] = tally.problems
+        assert problem.startswith("row '/a/' is listed with ")
+        assert problem.endswith(f"Did you mean {meant}?")
 
     def test_problems_are_named_in_the_order_of_the_rows(self):
         """Each with its own row, whatever was left out before it."""

@@ -176,6 +176,9 @@ CORPUS: dict[str, Broken] = {
     "video-title": video(title="T" * 101),
     "video-description": video(description="D" * 2_049),
     "video-duration": video(duration="28801"),
+    "video-restriction": video(
+        more='<video:restriction relationship="deny">FR UK</video:restriction>'
+    ),
     "video-date": video(publication_date="yesterday"),
     # News
     "news-publication-missing": news("publication", "name", "language"),

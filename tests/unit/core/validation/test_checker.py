@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from django_sitemaps_plus.core.validation import WORDS, Checker, Problem
 from tests.support.validation import PAGE, entry, index, urlset
 
-from .corpus import CORPUS, article, bomb, link
+from .corpus import CORPUS, article, bomb, link, of
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
@@ -65,6 +65,16 @@ GOOD = [
     article(publication_date="2026-11-18"),
     "<!-- a comment --><changefreq><![CDATA[daily]]></changefreq>",
 ]
+
+
+@pytest.mark.parametrize("code", ["en-UK", "jp", "es-LA", "en-EU", "us"])
+def test_a_code_that_means_nothing_is_an_error(code):
+    problems = found(of(entry("/a", link() + link(code, "/b"))).content)
+    assert [it.rule for it in problems] == ["alternate-hreflang"]
+    assert not problems[0].is_warning
+    assert "Did you mean" in problems[0].message
+    problems = found(urlset(entry("/a", article(language="jp"))))
+    assert [it.rule for it in problems] == ["news-language"]
 
 
 @pytest.mark.parametrize("inside", GOOD)
