@@ -18,6 +18,8 @@ from django.db.models import (
     DateField,
     Field,
     FileField,
+    FilePathField,
+    ForeignKey,
     IntegerField,
     TextField,
     UUIDField,
@@ -142,6 +144,7 @@ def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
     yield from _location(source)
     yield from _methods(source)
     yield from (wrong_paths := list(_paths(source)))
+    yield from _images(source)
     if not wrong_key:
         yield from check_watched(source)
     if not wrong_paths and not wrong_key:
@@ -214,6 +217,23 @@ def _paths(source: ModelSource) -> Iterator[CheckMessage]:
                 constants = CHANGEFREQS if field == "changefreq" else ()
                 hint = _suggest_field(source, value, constants)
                 yield error(22, message, f"{fault}. {hint}".rstrip())
+
+
+def _images(source: ModelSource) -> Iterator[CheckMessage]:
+    """Yield a field whose values are no images, though they are said to be."""
+    path = source.images
+    field: Any = find_field(source.model, path) if isinstance(path, str) else None
+    if isinstance(field, FilePathField):
+        message = f"images names {path!r}, which holds paths on the server's disk."
+        hint = "Write a method that returns the URL at which such a file is served."
+        yield warning(44, message, hint)
+    elif isinstance(field, ForeignKey) and not hasattr(field.related_model, "url"):
+        related: Any = field.related_model
+        files = [it.name for it in related._meta.fields if isinstance(it, FileField)]
+        names = " or ".join([repr(f"{path}__{name}") for name in files])
+        hint = f"Name its file: {names}." if files else ""
+        message = f"images names {path!r}, and {related._meta.label} has no url."
+        yield warning(44, message, hint or f"Give {related.__name__} a property url.")
 
 
 def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:

@@ -10,7 +10,7 @@ from operator import attrgetter, itemgetter
 from typing import Any
 
 from django.core.exceptions import FieldDoesNotExist, FieldError
-from django.db.models import DateField, F, Field, FileField, Model, QuerySet
+from django.db.models import DateField, F, Field, Model, QuerySet
 from django.db.models.expressions import Combinable
 
 from django_sitemaps_plus.conf import Site, site_in
@@ -20,6 +20,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .base import DeclaredSource
 from .columns import (
+    Column,
     Getter,
     NoLocationError,
     RouteValues,
@@ -31,7 +32,7 @@ from .columns import (
 from .context import surroundings_in
 from .dates import date_column
 from .elements import FIELDS, MOBILE, columns_on, location_column
-from .images import FileColumn, file_column
+from .images import held_images
 from .languages import language_lines, languages_of
 from .lines import Lines
 from .model import ModelSource
@@ -165,8 +166,8 @@ def _fields(
 ) -> list[Values]:
     fields = []
     own = columns_on(site.origin)
-    if files := files_of(source, queryset, site.origin):
-        own["images"] = files
+    if column := images_of(source, queryset, site.origin):
+        own["images"] = column
     for name, value in declared.items():
         if path := path_to_many(source.model, name, value):
             take = columns.add(source.key)
@@ -183,17 +184,16 @@ def _fields(
     return fields
 
 
-def files_of(
+def images_of(
     source: ModelSource, queryset: QuerySet[Any], origin: str
-) -> FileColumn | None:
-    """Return what writes images that are the files of a field; None if they are not."""
+) -> Column | None:
+    """Return what writes the images that a field holds; None of any other values."""
     images = F(source.images) if isinstance(source.images, str) else source.images
     if not is_expression(images):
         return None
     with suppress(FieldError):  # the query says what is wrong
         resolved = images.resolve_expression(queryset.query.clone())
-        if isinstance(resolved.output_field, FileField):
-            return file_column(resolved.output_field, origin)
+        return held_images(resolved, queryset, images, origin)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Images: their URLs, paths on the site, and files of model fields."""
+"""Images: their URLs, paths on the site, files of model fields, and objects."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
+from django.conf import settings
 from django.core.files import File
-from django.db.models import FileField
+from django.db.models import FileField, FilePathField, ForeignKey, QuerySet
+from django.db.models.expressions import Col
 from django.db.models.fields.files import FieldFile
 
 from django_sitemaps_plus.core.entries import check_images
 from django_sitemaps_plus.core.extensions import Image
 from django_sitemaps_plus.core.limits import MAX_URL_LENGTH
-from django_sitemaps_plus.core.locations import refuse_relative
+from django_sitemaps_plus.core.locations import encode_url, refuse_relative
 from django_sitemaps_plus.core.xml import escape
 
 from .columns import Column, Problem, UrlColumn, attempt
@@ -27,10 +29,47 @@ _AFTER = "</image:loc></image:image>"
 _SAMPLES = ("Aa/b '\"%41?#&<+;:@,=$!*()[]~-_.\u00e9\U0001f600.JPG", "c")
 
 
+_ON_DISK = "is a path on the server's disk; give the URL at which the file is served"
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ImageColumn(UrlColumn):
+    """Writes images, but none by its path on the server's disk."""
+
+    origin: str
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        texts = super().texts(values, problems)
+        joined = "\n".join(texts)
+        for root in filter(joined.__contains__, _roots(self.origin)):
+            for row, text in enumerate(texts):
+                if root in text:
+                    error = ValueError(f"{values[row]!r} {_ON_DISK}")
+                    problems.append((row, self.name, error))
+                    texts[row] = ""
+        return texts
+
+
+def _roots(origin: str) -> list[str]:
+    """Return how URLs begin that are made of paths below MEDIA_ROOT and STATIC_ROOT."""
+    given = (settings.MEDIA_ROOT, settings.STATIC_ROOT)
+    roots = [f"{str(root).rstrip('/')}/" for root in given if root and origin]
+    served = (settings.MEDIA_URL, settings.STATIC_URL)
+    urls = [url for url in served if url and url.startswith("/")]
+    return [
+        escape(encode_url(origin + root))
+        for root in roots
+        if root.startswith("/")
+        and root != "/"
+        and not any(root.startswith(url) or url.startswith(root) for url in urls)
+    ]
+
+
 def image_column(origin: str) -> UrlColumn:
     """Return what writes images on any host; paths are on the origin, if not empty."""
-    return UrlColumn(
+    return _ImageColumn(
         name="images",
+        origin=origin,
         write=partial(_images, origin),
         before=_BEFORE,
         after=_AFTER,
@@ -40,7 +79,7 @@ def image_column(origin: str) -> UrlColumn:
 
 def _images(origin: str, value: Any) -> str:
     is_one = isinstance(value, str | bytes | Image | File)  # files yield their bytes
-    if is_one or not hasattr(value, "__iter__"):
+    if is_one or not hasattr(value, "__iter__") or hasattr(value, "url"):
         value = [value]
     found = [_image(origin, one) for one in value]
     images = check_images([image for image in found if image])
@@ -50,18 +89,28 @@ def _images(origin: str, value: Any) -> str:
 def _image(origin: str, value: Any) -> Image | None:
     if isinstance(value, File):
         value = value.url if value else None  # type: ignore[attr-defined]  # of a field
+    elif not isinstance(value, str | Image):
+        value = _url_of(value)
     if value is None or value == "":
         return None
     if isinstance(value, Image):
         return value
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is not an image; give a URL, a path or a file")
+        raise TypeError(
+            f"{value!r} is not an image; give a URL, a path, a file, or what has a url"
+        )
     if origin and value.startswith("/"):
         scheme, colon, _ = origin.partition(":")
         value = (scheme + colon if value.startswith("//") else origin) + value
     if origin:
         refuse_relative(value)
     return Image(value)
+
+
+def _url_of(value: Any) -> Any:
+    """Return the URL of an object, as those of media libraries have one."""
+    found = getattr(value, "url", value)
+    return found() if callable(found) else found
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,3 +157,68 @@ def file_column(field: FileField, origin: str) -> FileColumn:
     return FileColumn(
         name="images", write=write, before=_BEFORE, after=_AFTER, field=field
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _ObjectColumn(Column):
+    """Writes objects that have a URL, given the keys by which rows refer to them."""
+
+    keys: QuerySet[Any]  # those of all rows of the page
+    model: Any  # that of the objects
+    attribute: str  # which has such a key
+
+    @cached_property
+    def objects(self) -> dict[Any, Any]:
+        """The objects, read by one query for a page."""
+        rows = self.model._base_manager.using(self.keys.db)
+        rows = rows.filter(**{f"{self.attribute}__in": self.keys})
+        return {getattr(row, self.attribute): row for row in rows.iterator()}
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        return super().texts([self.objects.get(key) for key in values], problems)
+
+
+def held_images(
+    resolved: Any, queryset: QuerySet[Any], images: Any, origin: str
+) -> Column | None:
+    """Return what writes the images that a column of a query holds.
+
+    None where its values are images themselves. The column is given as the query has
+    it, and as it was declared.
+    """
+    field = resolved.output_field
+    if isinstance(field, FileField):
+        return file_column(field, origin)
+    if isinstance(field, FilePathField):
+        return Column(name="images", write=_refuse_path)
+    model, attribute = _target(resolved) or (None, "")
+    if hasattr(model, "url"):
+        # That of a subclass may order columns anew.
+        keys = QuerySet.values_list(queryset.order_by(), images)
+        return _ObjectColumn(
+            name="images",
+            write=partial(_images, origin),
+            before=_BEFORE,
+            after=_AFTER,
+            keys=keys,
+            model=model,
+            attribute=attribute,
+        )
+    return None
+
+
+def _target(resolved: Any) -> tuple[Any, str] | None:
+    """Return the model and attribute to which the keys of an expression refer."""
+    if isinstance(resolved, Col):
+        field: Any = resolved.target
+        is_key = isinstance(field, ForeignKey)
+        return (field.related_model, field.target_field.attname) if is_key else None
+    parts: list[Any] = getattr(resolved, "get_source_expressions", list)()
+    targets = {_target(part) for part in parts}
+    return targets.pop() if len(targets) == 1 else None
+
+
+def _refuse_path(value: object) -> str:
+    if value:
+        raise ValueError(f"{value!r} {_ON_DISK}")
+    return ""

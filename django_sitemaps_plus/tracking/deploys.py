@@ -41,7 +41,8 @@ from django_sitemaps_plus.sources import (
 )
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.context import surroundings_in
-from django_sitemaps_plus.sources.declarations import files_of
+from django_sitemaps_plus.sources.declarations import images_of
+from django_sitemaps_plus.sources.images import FileColumn
 from django_sitemaps_plus.sources.keys import KeySpace
 from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.related import related_queries
@@ -245,7 +246,8 @@ def _model_parts(source: ModelSource, site: Site) -> Iterator[str]:
         with surroundings_in(language, own):  # in which patterns may be others
             yield f"{own} {_words(source.location)}"
     yield from map(_query_words, related_queries(source, rows))
-    if (files := files_of(source, rows, site.origin)) and files.prefix:
+    files = images_of(source, rows, site.origin)
+    if isinstance(files, FileColumn) and files.prefix:
         yield files.prefix[0]
 
 

@@ -100,9 +100,12 @@ def is_model(value: object) -> bool:
     return not value._meta.abstract
 
 
-def related_paths(source: ModelSource) -> dict[str, set[str]]:
-    """Return the relations that declared paths cross, with the columns at their end."""
-    found: dict[str, set[str]] = {}
+def related_paths(source: ModelSource) -> dict[str, set[str | None]]:
+    """Return the relations that declared paths cross, with the columns at their end.
+
+    Of images that are objects nobody knows which columns make their URL: None.
+    """
+    found: dict[str, set[str | None]] = {}
     for path in paths(source):
         names = path.split("__")
         model: Any = source.model
@@ -111,8 +114,10 @@ def related_paths(source: ModelSource) -> dict[str, set[str]]:
             if relation is None:
                 break  # the rest is a transform or a lookup
             model = relation.related_model
-            end = "".join(names[depth : depth + 1])
-            if end != "pk" and (not end or _field(model, end) is None):
+            end: str | None = "".join(names[depth : depth + 1])
+            if path == source.images and not end:
+                end = None
+            elif end != "pk" and (not end or _field(model, end) is None):
                 if relation.concrete and not relation.many_to_many:
                     break  # the path ends in a column of the row itself
                 end = "pk"

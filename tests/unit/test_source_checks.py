@@ -33,6 +33,7 @@ from tests.support.testapp.models import (
     PathNode,
     PlaceProxy,
     Product,
+    Reprint,
     Show,
     Tag,
     Theatre,
@@ -130,6 +131,17 @@ def test_the_url_of_a_file_is_no_field():
     assert message.id == "sitemaps_plus.E022"
     assert "images names 'photo__url', which is not a field" in message.msg
     assert "Write images = 'photo'." in message.hint
+
+
+@pytest.mark.parametrize(
+    ("path", "remedy"),
+    [("scan", "a method"), ("painting", "'painting__photo'"), ("picture", "")],
+)
+def test_what_holds_no_images_is_named(path, remedy):
+    """Paths on the disk, and objects without a URL; one that has a URL is an image."""
+    found = messages_of(model=Reprint, images=path)
+    assert [it.id for it in found] == ["sitemaps_plus.W044"] * bool(remedy)
+    assert all(remedy in it.hint for it in found)
 
 
 @pytest.mark.django_db

@@ -14,7 +14,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.rendering import RenderedPage
 from tests.support.documents import parse
 from tests.support.rendered import plain, queries_of, render
-from tests.support.testapp.models import Painting, Reprint
+from tests.support.testapp.models import Painting, Picture, Reprint
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -170,6 +170,104 @@ def test_the_images_of_views():
 
     assert images_of(render(Source)) == [["https://example.com/static/a.png"]]
     assert images_of(render(Method)) == [[f"{MEDIA}/a%20b.jpg"]]
+
+
+class PictureSource(ReprintSource):
+    """Objects of a media library, by the key that refers to them."""
+
+    images = "picture"
+
+
+class PictureExpressionSource(ReprintSource):
+    images = Coalesce("picture", "picture")
+
+
+class PictureMethodSource(ReprintSource):
+    def images(self, reprint: Reprint) -> Any:
+        return [reprint.picture, Item("https://cdn.example/more.jpg")]
+
+
+class Item:
+    """An object whose ``url`` is a method; it can be iterated over, as files can."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    def __iter__(self) -> Any:
+        yield b"a line"
+
+    def url(self) -> str:
+        return self._url
+
+
+class TestObjects:
+    """What has a ``url`` is an image."""
+
+    @pytest.fixture(autouse=True)
+    def pictures(self) -> None:
+        """Have a picture for every other row, and one that is lost."""
+        for number, reprint in enumerate(Reprint.objects.order_by("pk")[:6]):
+            if name := ("", "1", "", "3", "lost", "5")[number]:
+                reprint.picture = Picture.objects.create(name=name)
+                reprint.save()
+
+    @pytest.mark.parametrize("source", [PictureSource, PictureExpressionSource])
+    def test_the_object_of_a_foreign_key(self, source):
+        """One query more for a page, however many rows it has."""
+        page = render(source)
+        expected = [
+            [f"https://cdn.example/{it}.jpg"] if it in (1, 3, 5) else []
+            for it in range(len(NAMES))
+        ]
+        assert images_of(page) == expected
+        assert page.tally.dropped == 1
+        assert "ValueError: no file" in page.tally.problems[0]
+        Picture.objects.filter(name="lost").delete()  # to name its row took one as well
+        assert len(queries_of(source, KeyRange())) == 2
+
+    def test_those_of_a_method(self):
+        found = images_of(render(PictureMethodSource))
+        more = "https://cdn.example/more.jpg"
+        assert found[:2] == [[more], ["https://cdn.example/1.jpg", more]]
+
+    def test_pages_of_several_rows_each_have_their_own(self):
+        """Rows of other pages are not read."""
+        keys = list(Reprint.objects.order_by("pk").values_list("pk", flat=True))
+        bounds = KeyRange(str(keys[1]), str(keys[3]))
+        page = render(PictureSource, bounds)
+        assert images_of(page) == [["https://cdn.example/1.jpg"], []]
+
+
+class TestPathsOnDisk:
+    """They are nobody's business, and no image has such a URL."""
+
+    def test_a_field_of_paths_is_refused(self):
+        """Wherever they lead."""
+        Reprint.objects.update(scan="/srv/scans/a.jpg")
+        source = type("Scans", (ReprintSource,), {"images": "scan"})
+        page = render(source)
+        assert images_of(page) == [[]] * len(NAMES)
+        assert page.tally.dropped == len(NAMES)
+        assert "path on the server's disk" in page.tally.problems[0]
+
+    @pytest.mark.parametrize("is_list", [False, True])
+    def test_a_path_below_media_root_is_refused(self, settings, is_list):
+        """The path of a file is mistaken for its URL."""
+
+        class Source(PaintingSource):
+            def images(self, painting: Painting) -> Any:
+                path = painting.photo.path if painting.slug == "slug-0" else "/a.png"
+                return [path] if is_list else path
+
+        page = render(Source)
+        assert images_of(page)[:2] == [[], ["https://example.com/a.png"]]
+        assert settings.MEDIA_ROOT in page.tally.problems[0]
+        assert page.tally.dropped == 1
+
+    def test_a_url_that_looks_like_one_is_listed(self, settings):
+        """Some have the same path as what is there."""
+        settings.MEDIA_ROOT = settings.MEDIA_URL.rstrip("/")
+        assert images_of(render(PaintingSource))[0] == URLS[0]
 
 
 def test_the_queryset_is_asked_for_once():

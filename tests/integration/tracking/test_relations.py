@@ -9,7 +9,15 @@ from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.tracking import related
-from tests.support.testapp.models import Author, Country, Tag, Town
+from tests.support.testapp.models import (
+    Author,
+    Country,
+    Painting,
+    Picture,
+    Reprint,
+    Tag,
+    Town,
+)
 
 from .rows import BookSource, keys, make_books, noticed, recorded
 
@@ -158,6 +166,18 @@ class TestAuthors:
         books[0].author = two
         books[0].save(update_fields=["author"])
         assert noticed(section) == [2]
+
+
+def test_an_object_that_is_an_image_is_watched(publish):
+    """Any of its columns may make its URL."""
+    painting = Painting.objects.create(slug="p")
+    pictures = [Picture.objects.create(name=name) for name in "ab"]
+    for picture in pictures:
+        Reprint.objects.create(painting=painting, picture=picture, slug=picture.name)
+    declared = {"model": Reprint, "images": "picture", "limit": 1}
+    section = publish(type("ReprintSource", (BookSource,), declared))
+    pictures[1].save(update_fields=["name"])
+    assert noticed(section) == [2]
 
 
 class TestManyToMany:

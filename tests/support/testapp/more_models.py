@@ -175,10 +175,28 @@ class Painting(models.Model):
         return self.slug
 
 
+class Picture(models.Model):
+    """A row of a media library: an object with a URL."""
+
+    name = models.CharField(max_length=80)
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def url(self) -> str:
+        """Return where it is; one is missing there."""
+        if self.name == "lost":
+            raise ValueError("no file")
+        return f"https://cdn.example/{self.name}.jpg"
+
+
 class Reprint(models.Model):
     """The far end of a relation to one."""
 
     painting = models.ForeignKey(Painting, models.CASCADE)
+    picture = models.ForeignKey(Picture, models.SET_NULL, null=True)
+    scan = models.FilePathField(blank=True)
     slug = models.SlugField(max_length=80)
 
     def __str__(self) -> str:
