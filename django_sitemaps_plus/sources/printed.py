@@ -56,7 +56,8 @@ class PrintedReader(SitemapReader):
     def index_lastmod(self, seconds: int) -> Any:
         """Return what the index says; None if pages kept so long may lack that edit.
 
-        Rows are not kept while all of them are asked.
+        Rows are not kept while all of them are asked. Contrib prints a naive datetime
+        without its zone, which no W3C date may lack, so here it gets one.
         """
         sitemap = self.source.make()
         is_own = self.source.kind.get_latest_lastmod is not Sitemap.get_latest_lastmod
@@ -65,9 +66,9 @@ class PrintedReader(SitemapReader):
             if pages_by_key(items):
                 items = instances(items.order_by())
             sitemap.items = lambda: items
-        found = sitemap.get_latest_lastmod()
+        found = aware(sitemap.get_latest_lastmod())
         if isinstance(found, datetime):
-            age = datetime.now(UTC) - aware(found)
+            age = datetime.now(UTC) - found
             if timedelta() <= age < timedelta(seconds=seconds):
                 return None
         return found

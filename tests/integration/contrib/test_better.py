@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -58,6 +58,29 @@ def test_a_304_of_what_is_kept_takes_no_query(client, kept, django_assert_num_qu
         has_it = {"if-none-match": client.get(path)["ETag"]}
         with django_assert_num_queries(0):
             assert client.get(path, headers=has_it).status_code == 304
+
+
+@pytest.mark.parametrize("use_tz", [False, True])
+@pytest.mark.parametrize("is_own", [False, True])
+def test_the_index_writes_no_time_without_a_zone(client, settings, use_tz, is_own):
+    """As contrib does of naive datetimes; a clock in TIME_ZONE is meant."""
+    settings.USE_TZ, settings.TIME_ZONE = use_tz, "Asia/Tokyo"
+
+    class Naive(zoo.Plain):
+        def items(self) -> Any:
+            return list(Product.objects.all())
+
+        def lastmod(self, obj: Product) -> Any:
+            return datetime(2026, 7, 1, 12)  # noqa: DTZ001 - naive on purpose
+
+    if is_own:
+        Naive.get_latest_lastmod = lambda self: self.lastmod(None)
+    make_products(1, updated_at=None)
+    urls.sitemaps["products"] = Naive
+    (theirs,) = read_index(client.get("/theirs/index.xml").content).values()
+    assert theirs == "2026-07-01T12:00:00"
+    (ours,) = read_index(client.get("/ours/index.xml").content).values()
+    assert datetime.fromisoformat(ours) == datetime(2026, 7, 1, 3, tzinfo=UTC)
 
 
 def test_rows_under_new_keys_are_on_pages_that_are_kept_by_no_one(client, kept):
