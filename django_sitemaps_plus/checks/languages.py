@@ -10,6 +10,7 @@ from typing import Any
 from django.conf import settings
 from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.core.checks import CheckMessage
+from django.core.exceptions import FieldDoesNotExist
 from django.middleware.locale import LocaleMiddleware
 from django.urls import NoReverseMatch, get_script_prefix
 from django.utils.module_loading import import_string
@@ -22,8 +23,13 @@ from django_sitemaps_plus.sources.languages import (
     default_language,
     languages_of,
 )
+from django_sitemaps_plus.sources.route import in_language
+from django_sitemaps_plus.tracking.relations import is_model, path_model
 
 from .messages import error, warning
+
+#: What tables of translations call the language of a row.
+_LANGUAGE_FIELDS = {"language_code", "language", "lang", "locale"}
 
 
 def check_languages(
@@ -51,6 +57,9 @@ def check_languages(
     yield from check_codes(codes)
     yield from _together(source, codes)
     yield from _same(source, codes)
+    is_listed = is_model(getattr(source, "model", None))
+    if isinstance(source, ModelSource) and is_listed and len(codes) > 1:
+        yield from _untranslated(source, codes)
     yield from _of_project(source, codes)
     return True
 
@@ -108,6 +117,43 @@ def _same(source: ModelSource | ViewSource, codes: list[str]) -> Iterator[CheckM
             message = f"{place!r} has the same URL in all languages."
             hint = "Put its pattern into i18n_patterns(), translate it, or name in a"
             yield error(52, message, f'{hint} Route fields, slug="slug_{{language}}".')
+
+
+def _untranslated(source: ModelSource, codes: list[str]) -> Iterator[CheckMessage]:
+    """Yield the paths of a location to fields of which each language has its own."""
+    location: Any = source.location
+    given = location.arguments.values() if isinstance(location, Route) else [location]
+    for path in [it for it in given if isinstance(it, str) and "{language}" not in it]:
+        *relations, name = path.split("__")
+        wanted, model = "__".join([*relations, f"{name}_{{language}}"]), source.model
+        with suppress(FieldDoesNotExist):
+            model = path_model(model, "__".join(relations)) if relations else model
+        found = _translations(model, name, codes)
+        if found is not None:
+            message = f"its location names {path!r}, which is the same in all languages"
+            hint = f"Write {wanted!r} in its place"
+            if found:
+                message = f"{message}, and {found} has that of each"
+                hint += ", and annotate each in get_queryset(), as in add-images-"
+                hint += "videos-news-languages.md#translated-slugs"
+            yield warning(45, f"{message}.", f"{hint}.")
+
+
+def _translations(model: Any, name: str, codes: list[str]) -> str | None:
+    """Return where a model has a field in each language; None where it has it once.
+
+    "" for columns of its own, else the model of a table of translations.
+    """
+    fields = {it.name: it for it in model._meta.get_fields()}
+    if any(in_language(f"{name}_{{language}}", code) in fields for code in codes):
+        return ""
+    for relation in fields.values():
+        if relation.one_to_many and relation.related_model:
+            names = {it.name for it in relation.related_model._meta.fields}
+            if name in names and names & _LANGUAGE_FIELDS:
+                label: str = relation.related_model._meta.label
+                return label
+    return None
 
 
 def _url_of(source: ModelSource | ViewSource, place: Any, code: str) -> Any:

@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
+from django.db import models
 from django.test import override_settings
+from django.test.utils import isolate_apps
 from django.utils import translation
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.checks import check_sources
+from django_sitemaps_plus.checks.languages import check_languages
 from django_sitemaps_plus.testing import temporary_registry
 from tests.support.testapp.models import Product
 
@@ -80,6 +83,68 @@ def test_a_language_that_engines_do_not_know(kind, code, meant, settings):
     [message] = messages
     assert repr(code) in message.msg
     assert meant in message.msg
+
+
+@pytest.mark.parametrize(
+    ("model", "path", "is_named"),
+    [
+        ("InColumns", "slug", True),
+        ("InColumns", "slug_{language}", False),
+        ("InTable", "slug", True),
+        ("InTable", "code", False),
+        ("Child", "parent__slug", True),
+        ("Child", "parent__slug_{language}", False),
+        ("Child", "slug", False),
+    ],
+)
+def test_a_slug_of_which_each_language_has_its_own(model, path, is_named):
+    """In columns, in a table, or behind a relation; the path to write is named."""
+    with isolate_apps("tests.support.testapp"):
+
+        class InColumns(models.Model):  # noqa: DJ008 - nobody reads it
+            slug = models.SlugField(unique=True)
+            slug_de = models.SlugField(blank=True)
+
+            class Meta:
+                app_label = "testapp"
+
+        class InTable(models.Model):  # noqa: DJ008 - nobody reads it
+            slug = models.SlugField()
+            code = models.SlugField()
+
+            class Meta:
+                app_label = "testapp"
+
+        class Translation(models.Model):  # noqa: DJ008 - nobody reads it
+            master = models.ForeignKey(InTable, models.CASCADE)
+            language_code = models.CharField(max_length=15)
+            slug = models.SlugField()
+
+            class Meta:
+                app_label = "testapp"
+
+        class Child(models.Model):  # noqa: DJ008 - nobody reads it
+            parent = models.ForeignKey(InColumns, models.CASCADE)
+            slug = models.SlugField()
+
+            class Meta:
+                app_label = "testapp"
+
+        route = Route("product-detail", slug=path)
+        languages = check_languages(
+            type(
+                "Listed",
+                (ModelSource,),
+                {
+                    "model": locals()[model],
+                    "location": route,
+                    "languages": ["en", "de"],
+                },
+            )()
+        )
+        messages = list(languages)
+    assert [it.id for it in messages] == ["sitemaps_plus.W045"] * is_named
+    assert all(f"{path}_{{language}}" in it.hint for it in messages)
 
 
 @pytest.mark.urls("tests.support.urls")  # i18n_patterns() would keep the setting
