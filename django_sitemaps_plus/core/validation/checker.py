@@ -6,11 +6,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
+from urllib.parse import urlsplit
 
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 
 from .entries import alternates, entry_faults
-from .reader import SITEMAP, Element, Parser, read_text
+from .reader import MAX_ENTRY, SITEMAP, Element, Parser, read_text
 from .rules import Fault, Problem
 from .values import location_faults, read_url
 
@@ -23,6 +24,9 @@ _ROOTS = {
     "urlset": ("url", "entries-many"),
     "sitemapindex": ("sitemap", "index-many"),
 }
+
+# What a text sitemap begins with.
+_URLS = ("http://", "https://")
 
 
 @dataclass(slots=True)
@@ -60,7 +64,9 @@ class Checker:
         """Check a file by its bytes, which may raise Fault; return what it lists."""
         self._file = File(name, url, listed)
         try:
-            self._read(read_text(pieces))
+            path = urlsplit(name).path
+            text = read_text(pieces, is_gzip=path.endswith(".gz"))
+            self._read(text, path.removesuffix(".gz").endswith(".txt"))
         except Fault as fault:
             self._fault(fault, fault.line)
         return self._file
@@ -77,16 +83,35 @@ class Checker:
         words = "".join([c if c.isprintable() else "\ufffd" for c in words])
         self._report(Problem(self._file.name, line, fault.code, words))
 
-    def _read(self, text: Iterator[str]) -> None:
+    def _read(self, text: Iterator[str], is_text: bool) -> None:
         """Read a file; raise Fault where it cannot be read on."""
         first = next(filter(str.strip, text), "")
         if not first:
             raise Fault("file-empty", "the file is empty")
         if first.lstrip().lower().startswith(("<!doctype html", "<html")):
             raise Fault("html", "a page of HTML, not a sitemap")
-        Parser(self._begin, self._child).parse(chain([first], text))
+        begin, text = first.lstrip(), chain([first], text)
+        has_urls = any(begin[: len(it)] == it[: len(begin)] for it in _URLS)
+        if has_urls or (is_text and not begin.startswith("<")):
+            self._read_lines(text)
+        else:
+            Parser(self._begin, self._child).parse(text)
         if not self._file.count:
             raise Fault("entries-none", "the file lists nothing")
+
+    def _read_lines(self, text: Iterator[str]) -> None:
+        """Read a text sitemap: a URL a line."""
+        self._file.kind, self._many = _ROOTS["urlset"]
+        rest, count = "", 0
+        for piece in chain(text, ["\n"]):
+            *lines, rest = f"{rest}{piece}".split("\n")
+            if len(rest) > MAX_ENTRY:
+                raise Fault("entry-size", "a line that is longer than engines read")
+            for number, line in enumerate(lines, count + 1):
+                if line.strip():
+                    self._count()
+                    self._locate(Element("loc", number, {}, line.removesuffix("\r")))
+            count += len(lines)
 
     def _begin(self, name: str) -> None:
         """Take the root of a document."""
@@ -109,22 +134,28 @@ class Checker:
             words = f"<{entry.name}> does not belong in this file"
             self._fault(Fault("tag-unknown", words), entry.line)
 
-    def _take(self, entry: Element) -> None:
+    def _count(self) -> None:
         self._file.count += 1
         if self._file.count > MAX_ENTRIES:
             raise Fault(
                 self._many, f"more than {MAX_ENTRIES:,} entries: split the file"
             )
+
+    def _take(self, entry: Element) -> None:
+        self._count()
         for fault in entry_faults(entry, self._now):
             self._fault(fault, fault.line)
         loc = next(iter(entry.named("loc")), entry)
-        if text := loc.text.strip():
-            try:
-                url = self._add(loc, read_url(text))
-            except Fault as fault:
-                self._fault(fault, loc.line)
-            else:
-                self._relate(url, alternates(entry), entry.line)
+        if loc.text.strip() and (url := self._locate(loc)):
+            self._relate(url, alternates(entry), entry.line)
+
+    def _locate(self, loc: Element) -> str:
+        """Return the URL of a location; "" where it cannot be listed."""
+        try:
+            return self._add(loc, read_url(loc.text.strip()))
+        except Fault as fault:
+            self._fault(fault, loc.line)
+        return ""
 
     def _add(self, loc: Element, url: str) -> str:
         """Return the URL of a location that is listed for the first time."""

@@ -32,10 +32,13 @@ _CODES = {
 }
 
 
-def read_text(pieces: Iterable[bytes]) -> Iterator[str]:
-    """Yield the text of a file that may be gzipped and may begin with a BOM."""
+def read_text(pieces: Iterable[bytes], *, is_gzip: bool = False) -> Iterator[str]:
+    """Yield the text of a file that may be gzipped and may begin with a BOM.
+
+    One that is said to be gzipped must be.
+    """
     decoder, line = codecs.getincrementaldecoder("utf-8-sig")(), 1
-    for piece in chain(_plain(filter(None, pieces)), [b""]):
+    for piece in chain(_plain(filter(None, pieces), is_gzip), [b""]):
         try:
             text = decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
@@ -46,8 +49,10 @@ def read_text(pieces: Iterable[bytes]) -> Iterator[str]:
         yield text
 
 
-def _plain(pieces: Iterator[bytes]) -> Iterator[bytes]:
+def _plain(pieces: Iterator[bytes], must_be_gzip: bool) -> Iterator[bytes]:
     first, size = next(pieces, b""), 0
+    if first and must_be_gzip and not first.startswith(_MAGIC):
+        raise Fault("gzip-missing", "it is not compressed, as its name says it is")
     pieces = chain([first], pieces)
     if is_gzip := first.startswith(_MAGIC):
         pieces = filter(None, _inflated(pieces))

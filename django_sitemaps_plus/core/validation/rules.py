@@ -9,7 +9,7 @@ from dataclasses import dataclass
 _CODES = {
     "Couldn't fetch": "unreachable fetch-redirect",
     "HTTP error": "http-status",
-    "Compression error": "gzip-damaged gzip-truncated gzip-twice",
+    "Compression error": "gzip-damaged gzip-truncated gzip-twice gzip-missing",
     "Sitemap file size error": "file-size entry-size",
     "Empty sitemap": "file-empty entries-none?",
     "Unsupported format": "html root",

@@ -112,6 +112,7 @@ CORPUS: dict[str, Broken] = {
     "gzip-damaged": Broken(GZIPPED[:20] + b"\xff\xff\xff" + GZIPPED[23:], 0),
     "gzip-truncated": Broken(GZIPPED[:-9], 4),
     "gzip-twice": Broken(gzip.compress(GZIPPED), 0),
+    "gzip-missing": Broken(urlset(entry("/a")), 0, f"{PAGE}.gz"),
     "file-size": Broken(bomb(), 55),
     "file-empty": Broken(b" \n\n", 0),
     "utf-8": Broken((HEAD + BODY).encode().replace(b"/a", b"/\xe4"), 3),

@@ -67,6 +67,40 @@ GOOD = [
 ]
 
 
+TEXT = "https://shop.example/a\nhttps://shop.example/caf%C3%A9\r\n\n"
+
+
+@pytest.mark.parametrize("name", [PAGE, f"{PAGE}.txt", f"{PAGE}.txt.gz"])
+@pytest.mark.parametrize("size", [7, 65_536])
+def test_a_text_sitemap_is_a_url_a_line(name, size):
+    """Whatever it is called, with a BOM or without, and gzipped."""
+    content = TEXT.encode()
+    for data in (content, b"\xef\xbb\xbf" + content, gzip.compress(content)):
+        if name.endswith(".gz") and data[:2] != b"\x1f\x8b":
+            continue
+        problems: list[Problem] = []
+        file = Checker(problems.append, NOW).check(name, pieces(data, size))
+        assert problems == []
+        assert (file.kind, file.count) == ("url", 2)
+        assert file.urls == TEXT.split()
+
+
+@pytest.mark.parametrize(
+    ("lines", "rules"),
+    [
+        ("/b\n", ["loc-relative"]),
+        ("https://other.example/\n", ["loc-host"]),
+        (TEXT, ["loc-duplicate", "loc-duplicate"]),
+        ("https://shop.example/b c\n", ["loc-encoding"]),
+    ],
+)
+def test_what_is_wrong_in_a_text_sitemap_has_its_line(lines, rules):
+    problems = found((TEXT + lines).encode(), f"{PAGE}.txt")
+    assert [it.rule for it in problems] == rules
+    assert problems[0].line == 4
+    assert [it.rule for it in found(b"about\n", f"{PAGE}.txt")] == ["loc-relative"]
+
+
 @pytest.mark.parametrize("code", ["en-UK", "jp", "es-LA", "en-EU", "us"])
 def test_a_code_that_means_nothing_is_an_error(code):
     problems = found(of(entry("/a", link() + link(code, "/b"))).content)
