@@ -6,7 +6,7 @@ An id is never used for another fault; docs/reference/checks.md has a line for e
 from __future__ import annotations
 
 from .contrib import check_adopted
-from .databases import check_routers
+from .databases import check_routers, check_views
 from .engines import check_built, check_engines
 from .robots import check_robots
 from .settings import check_current_site, check_public_origin, check_settings
@@ -26,7 +26,7 @@ CHECKS = (
 )
 
 #: Checks that ask the databases which a command names.
-DATABASE_CHECKS = (check_built, check_current_site)
+DATABASE_CHECKS = (check_built, check_current_site, check_views)
 
 #: Checks of `check --deploy`.
 DEPLOY_CHECKS = (check_public_origin,)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, product
 from typing import Any
@@ -61,6 +61,13 @@ def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
         hint = f"Give a dict of models, each with its path to {listed._meta.label}."
         yield error(27, f"watch is {watch!r}.", hint)
         return
+    for twin in _twins(listed, watch):
+        message = (
+            f"{twin} has the table of {listed._meta.label}, and its saves are not "
+        )
+        hint = f"Add {twin.rpartition('.')[2]} to watch, with a function that returns "
+        hint += "the rows that one of it concerns; else only the audit finds them."
+        yield warning(46, f"{message}noticed.", hint)
     for model, rows in watch.items():
         if not is_model(model):
             hint = f"Name a model class with its path to {listed._meta.label}."
@@ -68,6 +75,15 @@ def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
         elif fault := _fault(source, model, rows):
             message = f"watch names {rows!r} for {model._meta.label}, and {fault}."
             yield error(27, message, _hint(model, listed))
+
+
+def _twins(listed: type[Model], watched: Collection[object]) -> Iterator[str]:
+    """Yield the other models of a table, which are none of its proxies or children."""
+    own = concrete(listed)
+    for model in apps.get_models(include_auto_created=True):
+        is_same = concrete(model) is own or model in watched
+        if model._meta.db_table == own._meta.db_table and not is_same:
+            yield model._meta.label
 
 
 def _fault(source: ModelSource, model: type[Model], rows: object) -> str:

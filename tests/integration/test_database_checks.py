@@ -5,12 +5,15 @@ from __future__ import annotations
 from unittest.mock import Mock
 
 import pytest
-from django.db import ProgrammingError
+from django.db import ProgrammingError, connection, models
+from django.test.utils import isolate_apps
 
+from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.checks import (
     check_built,
     check_current_site,
     check_routers,
+    check_views,
 )
 from tests.support.builds import build_fully
 from tests.support.shop import limited
@@ -49,6 +52,40 @@ def test_a_router_that_keeps_our_tables_out_is_named_unasked(settings, other_dat
     assert message.id == "sitemaps_plus.W005"
     assert "testapp.Product is on the database 'other'" in message.msg
     assert "allow_migrate()" in message.hint
+
+
+@pytest.fixture
+def shown():
+    """Return an unmanaged model over a view of products."""
+    quote = connection.ops.quote_name
+    sql = f"SELECT {quote('id')}, slug FROM {quote(Product._meta.db_table)}"  # noqa: S608
+    with connection.cursor() as cursor:
+        cursor.execute(f"CREATE VIEW shown_products AS {sql}")
+    with isolate_apps("tests.support.testapp"):
+
+        class Shown(models.Model):  # noqa: DJ008 - nobody reads it
+            slug = models.SlugField()
+
+            class Meta:
+                app_label, db_table, managed = "testapp", "shown_products", False
+
+        yield Shown
+    with connection.cursor() as cursor:
+        cursor.execute("DROP VIEW shown_products")
+
+
+def test_a_view_of_the_database_that_watches_nothing_is_named(products, shown):
+    """Only where the database may be asked."""
+    products.unregister("products")
+    source = {"model": shown, "location": Route("product-detail", slug="slug")}
+    products.register("shown", type("Shown", (ModelSource,), source))
+    assert check_views(databases=None) == []
+    [message] = check_views(databases=["default"])
+    assert message.id == "sitemaps_plus.W047"
+    products.unregister("shown")
+    watching = source | {"watch": {Product: lambda row: shown.objects.all()}}
+    products.register("shown", type("Watching", (ModelSource,), watching))
+    assert check_views(databases=["default"]) == []
 
 
 class TestBuilt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.apps import apps
 from django.core.checks import CheckMessage
 from django.db import OperationalError, ProgrammingError, models
 from django.db.models import (
@@ -411,3 +412,22 @@ class TestTrees:
 def test_under_takes_one_field_or_three(fields):
     with pytest.raises(TypeError, match=r'under\("path"\)'):
         under(*fields)
+
+
+@pytest.mark.parametrize(("watch", "expected"), [(False, ["W046"]), (True, [])])
+def test_another_model_of_its_table_is_named(watch, expected):
+    """Saves have its name; a proxy is watched by itself."""
+    try:
+
+        class Twin(models.Model):  # noqa: DJ008 - nobody reads it
+            slug = models.SlugField()
+
+            class Meta:
+                app_label, managed = "testapp", False
+                db_table = Product._meta.db_table
+
+        given = {Twin: lambda twin: Product.objects.filter(pk=twin.pk)} if watch else {}
+        assert ids_of(model=Product, watch=given, lastmod=None) == expected
+    finally:
+        del apps.all_models["testapp"]["twin"]
+        apps.clear_cache()
