@@ -11,6 +11,7 @@ from django_sitemaps_plus import Route
 from django_sitemaps_plus.tracking import related
 from tests.support.testapp.models import (
     Author,
+    Book,
     Country,
     Painting,
     Picture,
@@ -22,6 +23,9 @@ from tests.support.testapp.models import (
 from .rows import BookSource, keys, make_books, noticed, recorded
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+HIDDEN = Q(author__name="closed")
 
 
 class Watching(BookSource):
@@ -166,6 +170,27 @@ class TestAuthors:
         books[0].author = two
         books[0].save(update_fields=["author"])
         assert noticed(section) == [2]
+
+
+@pytest.mark.parametrize(
+    ("watched", "pages"),
+    [
+        ("book", [1, 2]),
+        (lambda author: Book._base_manager.filter(author=author), [1, 2]),
+        (lambda author: Book.objects.filter(author=author).exclude(HIDDEN), []),
+    ],
+    ids=["path", "base manager", "manager that hides"],
+)
+def test_rows_that_a_save_hides_are_found_by_what_hides_none(
+    publish, library, watched, pages
+):
+    """As the reference says: a queryset that hides them cannot lead to them."""
+    shown = Book.objects.exclude(HIDDEN)
+    declared = {"watch": {Author: watched}, "get_queryset": lambda self: shown.all()}
+    section = publish(type("ShownSource", (Watching,), declared))
+    library[0].name = "closed"
+    library[0].save()
+    assert noticed(section) == pages
 
 
 def test_an_object_that_is_an_image_is_watched(publish):
