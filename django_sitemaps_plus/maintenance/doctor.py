@@ -24,6 +24,9 @@ from django_sitemaps_plus.conf import (
     silence_reason,
 )
 from django_sitemaps_plus.core.gzip import write_document
+from django_sitemaps_plus.core.key_ranges import EVERYTHING
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.validation import is_signed
 from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import INDEX, own_alias
@@ -34,7 +37,8 @@ from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.sources import Tally, reader_of
+from django_sitemaps_plus.sources.lines import MAX_NAMED
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
 from django_sitemaps_plus.storage.objects import list_objects
 
@@ -46,6 +50,7 @@ from .status import SectionStatus, overdue, section_status
 
 _INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
 _NETWORK = "Look at DNS, TLS and firewalls."
+_UNSIGNED = "Use a storage without signatures, as querystring_auth = False makes one."
 _ROWS = "Mend the database and its migrations first."
 _SQLITE = (
     "Set DATABASES['default']['OPTIONS'] = {'transaction_mode': 'IMMEDIATE', "
@@ -151,6 +156,20 @@ def _sections(site: Site) -> Findings:
         faults = [(False, problem) for problem in status.problems]
         for ok, text in faults or (_first_row(status, site),):
             yield Finding(name, ok, text, remedy if ok is False else "")
+        if status.registered and _has_signed(status, site):
+            text = "their URLs are signed, and expire on pages that are kept"
+            yield Finding(f"media of {status.section}", None, text, _UNSIGNED)
+
+
+def _has_signed(status: SectionStatus, site: Site) -> bool:
+    """Return whether URLs in the entries of the first rows expire."""
+    tally = Tally(status.section, problems=[""] * MAX_NAMED)  # a build names them
+    with suppress(SitemapsPlusError), reading(status.section, site) as source:
+        reader = reader_of(source)
+        reader.max_entries = MAX_ENTRIES
+        if {"image", "video"} & {*reader.extensions}:
+            return is_signed(next(iter(reader.chunks(EVERYTHING, site, tally)), ""))
+    return False
 
 
 def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:

@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from .checker import Checker, File
 from .rules import WARNINGS, WORDS, Fault, Problem
+from .values import is_signed
 
-__all__ = ["WARNINGS", "WORDS", "Checker", "Fault", "File", "Problem"]
+__all__ = ["WARNINGS", "WORDS", "Checker", "Fault", "File", "Problem", "is_signed"]

@@ -9,7 +9,7 @@ from django_sitemaps_plus.core.extensions import Alternate
 
 from .reader import Element
 from .rules import Fault
-from .values import VALUES, check_url
+from .values import VALUES, check_url, is_signed
 
 # How old an article of Google News may be, and how far ahead of UTC a lastmod: two days
 # and some hours, and a day more where a date has no time.
@@ -39,6 +39,7 @@ _CHILDREN = {
 _LINK = "xhtml:link"
 _EMPTY = {_LINK, "mobile:mobile"}
 _VIDEO_URLS = {"video:content_loc", "video:player_loc"}
+_MEDIA = {"image:loc", "video:thumbnail_loc", *_VIDEO_URLS}
 
 
 def entry_faults(entry: Element, now: datetime) -> Iterator[Fault]:
@@ -103,6 +104,9 @@ def _value_faults(element: Element, now: datetime) -> Iterator[Fault]:
     elif name == "news:publication_date" and now - value > _NEWS_AGE:
         words = f"an article of {text}: leave out <news:news> after two days"
         yield Fault("news-old", words, line)
+    elif name in _MEDIA and is_signed(text):
+        words = f"<{name}>: {text[:200]} is signed and expires, though the page is kept"
+        yield Fault("media-signed", f"{words}: use a storage without signatures", line)
 
 
 def _link_faults(entry: Element) -> Iterator[Fault]:

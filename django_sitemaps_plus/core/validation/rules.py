@@ -30,7 +30,7 @@ _CODES = {
     "Too many sitemaps": "index-many",
     "Incorrect sitemap index format: Nested sitemap indexes": "index-nested index-self",
     "Invalid URL": """loc-invalid loc-encoding loc-whitespace? loc-fragment loc-session
-        loc-duplicate image-loc video-url""",
+        loc-duplicate image-loc video-url media-signed?""",
     "URLs not followed": "loc-relative",
     "URL not allowed": "loc-host loc-protocol loc-directory",
     "Path mismatch: Missing www, or Includes www": "loc-www",

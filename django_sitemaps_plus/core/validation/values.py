@@ -25,6 +25,20 @@ _W3C = re.compile(
 )
 
 
+# What storages add to a URL that works for some time only: an end, and a signature.
+_ENDS = re.compile(
+    r"[?&;](?:x-(?:amz|goog|oss)-expires|expires|policy|se)=", re.IGNORECASE
+)
+_SIGNS = re.compile(
+    r"[?&;](?:x-(?:amz|goog|oss)-signature|signature|sig)=", re.IGNORECASE
+)
+
+
+def is_signed(text: str) -> bool:
+    """Return whether a URL, or one in lines of entries, expires."""
+    return bool(_SIGNS.search(text) and _ENDS.search(text))
+
+
 def read_url(text: str) -> str:
     """Return a URL as it must be written."""
     try:

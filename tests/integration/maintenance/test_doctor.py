@@ -461,3 +461,24 @@ class TestCommand:
         first, *_ = json.loads(capsys.readouterr().out)
         text = "the system checks find nothing"
         assert first == {"name": "settings", "ok": True, "text": text, "remedy": ""}
+
+
+@pytest.mark.parametrize(
+    ("query", "is_named"),
+    [
+        ("X-Amz-Expires=3600&X-Amz-Signature=0f", True),
+        ("Expires=1767225600&Signature=a~b&Key-Pair-Id=K", True),
+        ("se=2026-01-01&sig=a%3D", True),
+        ("v=3&signature=a", False),
+    ],
+)
+def test_urls_of_images_that_expire_are_named(sections, query, is_named):
+    """Of the first rows, whatever storage has signed them."""
+    url = f"https://cdn.example/a.jpg?{query}"
+    sections.register("signed", limited(2, images=lambda self, row: url))
+    found = examined()
+    assert ("media of signed" in found) == is_named
+    assert "media of products" not in found
+    if is_named:
+        assert found["media of signed"].ok is None
+        assert found["media of signed"].remedy

@@ -176,6 +176,10 @@ CORPUS: dict[str, Broken] = {
     "video-url": video(player_loc="player"),
     "video-title": video(title="T" * 101),
     "video-description": video(description="D" * 2_049),
+    "media-signed": image(
+        "<image:loc>https://b.s3.amazonaws.com/a.jpg?X-Amz-Expires=3600&amp;"
+        "X-Amz-Signature=0f</image:loc>"
+    ),
     "video-duration": video(duration="28801"),
     "video-restriction": video(
         more='<video:restriction relationship="deny">FR UK</video:restriction>'
