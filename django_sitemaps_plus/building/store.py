@@ -2,16 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import partial
+from typing import Any
+
+from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.core.gzip import Document
+from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.core.diff import lastmods_in
+from django_sitemaps_plus.core.gzip import Document, inflate
 from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.rendering import render_page
-from django_sitemaps_plus.sources import Tally
-from django_sitemaps_plus.storage import object_exists, store_object
+from django_sitemaps_plus.models.pages import RENDERED_NOW
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.rendering import RenderedPage, render_page
+from django_sitemaps_plus.sources import ModelSource, Tally
+from django_sitemaps_plus.sources.contrib_fields import aware
+from django_sitemaps_plus.sources.declarations import find_field
+from django_sitemaps_plus.storage import object_exists, read_document, store_object
+
+logger = logging.getLogger(__name__)
+
+#: How long before it was published a page may have been rendered, to count as now.
+RENDER_TIME = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,9 +55,38 @@ Result = tuple[Page, BuiltPage]
 
 def build_page(page: Page, site: Site, *, is_stored: bool = True) -> BuiltPage:
     """Render a page of a section; store it, if asked to, where it has changed."""
-    bounds = KeyRange(page.low, page.high)
+    bounds, since = KeyRange(page.low, page.high), aware(timezone.now())
     rendered = render_page(page.section.name, bounds, site)
+    if _is_rendered_now(page, rendered, since.replace(microsecond=0)):
+        rendered.tally.problems.insert(0, RENDERED_NOW)
+        extra = {"action": "lastmod_now", "section": page.section.name}
+        logger.warning("section=%s %s", page.section.name, RENDERED_NOW, extra=extra)
     return store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
+
+
+def _is_rendered_now(page: Page, rendered: RenderedPage, since: datetime) -> bool:
+    """Return whether each lastmod is the time of rendering, again.
+
+    One entry alone may have been saved in that very second, and a field of the model
+    says when.
+    """
+    document, newest = rendered.document, rendered.tally.newest
+    if document is None or not newest or parse_w3c(newest) < since:
+        return False
+    source: Any = registry.get(page.section.name)
+    path = source.lastmod if isinstance(source, ModelSource) else None
+    is_field = isinstance(path, str) and find_field(source.model, path) is not None
+    if is_field or not page.object or page.published_at is None:
+        return False
+    found = [parse_w3c(it) for it in lastmods_in(inflate(document.gzip))]
+    if len(found) < 2 or min(found) < since:
+        return False
+    try:
+        before = [parse_w3c(it) for it in lastmods_in(read_document(page.object))]
+    except StoreError:
+        return False
+    ages = [aware(page.published_at) - moment for moment in before]
+    return bool(ages) and max(map(abs, ages)) <= RENDER_TIME
 
 
 def store_page(

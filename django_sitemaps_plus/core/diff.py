@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 _LOC = b"<url><loc>"
 _LOC_END = b"</loc>"
+_LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
 _FEW = 16  # locations that one expression looks for
 _ENTITIES = (
     (b"&lt;", b"<"),
@@ -36,6 +37,16 @@ class Diff:
 def urls_in(document: bytes) -> list[str]:
     """Return the URLs of an urlset of ours, or of lines of one, each once."""
     return _urls(_locs(document.split(b"\n")))
+
+
+def lastmods_in(document: bytes) -> list[str]:
+    """Return the lastmods of an urlset of ours, in its order."""
+    return [text.decode() for text in _LASTMOD.findall(document)]
+
+
+def without_lastmods(document: bytes) -> bytes:
+    """Return an urlset of ours without them."""
+    return _LASTMOD.sub(b"", document)
 
 
 def diff(old: Documents, new: Documents) -> Diff:

@@ -11,10 +11,14 @@ from random import Random
 from typing import Any
 from urllib.parse import urldefrag, urljoin
 
+from django.db import Error
+
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.robots import parse_robots
 from django_sitemaps_plus.core.validation import Fault, File
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.site_urls import index_urls, page_url
 
 from .project import Project
@@ -57,6 +61,17 @@ class Audit:
             for file in self._inspection.walk(url, self._fetch):
                 if file.kind == "url":
                     self._visit(file)
+
+        self._check_lastmods()
+
+    def _check_lastmods(self) -> None:
+        """Report pages whose lastmods are no news, as their last build has found."""
+        pages = Page.objects.active().filter(section__site=self._site.name)
+        rows = pages.filter(problems__0=RENDERED_NOW)
+        with suppress(Error):  # all may be served live, before our tables are made
+            for section, number in rows.values_list("section__name", "number"):
+                url = page_url(section, number, self._site)
+                self._inspection.report(url, "lastmod-now", RENDERED_NOW)
 
     def _fetch(self, url: str) -> Iterator[bytes]:
         self._check_robots(url)

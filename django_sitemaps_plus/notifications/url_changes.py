@@ -14,7 +14,14 @@ from typing import Any
 from django.db import Error
 
 from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
-from django_sitemaps_plus.core.diff import Diff, diff, urls_in
+from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.core.diff import (
+    Diff,
+    diff,
+    lastmods_in,
+    urls_in,
+    without_lastmods,
+)
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
@@ -24,8 +31,9 @@ from django_sitemaps_plus.exceptions import (
     StoreError,
 )
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import Publication, Section, has_subscribers
+from django_sitemaps_plus.models import Page, Publication, Section, has_subscribers
 from django_sitemaps_plus.models.lease import heartbeat, keep
+from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.registry import registry
@@ -42,6 +50,9 @@ logger = logging.getLogger(__name__)
 
 #: URLs in one call of the signal.
 BATCH_URLS = 1_000
+
+# Bytes at each end of a page where its lastmods are looked at first.
+_END = 4_000
 
 #: Pages of a publication, old and new, that are kept in memory.
 FEW_PAGES = 4
@@ -146,7 +157,23 @@ def publication_diff(publication: Publication) -> Diff:
         return Diff(updated=_saved_urls(publication))
     old, new = publication.old, publication.new
     read = lru_cache(FEW_PAGES)(_plain)  # each is wanted twice
+    if any(_is_rendered_now(publication, name, read(name)) for name in new[:1]):
+        return diff(
+            lambda: map(without_lastmods, map(read, old)),
+            lambda: map(without_lastmods, map(read, new)),
+        )
     return diff(lambda: map(read, old), lambda: map(read, new))
+
+
+def _is_rendered_now(publication: Publication, name: str, document: bytes) -> bool:
+    """Return whether the lastmods of a page are no news; False once it has others."""
+    ends = map(parse_w3c, lastmods_in(document[:_END] + document[-_END:]))
+    moments = sorted(ends)
+    if not moments or moments[-1] - moments[0] > timedelta(minutes=1):
+        return False  # the usual case, which takes no query
+    pages = Page.objects.filter(section=publication.section_id, object=name)
+    found = pages.values_list("problems", flat=True)
+    return any(RENDERED_NOW in problems for problems in found)
 
 
 def _saved_urls(publication: Publication) -> list[str]:

@@ -34,8 +34,8 @@ _CODES = {
     "URLs not followed": "loc-relative",
     "URL not allowed": "loc-host loc-protocol loc-directory",
     "Path mismatch: Missing www, or Includes www": "loc-www",
-    "Invalid date": """lastmod-format lastmod-zone lastmod-future? video-date news-date
-        news-old?""",
+    "Invalid date": """lastmod-format lastmod-zone lastmod-future? lastmod-now?
+        video-date news-date news-old?""",
     "Invalid tag value": """changefreq priority video-title video-description
         video-duration video-restriction news-language tag-ignored?""",
     "Page with redirect": "page-redirect",

@@ -19,7 +19,7 @@ from .corpus import CORPUS, article, bomb, link, of
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 #: Rules of what fetches files and asks pages.
-OTHERS = {"unreachable", "http-status", "fetch-redirect"}
+OTHERS = {"unreachable", "http-status", "fetch-redirect", "lastmod-now"}
 
 
 def pieces(content: bytes, size: int = 65_536) -> Iterator[bytes]:
