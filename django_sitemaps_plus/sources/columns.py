@@ -136,6 +136,22 @@ class Column:
             texts[row] = text
 
 
+def doubts(row: int, name: str, texts: Iterable[str]) -> list[Problem]:
+    """Return what is doubtful in the texts of a row."""
+    found = [it.doubt for it in texts if type(it) is Doubtful]
+    return [(row, name, DoubtError(doubt)) for doubt in found]
+
+
+class CodedColumn(Column):
+    """Writes values with codes of languages or countries, which may be doubtful."""
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        texts = super().texts(values, problems)
+        for row, text in enumerate(texts):
+            problems += doubts(row, self.name, [text])
+        return texts
+
+
 @dataclass(frozen=True, kw_only=True)
 class UrlColumn(Column):
     """Writes URLs, together where they are strings."""

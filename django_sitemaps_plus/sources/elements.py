@@ -25,8 +25,8 @@ from django_sitemaps_plus.core.renderers.extensions import (
 from django_sitemaps_plus.core.xml import escape
 
 from .columns import (
+    CodedColumn,
     Column,
-    DoubtError,
     Doubtful,
     Failed,
     LocationColumn,
@@ -35,6 +35,7 @@ from .columns import (
     Values,
     attempt,
     constant,
+    doubts,
 )
 from .dates import lastmod_text
 from .images import image_column
@@ -79,11 +80,11 @@ def _priority(value: object) -> str:
 
 def _written(text: str, values: Iterable[Alternate | News | Video]) -> str:
     """Return the text of values, which may be doubtful."""
-    doubts = [it.doubt for it in values if it.doubt]
-    if not doubts:
+    words = [it.doubt for it in values if it.doubt]
+    if not words:
         return text
     found = Doubtful(text)
-    found.doubt = "; ".join(doubts)
+    found.doubt = "; ".join(words)
     return found
 
 
@@ -95,21 +96,6 @@ def _videos(value: Any) -> str:
 def _news(value: Any) -> str:
     (news,) = check_all(News, [value])
     return _written(news_element(news), [news])
-
-
-def _doubts(row: int, name: str, texts: Iterable[str], problems: list[Problem]) -> None:
-    doubts = [it.doubt for it in texts if type(it) is Doubtful]
-    problems += [(row, name, DoubtError(doubt)) for doubt in doubts]
-
-
-class _CodedColumn(Column):
-    """Writes values with codes of languages or countries."""
-
-    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
-        texts = super().texts(values, problems)
-        for row, text in enumerate(texts):
-            _doubts(row, self.name, [text], problems)
-        return texts
 
 
 class _AlternatesColumn(Column):
@@ -129,7 +115,7 @@ class _AlternatesColumn(Column):
             bad = [one.error for one in found if type(one) is Failed]
             problems += [(row, "an alternate", error) for error in bad]
             written = [one for one in found if isinstance(one, str)]
-            _doubts(row, self.name, written, problems)
+            problems += doubts(row, self.name, written)
             texts.append("".join(written))
         return texts
 
@@ -156,8 +142,8 @@ COLUMNS: dict[str, Column] = {
     "changefreq": _simple("changefreq", check_changefreq),
     "priority": _simple("priority", _priority),
     "images": image_column(""),
-    "videos": _CodedColumn(name="videos", write=_videos),
-    "news": _CodedColumn(name="news", write=_news),
+    "videos": CodedColumn(name="videos", write=_videos),
+    "news": CodedColumn(name="news", write=_news),
     "alternates": _AlternatesColumn(name="alternates", write=_alternate),
 }
 

@@ -17,7 +17,7 @@ from django.db.models.sql.query import Query
 
 from django_sitemaps_plus.core.limits import MAX_IMAGES
 
-from .columns import Column, Problem
+from .columns import CodedColumn, Column, Problem
 from .fetching import has_windows, plain
 from .model import ModelSource
 from .querysets import by_key, tuples
@@ -209,7 +209,7 @@ class SeveralColumn(Column):
 def several_column(one: Column) -> SeveralColumn:
     """Return what writes several values as a column writes one."""
     if one.name == "alternates":  # whose column takes the list of a row
-        one = Column(name=one.name, write=one.write)
+        one = CodedColumn(name=one.name, write=one.write)
     words = {"name": one.name, "before": one.before, "after": one.after}
     return SeveralColumn(write=one.write, one=one, **words)
 

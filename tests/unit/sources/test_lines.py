@@ -14,9 +14,10 @@ import pytest
 from django.utils.functional import lazystr
 
 from django_sitemaps_plus import Alternate, News, Video
-from django_sitemaps_plus.sources.columns import called, constant
-from django_sitemaps_plus.sources.elements import FIELDS
+from django_sitemaps_plus.sources.columns import DoubtError, called, constant
+from django_sitemaps_plus.sources.elements import COLUMNS, FIELDS
 from django_sitemaps_plus.sources.lines import Tally, describe, lines_of
+from django_sitemaps_plus.sources.related import several_column
 from tests.support.testapp.models import Author
 
 ORIGIN = "https://shop.example"
@@ -150,6 +151,16 @@ class TestValues:
         [problem] = tally.problems
         assert problem.startswith("row '/a/' is listed with ")
         assert problem.endswith(f"Did you mean {meant}?")
+
+    @pytest.mark.parametrize(
+        ("name", "value"), [("alternates", ("en-UK", URL)), ("videos", VIDEO)]
+    )
+    def test_such_a_code_of_a_path_to_many_is_named_as_well(self, name, value):
+        """The others of the row stay, and it does too."""
+        problems: list[Any] = []
+        [text] = several_column(COLUMNS[name]).texts([[value, value]], problems)
+        assert "UK" in text
+        assert {type(error) for *_, error in problems} == {DoubtError}
 
     def test_problems_are_named_in_the_order_of_the_rows(self):
         """Each with its own row, whatever was left out before it."""
