@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeGuard
 
-from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import BadRequest, ImproperlyConfigured
 from django.db import Error
 from django.http import HttpRequest, HttpResponse
@@ -64,7 +63,7 @@ def _for_monitors(view: View) -> View:
         except (SitemapsPlusError, ImproperlyConfigured) as error:
             return _problems([in_one_line(error)])
 
-    return login_not_required(read_only(call))
+    return read_only(call)
 
 
 @_for_monitors

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
+from django.contrib.auth.decorators import login_not_required
 from django.db import connections, transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -28,12 +29,13 @@ _MAX_HEADER = 4_096
 
 
 def read_only(view: V) -> V:
-    """Let a view answer GET and HEAD, and all else with a 405.
+    """Let a view answer GET and HEAD, and all else with a 405, to anyone.
 
-    No ATOMIC_REQUESTS wraps it: rendering must hold no transaction open, and another
+    ``LoginRequiredMiddleware`` lets it pass, since crawlers have no account. No
+    ATOMIC_REQUESTS wraps it: rendering must hold no transaction open, and another
     database that is down must not cost an answer.
     """
-    view = csrf_exempt(require_safe(view))
+    view = login_not_required(csrf_exempt(require_safe(view)))
     for alias in connections:
         view = transaction.non_atomic_requests(using=alias)(view)
     return view
