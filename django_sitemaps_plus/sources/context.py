@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from datetime import UTC
 
 from django.conf import settings
+from django.conf.urls.i18n import is_language_prefix_patterns_used
 from django.urls import (
     get_script_prefix,
     get_urlconf,
@@ -42,13 +43,35 @@ def surroundings(site: Site) -> Iterator[None]:
         yield
         return
     urlconf = get_urlconf()
-    with surroundings_in(settings.LANGUAGE_CODE, site), timezone.override(UTC):
+    with surroundings_in(rendered_language(), site), timezone.override(UTC):
         # By name: with None, reverse() takes a sixth longer.
         set_urlconf(getattr(settings, "ROOT_URLCONF", None))
         try:
             yield
         finally:
             set_urlconf(urlconf)
+
+
+def default_language() -> str:
+    """Return the language of ``LANGUAGES`` that ``LANGUAGE_CODE`` stands for, or ""."""
+    try:
+        return translation.get_supported_language_variant(settings.LANGUAGE_CODE)
+    except LookupError:
+        return ""
+
+
+def rendered_language() -> str:
+    """Return the language in which requests find the URLs of the default one.
+
+    ``LocaleMiddleware`` knows only languages of ``LANGUAGES``; but URLs without a
+    prefix are those of ``LANGUAGE_CODE``, to the letter.
+    """
+    language, code = default_language(), settings.LANGUAGE_CODE
+    urlconf = getattr(settings, "ROOT_URLCONF", None)
+    if urlconf is None or language in ("", code):
+        return code
+    is_used, has_all_prefixes = is_language_prefix_patterns_used(urlconf)
+    return code if is_used and not has_all_prefixes else language
 
 
 @contextmanager

@@ -9,7 +9,6 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.utils import translation
 
 from django_sitemaps_plus.conf import Site, site_in
 
@@ -26,7 +25,7 @@ from .columns import (
     attempt,
     row_by_row,
 )
-from .context import surroundings_in
+from .context import default_language, surroundings_in
 from .elements import COLUMNS
 from .lines import Lines, Namer, Tally, describe_at, side_by_side
 from .model import ModelSource
@@ -47,14 +46,6 @@ def declared_in_languages(source: ModelSource) -> Iterator[tuple[str, Any]]:
     locations = [in_language(source.location, code) for code in languages_of(source)]
     for location in locations or [source.location]:
         yield "location", location
-
-
-def default_language() -> str:
-    """Return the language of ``LANGUAGES`` that ``LANGUAGE_CODE`` stands for, or ""."""
-    try:
-        return translation.get_supported_language_variant(settings.LANGUAGE_CODE)
-    except LookupError:
-        return ""
 
 
 @dataclass(frozen=True, slots=True)

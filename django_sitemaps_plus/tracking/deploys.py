@@ -40,7 +40,7 @@ from django_sitemaps_plus.sources import (
     reader_of,
 )
 from django_sitemaps_plus.sources.columns import attempt
-from django_sitemaps_plus.sources.context import surroundings_in
+from django_sitemaps_plus.sources.context import rendered_language, surroundings_in
 from django_sitemaps_plus.sources.declarations import images_of
 from django_sitemaps_plus.sources.images import FileColumn
 from django_sitemaps_plus.sources.keys import KeySpace
@@ -213,7 +213,8 @@ def _key_type(source: Source, space: KeySpace | None) -> str:
 def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
     yield f"{RENDERER_VERSION} {site.origin} {site.script_prefix}"
     yield f"{stylesheet_url(site)} {get_settings().historic_limits}"
-    yield f"{settings.LANGUAGE_CODE} {settings.USE_I18N} {settings.LANGUAGES}"
+    language = f"{settings.LANGUAGE_CODE} {rendered_language()}"
+    yield f"{language} {settings.USE_I18N} {settings.LANGUAGES}"
     given = source.sample if isinstance(source, SitemapSource) else source
     kind = given if isinstance(given, type) else type(given)
     for ancestor in kind.__mro__:

@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.db.models import Model
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
@@ -21,8 +22,8 @@ from django_sitemaps_plus.sources import (
     SitemapSource,
     Source,
     reader_of,
-    surroundings,
 )
+from django_sitemaps_plus.sources.context import default_language, surroundings_in
 from django_sitemaps_plus.sources.dependencies import columns, own_fields
 from django_sitemaps_plus.sources.keys import own_field
 
@@ -209,8 +210,10 @@ def _own_columns(source: Source) -> frozenset[str] | None:
     """
     if getattr(source, "announce_saves", False):  # what a sitemap does not hold as well
         return None
+    language = default_language() or settings.LANGUAGE_CODE
     try:
-        with surroundings(Site(DEFAULT_SITE, "")), contained():
+        # Not in all surroundings: a save must not import the URLconf.
+        with surroundings_in(language, Site(DEFAULT_SITE, "")), contained():
             return columns(source)
     except Exception:  # noqa: BLE001 - a source is the user's code; this is their save
         return None

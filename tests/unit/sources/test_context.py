@@ -47,7 +47,7 @@ class TestRendering:
     def test_everything_comes_from_settings_and_site(self, settings):
         """Nothing of the request is left."""
         with surroundings(SITE):
-            assert current() == ("en-us", UTC, settings.ROOT_URLCONF, "/app/")
+            assert current() == ("en", UTC, settings.ROOT_URLCONF, "/app/")
             assert reverse("about") == "/app/about/"
 
     def test_everything_is_as_before_afterwards(self):
