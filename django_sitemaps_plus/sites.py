@@ -6,15 +6,21 @@ import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from copy import copy
 from dataclasses import dataclass
+from functools import reduce
 from ipaddress import ip_address
+from operator import or_
+from types import SimpleNamespace
 from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from django.apps import apps
 from django.conf import settings
+from django.contrib.sites.requests import RequestSite
 from django.core.exceptions import ImproperlyConfigured, ObjectDoesNotExist
 from django.db import Error
+from django.db.models import Q
 from django.http import Http404, HttpRequest
 
 from .core.locations import encode_url
@@ -177,6 +183,41 @@ def all_contrib_sites(scheme: str) -> list[Site]:
         except ConfigurationError as error:
             logger.error("%s", error, extra={"action": "no_origin"})
     return sites
+
+
+def django_site(site: Site) -> Any:
+    """Return what contrib gives methods of its sitemaps, which may ask for its key.
+
+    A copy of the row of the origin's domain, else of that of SITE_ID, with the domain
+    of the origin; what has that domain alone where there is no such row.
+    """
+    host = site.origin.partition("://")[2]
+    row = _row_of(host) if apps.is_installed("django.contrib.sites") else None
+    if row is None:
+        asked: Any = SimpleNamespace(get_host=lambda: host)
+        return RequestSite(asked)
+    row = copy(row)
+    row.domain = host
+    return row
+
+
+def _row_of(host: str) -> Any:
+    from django.contrib.sites.models import SITE_CACHE
+
+    rows, current = _rows(), None
+    domains = {host, host.encode().decode("idna")}
+    if current_id():
+        with suppress(ObjectDoesNotExist):
+            current = rows.get_current()  # which keeps it in memory
+    if current is not None and current.domain.lower() in domains:
+        return current
+    for domain in domains & SITE_CACHE.keys():
+        return SITE_CACHE[domain]
+    is_named = reduce(or_, [Q(domain__iexact=domain) for domain in domains])
+    found = rows.filter(is_named).first()
+    if found is not None:
+        SITE_CACHE[found.domain] = found  # as contrib does, until it is saved
+    return found or current
 
 
 def _rows() -> Any:

@@ -13,15 +13,15 @@ from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import EmptyPage
 from django.db.models import Model, Q, QuerySet
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, sample_site
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
+from django_sitemaps_plus.sites import django_site
 
 from .base import Source
 from .contrib_fields import (
     Fields,
-    as_django,
     aware,
     contrib_origin,
     methods_of,
@@ -271,7 +271,7 @@ class OwnPagesReader(SitemapReader):
     @property
     def planned_rows(self) -> int:
         limit = self.source.limit
-        return max(1, getattr(self.sitemap.paginator, "per_page", limit))
+        return max(1, getattr(self._paginator(), "per_page", limit))
 
     def first_keys(
         self, step: int, site: Site, key_range: KeyRange = EVERYTHING
@@ -279,19 +279,36 @@ class OwnPagesReader(SitemapReader):
         return super().first_keys(1, site, key_range)
 
     def _rows(self, site: Site | None = None) -> Iterable[Any]:
-        paginator = self.sitemap.paginator
+        paginator = self._paginator()
         return range(paginator.num_pages if paginator.count else 0)
 
     def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
-        number = position(key_range.low or "0") + 1
-        pages = self.sitemap.paginator.num_pages
-        if key_range.high is None and pages > number:
-            raise StalePlanError(f"there are {pages:,} pages, the plan has {number:,}")
-        scheme, current = as_django(site)
-        urls: Iterable[Any] = ()
+        number, urls = position(key_range.low or "0") + 1, list[Any]()
         with suppress(EmptyPage):  # it has fewer pages by now
-            urls = self.sitemap.get_urls(page=number, site=current, protocol=scheme)
+            urls = self._urls(number, site)
+        if key_range.high is None:
+            pages = self._paginator().num_pages
+            if pages > number:
+                raise StalePlanError(
+                    f"there are {pages:,} pages, the plan has {number:,}"
+                )
         return urls
+
+    def _paginator(self) -> Any:
+        """Return what cuts its pages.
+
+        Its ``items()`` may need what ``get_urls()`` keeps, which contrib asks first.
+        """
+        try:
+            return self.sitemap.paginator
+        except Exception:  # noqa: BLE001 - its items() may raise anything
+            self._urls(1, sample_site())
+            return self.sitemap.paginator
+
+    def _urls(self, number: int, site: Site) -> list[Any]:
+        scheme, current = site.origin.partition("://")[0], django_site(site)
+        # Now: a generator would not have kept the site yet.
+        return [*self.sitemap.get_urls(page=number, site=current, protocol=scheme)]
 
     def _writer(self, site: Site) -> Lines:
         return self._lines(own_getters(self._lastmod), None)

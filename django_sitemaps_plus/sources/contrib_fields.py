@@ -7,15 +7,16 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
-from types import SimpleNamespace
 from typing import Any
 
 from django.conf import settings
+from django.contrib.sitemaps import Sitemap
 from django.utils import timezone
 from django.utils.functional import Promise
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.locations import encode_url
+from django_sitemaps_plus.sites import django_site
 
 from .columns import Getter, attempt, called, selected
 from .elements import NAMESPACE_OF
@@ -150,16 +151,12 @@ def own_getters(lastmod: Callable[[Any], Any] = aware) -> dict[str, Getter]:
 
 def contrib_origin(sitemap: Any, site: Site) -> str:
     """Return scheme and host of the URLs of a sitemap, which it may choose itself."""
-    scheme, current = as_django(site)
-    origin = f"{sitemap.get_protocol(scheme)}://{sitemap.get_domain(current)}"
+    scheme, _, host = site.origin.partition("://")
+    if getattr(sitemap.get_domain, "__func__", None) is not Sitemap.get_domain:
+        host = sitemap.get_domain(django_site(site))
+    origin = f"{sitemap.get_protocol(scheme)}://{host}"
     try:
         return encode_url(origin)
     except ValueError as error:
         words = f"get_protocol() and get_domain() give {origin!r}: {error}"
         raise ValueError(words) from error
-
-
-def as_django(site: Site) -> tuple[str, Any]:
-    """Return the scheme of a site, and what contrib's methods take for the site."""
-    scheme, _, host = site.origin.partition("://")
-    return scheme, SimpleNamespace(domain=host, name=host)
