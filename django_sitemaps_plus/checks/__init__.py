@@ -6,7 +6,7 @@ An id is never used for another fault; docs/reference/checks.md has a line for e
 from __future__ import annotations
 
 from .contrib import check_adopted
-from .databases import check_routers, check_views
+from .databases import check_routers, check_row_caches, check_views
 from .engines import check_built, check_engines
 from .robots import check_robots
 from .settings import check_current_site, check_public_origin, check_settings
@@ -19,6 +19,7 @@ CHECKS = (
     check_engines,
     check_robots,
     check_routers,
+    check_row_caches,
     check_settings,
     check_sites,
     check_sources,

@@ -1,13 +1,16 @@
-"""Checks of databases: where our tables are missing, and what are views there."""
+"""Checks of databases: where our tables are missing, what is a view, what is cached."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from django.apps import apps
+from django.conf import settings
 from django.core.checks import CheckMessage
 from django.db import Error, connections, router
 
+from django_sitemaps_plus.models import own_alias
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.tracking.databases import may_hold_changes
@@ -15,6 +18,8 @@ from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import watched_models
 
 from .messages import warning
+
+_LABEL = "sitemaps_plus"
 
 
 def check_routers(**kwargs: Any) -> list[CheckMessage]:
@@ -62,3 +67,47 @@ def _is_view(alias: str, model: Any) -> bool:
     except Error:
         return False
     return any((it.name, it.type) == (model._meta.db_table, "v") for it in tables)
+
+
+def check_row_caches(**kwargs: Any) -> list[CheckMessage]:
+    """Return the caches of the ORM that keep rows of ours, which hides changes."""
+    return [
+        warning(57, f"{cache} keeps the rows of {_LABEL}: changes are not taken.", hint)
+        for cache, hint in _row_caches()
+    ]
+
+
+def _row_caches() -> Iterator[tuple[str, str]]:
+    models = list(apps.get_app_config(_LABEL).get_models())
+    if any([_is_kept_by_cacheops(model._meta.model_name) for model in models]):
+        yield "django-cacheops", f'Add "{_LABEL}.*": None to CACHEOPS.'
+    if _is_kept_by_cachalot({model._meta.db_table for model in models}):
+        yield "django-cachalot", f'Add "{_LABEL}" to CACHALOT_UNCACHABLE_APPS.'
+
+
+def _is_kept_by_cacheops(model_name: str | None) -> bool:
+    given: Any = getattr(settings, "CACHEOPS", None)
+    if not isinstance(given, Mapping) or not getattr(settings, "CACHEOPS_ENABLED", 1):
+        return False
+    profiles = {str(name).lower(): profile for name, profile in given.items()}
+    names = (f"{_LABEL}.{model_name}", f"{_LABEL}.*", "*.*")  # the first that it has
+    profile = next((profiles[name] for name in names if name in profiles), None)
+    defaults: Any = getattr(settings, "CACHEOPS_DEFAULTS", {})
+    return profile is not None and bool({**defaults, **profile}.get("ops"))
+
+
+def _is_kept_by_cachalot(tables: set[str]) -> bool:
+    names = ("TABLES", "APPS")
+    only, never = (
+        [set(getattr(settings, f"CACHALOT_{kind}_{name}", ())) for name in names]
+        for kind in ("ONLY_CACHABLE", "UNCACHABLE")
+    )
+    is_used = apps.is_installed("cachalot") or any([*only, *never])
+    databases = getattr(settings, "CACHALOT_DATABASES", "supported_only")
+    if not is_used or not getattr(settings, "CACHALOT_ENABLED", True):
+        return False
+    if not isinstance(databases, str) and own_alias() not in databases:
+        return False
+    if any(only) and _LABEL not in only[1]:
+        tables &= only[0]
+    return _LABEL not in never[1] and bool(tables - never[0])

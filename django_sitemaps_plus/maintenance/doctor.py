@@ -6,12 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from shlex import quote
+from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import ERROR, run_checks
 from django.db import connections
 from django.db.migrations.executor import MigrationExecutor
+from django.db.models import QuerySet
 from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus import cache
@@ -29,7 +31,7 @@ from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.validation import is_signed
 from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.models import INDEX, own_alias
+from django_sitemaps_plus.models import INDEX, Section, own_alias
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.models.transactions import atomic, contained
 from django_sitemaps_plus.notifications.configuration import get_engines
@@ -49,6 +51,7 @@ from .project import Project
 from .status import SectionStatus, overdue, section_status
 
 _INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
+_CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be long past
 _NETWORK = "Look at DNS, TLS and firewalls."
 _UNSIGNED = "Use a storage without signatures, as querystring_auth = False makes one."
 _ROWS = "Mend the database and its migrations first."
@@ -109,7 +112,7 @@ def _settings(site: Site) -> Findings:
     )
     messages = [it for it in found if not it.is_silenced()]
     for message in messages:
-        ok = False if message.level >= ERROR else None
+        ok = False if message.level >= ERROR or message.id == _CACHED_ROWS else None
         yield Finding(f"settings: {message.id}", ok, message.msg, message.hint or "")
     if not messages:
         yield Finding("settings", True, "the system checks find nothing")
@@ -136,6 +139,23 @@ def _migrations(site: Site) -> Findings:
     missing = [migration.name for migration, _ in executor.migration_plan(targets)]
     text = f"not applied: {', '.join(missing)}" if missing else "all are applied"
     yield Finding("migrations", not missing, text, "Run manage.py migrate.")
+    if not missing and _come_from_a_cache(Section.objects.order_by("pk")[:1]):
+        text = "rows of sitemaps_plus come from a cache, and may be old"
+        yield Finding("row cache", False, text, f"Except them: see {_CACHED_ROWS}.")
+
+
+def _come_from_a_cache(rows: QuerySet[Any]) -> bool:
+    """Return whether the same query a second time does not reach the database."""
+    asked = list[str]()
+
+    def note(execute: Callable[..., Any], sql: str, *others: Any) -> Any:
+        asked.append(sql)
+        return execute(sql, *others)
+
+    with connections[rows.db].execute_wrapper(note):
+        for _ in range(2):
+            list(rows.all())
+    return len(asked) < 2
 
 
 def _origin(site: Site) -> Findings:

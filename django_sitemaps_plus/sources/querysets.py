@@ -7,10 +7,10 @@ from inspect import signature
 from itertools import islice
 from typing import Any, TypeGuard
 
+from django.core.exceptions import EmptyResultSet
 from django.db import router
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.db.models.query import ModelIterable
-from django.db.models.sql.constants import CURSOR
 
 from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -107,11 +107,14 @@ def tuples(queryset: QuerySet[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any
     """Yield the rows of a ``values_list()``."""
     # iterator() takes half as long again: it handles each row by itself, by a cursor on
     # the server, where PostgreSQL outside a transaction copies the result aside first.
+    # Nor is it execute_sql(CURSOR), of which caches of the ORM keep a list of rows.
     compiler = queryset.query.get_compiler(queryset.db)
-    cursor = compiler.execute_sql(CURSOR)
-    if cursor is None:  # the query is known to have no rows
+    try:
+        sql, params = compiler.as_sql()
+    except EmptyResultSet:
         return
-    with cursor:
+    with compiler.connection.cursor() as cursor:
+        cursor.execute(sql, params)
         while rows := cursor.fetchmany(size):
             if compiler.has_extra_select:  # of DISTINCT, to order by
                 rows = [row[: compiler.col_count] for row in rows]

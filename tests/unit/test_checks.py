@@ -12,6 +12,7 @@ from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.checks import (
     check_public_origin,
     check_robots,
+    check_row_caches,
     check_settings,
 )
 from django_sitemaps_plus.checks.messages import PAGE
@@ -309,3 +310,57 @@ def test_an_executor_says_what_is_wrong_with_it(no_app, settings):
     [message] = check_settings()
     assert message.msg == "It is broken."
     assert message.hint.startswith(f"Mend it. See {PAGE}")
+
+
+OPS = {"ops": "all", "timeout": 60}
+OUR_TABLES = [
+    it._meta.db_table for it in apps.get_app_config("sitemaps_plus").get_models()
+]
+
+
+class TestRowCaches:
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {"CACHEOPS": {"*.*": OPS}},
+            {"CACHEOPS": {"sitemaps_plus.*": OPS, "*.*": None}},
+            {"CACHEOPS": {"*.*": OPS, "sitemaps_plus.Page": None}},
+            {"CACHEOPS": {"sitemaps_plus.Section": {"ops": "get", "timeout": 1}}},
+            {"CACHEOPS": {"*.*": {"timeout": 60}}, "CACHEOPS_DEFAULTS": {"ops": "all"}},
+            {"CACHALOT_UNCACHABLE_APPS": ["shop"]},
+            {"CACHALOT_UNCACHABLE_TABLES": {"django_migrations", *OUR_TABLES[1:]}},
+            {"CACHALOT_ONLY_CACHABLE_TABLES": ["shop_product", *OUR_TABLES[:1]]},
+            {"CACHALOT_ONLY_CACHABLE_APPS": ("shop", "sitemaps_plus")},
+        ],
+    )
+    def test_what_keeps_rows_of_ours_is_named_with_what_to_write(self, settings, given):
+        for name, value in given.items():
+            setattr(settings, name, value)
+        (message,) = check_row_caches()
+        assert ids([message]) == ["W057"]
+        name = next(iter(given)).partition("_")[0]
+        assert name in message.hint
+        assert "sitemaps_plus" in message.hint
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            {},
+            {"CACHEOPS": {}},
+            {"CACHEOPS": {"shop.*": OPS}},
+            {"CACHEOPS": {"*.*": OPS, "sitemaps_plus.*": None}},
+            {"CACHEOPS": {"*.*": OPS, "Sitemaps_Plus.*": {"ops": (), "timeout": 9}}},
+            {"CACHEOPS": {"*.*": {"timeout": 60}}},
+            {"CACHEOPS": {"*.*": OPS}, "CACHEOPS_ENABLED": False},
+            {"CACHALOT_UNCACHABLE_APPS": ["sitemaps_plus"]},
+            {"CACHALOT_UNCACHABLE_TABLES": OUR_TABLES},
+            {"CACHALOT_ONLY_CACHABLE_TABLES": ["shop_product"]},
+            {"CACHALOT_ONLY_CACHABLE_APPS": ["shop"]},
+            {"CACHALOT_UNCACHABLE_APPS": ["shop"], "CACHALOT_ENABLED": False},
+            {"CACHALOT_UNCACHABLE_APPS": ["shop"], "CACHALOT_DATABASES": ["replica"]},
+        ],
+    )
+    def test_what_keeps_none_is_not(self, settings, given):
+        for name, value in given.items():
+            setattr(settings, name, value)
+        assert check_row_caches() == []

@@ -12,7 +12,7 @@ from django.core.cache.backends.dummy import DummyCache
 from django.core.management import CommandError, call_command
 from django.db import connection, connections
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.http import HttpResponse
 from django.urls import path, re_path
 
@@ -110,6 +110,39 @@ def test_a_database_that_is_down_is_a_cross_wherever_it_is_needed():
     }
     assert "the server closed the connection" in found["database"].text
     assert found["key file of indexnow"].ok
+
+
+class TestRowsInCaches:
+    """Changes are never taken, and what is seen of them is long past."""
+
+    def test_a_cache_that_settings_name_is_a_fault(self, settings):
+        settings.CACHEOPS = {"*.*": {"ops": "all", "timeout": 60}}
+        assert examined()["settings: sitemaps_plus.W057"].ok is False
+        settings.CACHEOPS["sitemaps_plus.*"] = None
+        assert examined()["settings"].ok
+
+    def test_so_is_one_that_is_not_known_by_name(self, monkeypatch):
+        kept: dict[str, Any] = {}
+        fetch_all = QuerySet._fetch_all
+
+        def fetch(rows: Any) -> None:
+            if rows.model is Section and rows._result_cache is None:
+                fetch_all(rows)
+                rows._result_cache = kept.setdefault(
+                    str(rows.query), rows._result_cache
+                )
+            fetch_all(rows)
+
+        monkeypatch.setattr(QuerySet, "_fetch_all", fetch)
+        assert "row cache" not in examined()
+
+        def fetch_kept(rows: Any) -> None:
+            if rows.model is Section:
+                rows._result_cache = kept.get(str(rows.query), rows._result_cache)
+            fetch(rows)
+
+        monkeypatch.setattr(QuerySet, "_fetch_all", fetch_kept)
+        assert examined()["row cache"].ok is False
 
 
 class TestSettings:
