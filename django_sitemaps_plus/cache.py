@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from django.conf import settings
 from django.core.cache import caches
 
-from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.conf import get_settings, is_test_run
 
 logger = logging.getLogger(__name__)
 
@@ -42,14 +42,20 @@ def keeps() -> bool:
 
 
 def remember(key: str, value: object, seconds: int) -> None:
-    """Keep a value for a while."""
-    _ask("set", key, value, seconds)
+    """Keep a value for a while, unless a site might take it for its own."""
+    if not _is_of_others():
+        _ask("set", key, value, seconds)
 
 
 def recall(key: str, kind: type[T]) -> T | None:
     """Return the value that was kept; None where it is gone, or of another type."""
-    found = _ask("get", key)
+    found = None if _is_of_others() else _ask("get", key)
     return found if isinstance(found, kind) else None
+
+
+def _is_of_others() -> bool:
+    """Return whether a test run, whose rows are others, may share it with a site."""
+    return is_test_run() and is_shared()
 
 
 def forget(key: str) -> None:

@@ -59,7 +59,7 @@ from .contrib import check_contrib
 from .languages import check_languages
 from .messages import error, warning
 from .names import check_names
-from .urls import explain_reverse, has_only_views_of_contrib
+from .urls import explain_reverse, has_only_views_of_contrib, no_url
 from .watching import check_query, check_watched
 
 _NOT_OF_USERS = ("django.", "django_sitemaps_plus")
@@ -185,7 +185,7 @@ def _location(source: ModelSource) -> Iterator[CheckMessage]:
         yield error(20, f"it has no location, and {label} no get_absolute_url().", hint)
     if isinstance(location, Route) and not location.compile().can_match:
         reason, hint = explain_reverse(location.name, location.arguments)
-        yield error(21, f"no URL pattern fits {location!r}: {reason}.", hint)
+        yield no_url(f"no URL pattern fits {location!r}: {reason}.", hint)
 
 
 def _views(source: ViewSource) -> Iterator[CheckMessage]:
@@ -199,7 +199,7 @@ def _views(source: ViewSource) -> Iterator[CheckMessage]:
         except NoReverseMatch as fault:
             name, arguments = (view, ()) if isinstance(view, str) else view
             reason, hint = explain_reverse(name, arguments)
-            yield error(21, f"view {view!r} has no URL: {reason}.", hint or f"{fault}")
+            yield no_url(f"view {view!r} has no URL: {reason}.", hint or f"{fault}")
 
 
 def _paths(source: ModelSource) -> Iterator[CheckMessage]:

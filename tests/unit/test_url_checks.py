@@ -9,7 +9,10 @@ from django.conf.urls.i18n import i18n_patterns
 from django.http import HttpRequest, HttpResponse
 from django.urls import include, path, re_path
 
-from django_sitemaps_plus.checks import check_urls
+from django_sitemaps_plus import Route, ViewSource
+from django_sitemaps_plus.checks import check_sources, check_urls
+from django_sitemaps_plus.testing import temporary_registry
+from tests.support.shop import limited
 
 from .test_checks import ids
 
@@ -78,8 +81,8 @@ def test_the_root_is_fine(settings, urlconf):
 @pytest.mark.parametrize(
     ("urlconf", "expected", "said"),
     [
-        (Missing, ["E007"], "does not include the sitemaps"),
-        (Named, ["E007"], "without a namespace"),
+        (Missing, ["W058"], "does not include the sitemaps"),
+        (Named, ["W058"], "without a namespace"),
         (Below, ["W031"], "below /maps/. The protocol lets a sitemap list only URLs"),
         (OfLanguage, ["W031"], "outside of i18n_patterns()"),
         (OfFile, ["E032"], "The index is at /sitemap.xmlsitemap.xml"),
@@ -95,6 +98,17 @@ def test_a_wrong_place_is_named(settings, urlconf, expected, said):
     assert ids(found) == expected
     assert said in f"{found[0].msg} {found[0].hint}"
     assert 'path("", include("django_sitemaps_plus.urls"))' in found[0].hint
+
+
+@pytest.mark.parametrize(("urlconf", "expected"), [(Root, "E021"), (Missing, "W059")])
+def test_urls_of_other_tests_stop_no_suite(settings, urlconf, expected):
+    """Names that they lack are Errors only beside our URLs."""
+    settings.ROOT_URLCONF = urlconf
+    views = type("Views", (ViewSource,), {"views": ["nowhere"]})
+    with temporary_registry() as registry:
+        registry.register("views", views)
+        registry.register("rows", limited(10, location=Route("nowhere", slug="slug")))
+        assert ids(check_sources()) == [expected] * 2
 
 
 def test_a_project_under_a_path_is_fine(settings):

@@ -43,9 +43,9 @@ MISTAKES: dict[str, tuple[Any, list[str], str, str]] = {
     ),
     "no include": (
         ("mysite/urls.py", '    path("", include("django_sitemaps_plus.urls")),\n', ""),
-        ["settings: sitemaps_plus.E007", "index", "robots.txt"],
-        "does not include the sitemaps",
-        'Add path("", include("django_sitemaps_plus.urls"))',
+        ["index", "robots.txt"],
+        "'sitemaps_plus' is not a registered namespace",
+        'Put path("", include("django_sitemaps_plus.urls"))',
     ),
     "catch-all": (
         ("mysite/urls.py", "urlpatterns = [", CATCH_ALL),
