@@ -18,7 +18,7 @@ from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES, UNTRIED
-from django_sitemaps_plus.models.sections import take_origin
+from django_sitemaps_plus.models.sections import take_namespace, take_origin
 from django_sitemaps_plus.models.transactions import (
     as_django_errors,
     is_well,
@@ -102,6 +102,9 @@ class Build:
     replan: bool = False  # make new plans first
     allow_shrink: bool = False  # let the guard pass everything
     move_origin: bool = False  # take over what was built for another origin
+    #: Store all objects anew, apart from those of the database that this was copied
+    #: from.
+    new_namespace: bool = False
     helpers: Helpers | None = None  # other processes that build, if there is enough
     progress: Progress | None = None
     #: Look for changes first, rather than build only what is known.
@@ -150,6 +153,8 @@ class Build:
         """Notice changes, build pages and publish the index."""
         take_origin(self.site, has_moved=self.move_origin)
         sections = self._plan()
+        if self.new_namespace or not all([it.namespace for it in sections]):
+            take_namespace(self.site, is_new=self.new_namespace)
         if self.notices:
             self._notice(sections)
         known, sections = sections, [it for it in sections if not self._is_left(it)]
@@ -207,7 +212,7 @@ class Build:
             with self._attempt(section.name):
                 self._prepare(section)
         mark_damaged()
-        if self.full:
+        if self.full or self.new_namespace:
             index_pages = Page.objects.of(self.site.name, INDEX)
             index_pages.update(wanted=F("wanted") + 1, **UNTRIED)
 
@@ -226,7 +231,7 @@ class Build:
             begin_replan(section, self.site)
         if section.hold_reason:
             look_again(section, at_once=self.waits)
-        if self.full:
+        if self.full or self.new_namespace:
             pages = section.pages.planned()
             update_pages(pages, [section.pk], wanted=F("wanted") + 1, **UNTRIED)
 

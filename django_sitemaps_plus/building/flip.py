@@ -26,6 +26,7 @@ from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.site_urls import page_url
+from django_sitemaps_plus.storage.objects import has_no_namespace
 from django_sitemaps_plus.tracking.collecting import take_changes
 
 from .guard import eroding, hold, must_wait
@@ -137,7 +138,9 @@ def _previous_object(page: Page, built: BuiltPage, now: datetime) -> str:
     if built.object == page.object or page.published_at is None:
         return page.previous_object
     is_old = page.published_at <= now - get_settings().grace
-    return page.object if is_old else page.previous_object
+    # No prune lists objects of before the database had a namespace: rows name them.
+    is_kept = is_old or has_no_namespace(page.object)
+    return page.object if is_kept else page.previous_object
 
 
 def _publication_time(page: Page, now: datetime) -> datetime:

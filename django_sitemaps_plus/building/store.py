@@ -24,6 +24,7 @@ from django_sitemaps_plus.sources import ModelSource, Tally
 from django_sitemaps_plus.sources.contrib_fields import aware
 from django_sitemaps_plus.sources.declarations import find_field
 from django_sitemaps_plus.storage import object_exists, read_document, store_object
+from django_sitemaps_plus.storage.objects import is_within
 
 logger = logging.getLogger(__name__)
 
@@ -104,7 +105,15 @@ def store_page(
     if document is None:
         return built(is_new=bool(page.plain_hash))
     is_new = document.plain_hash != page.plain_hash
-    if not is_new and (not is_stored or object_exists(page.object, page.gzip_size)):
+    namespace = page.section.namespace
+    if not is_new and (
+        not is_stored
+        # Elsewhere it may be deleted by another database.
+        or (
+            is_within(page.object, namespace)
+            and object_exists(page.object, page.gzip_size)
+        )
+    ):
         return built(
             object=page.object,
             plain_size=page.plain_size,
@@ -114,7 +123,9 @@ def store_page(
         )
     section = page.section.name
     return built(
-        object=store_object(section, page.number, document) if is_stored else "-",
+        object=store_object(section, page.number, document, namespace)
+        if is_stored
+        else "-",
         is_new=is_new,
         is_stored=is_stored,
         plain_size=document.plain_size,

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core.checks import ERROR, run_checks
-from django.db import connections
+from django.db import Error, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.models import QuerySet
 from django.template.defaultfilters import pluralize
@@ -37,6 +37,7 @@ from django_sitemaps_plus.models.transactions import atomic, contained
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.sources import Tally, reader_of
@@ -213,15 +214,23 @@ def _storage(site: Site) -> Findings:
         return
     document = write_document([b"probe"])
     # Beside the index: if this process is killed, the next prune deletes it.
-    name = store_object(INDEX, 0, document)
+    namespace, indexes = "", Section.objects.filter(name=INDEX)
+    with suppress(Error), contained():  # another probe says why
+        namespace = indexes.values_list("namespace", flat=True).first() or ""
+    name = store_object(INDEX, 0, document, namespace)
     try:
         read_object(name, document.gzip_hash)
-        ok = name in list_objects(INDEX).get(0, ())
+        ok = name in list_objects(INDEX, namespace).get(0, ())
     finally:
         delete_object(name)
     text = "a file was written, read, listed and deleted"
     remedy = "Choose a storage whose listdir() gives what was written."
     yield Finding("storage", ok, text if ok else f"it does not list {name}", remedy)
+    tree = public_tree()
+    if tree is not None and namespace and tree.owner() not in ("", namespace):
+        text = f"{tree.root} has those of another database, and gets none of this one"
+        remedy = f"Choose a storage of your own; if that is gone, delete {OWNER} in it."
+        yield Finding("public names", None, text, remedy)
 
 
 def _cache(site: Site) -> Findings:

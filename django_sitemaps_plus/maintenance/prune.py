@@ -39,6 +39,8 @@ from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import delete_object
 from django_sitemaps_plus.storage.filesystem import remove_unfinished
 from django_sitemaps_plus.storage.objects import (
+    COPY,
+    has_no_namespace,
     is_stored_before,
     list_objects,
     tidy_page,
@@ -141,9 +143,10 @@ class _Prune:
 
     def remove_objects(self, section: Section) -> None:
         """Remove the objects of a section that no row names, once they are old."""
-        stored = list_objects(section.name)
+        stored = list_objects(section.name, section.namespace)
         unreferenced, replaced = _unreferenced(section.name, stored, self.before)
         self.report.waiting += len(replaced)
+        self._remove_former(section)
         failures = 0
         for name in unreferenced - replaced:
             failures += 1
@@ -165,6 +168,24 @@ class _Prune:
             delete_object(name)
         self.report.objects += 1
 
+    def _remove_former(self, section: Section) -> None:
+        """Remove what pages showed before their database had a namespace.
+
+        A copy leaves it alone: it belongs to the original as well.
+        """
+        if not section.namespace or section.namespace.startswith(COPY):
+            return
+        pages = section.pages.exclude(previous_object="")
+        past = pages.filter(published_at__lte=self.before)
+        for key, name in past.values_list("pk", "previous_object"):
+            if has_no_namespace(name) and not _is_named(name):
+                with self.going_on():
+                    self.report.objects += 1
+                    if not self.is_dry_run:
+                        delete_object(name)
+                        rows = pages.filter(pk=key, previous_object=name)
+                        rows.update(previous_object="")
+
     def _tidy(self, section: Section, numbers: list[int]) -> None:
         # Rows after directories: a page has its row first.
         # Of all sites, since they share the directories.
@@ -172,7 +193,8 @@ class _Prune:
         known = set(rows.values_list("number", flat=True))
         for number in numbers:
             with self.going_on():
-                tidy_page(section.name, number, self.before, is_known=number in known)
+                directory = (section.name, number, section.namespace)
+                tidy_page(*directory, self.before, is_known=number in known)
         tree = public_tree()
         if section.name == INDEX and tree is not None:
             remove_unfinished(tree.root, self.before)
@@ -181,7 +203,9 @@ class _Prune:
         """Remove pages that were merged or replaced, and served for long enough."""
         sections = list(Section.objects.filter(site=self.site.name))  # not joined
         retired = Page.objects.filter(section__in=sections, state=State.RETIRED)
-        self.report.pages += self._delete(retired.filter(retired_at__lt=self.before))
+        self.report.pages += self._delete_pages(
+            retired.filter(retired_at__lt=self.before)
+        )
         for section in self._gone_sections().filter(pages__isnull=False).distinct():
             self._remove_section(section)
         if self.report.pages and not self.is_dry_run:
@@ -199,7 +223,7 @@ class _Prune:
             lock([section.pk])
             if not self._gone_sections().filter(pk=section.pk).exists():
                 return
-            pages = self._delete(section.pages.all())
+            pages = self._delete_pages(section.pages.all())
             if not self.is_dry_run:
                 Page.objects.of(self.site.name, INDEX).update(wanted=F("wanted") + 1)
                 Section.objects.filter(pk=section.pk).forget()
@@ -242,6 +266,22 @@ class _Prune:
         """Remove figures that are too old for the plots, also of removed sites."""
         old = Figure.objects.filter(hour__lt=timezone.now() - KEPT)
         self.report.figures += self._delete(old)
+
+    def _delete_pages(self, pages: RowQuerySet[Page]) -> int:
+        """Delete pages, and what they showed before there was a namespace."""
+        names = pages.exclude(section__namespace__startswith=COPY)
+        former = {
+            name
+            for found in names.values_list("object", "previous_object")
+            for name in found
+            if has_no_namespace(name)
+        }
+        deleted = self._delete(pages)
+        for name in former if not self.is_dry_run else ():
+            if not _is_named(name):
+                with self.going_on():
+                    delete_object(name)
+        return deleted
 
     def _delete(self, rows: RowQuerySet[Any]) -> int:
         """Delete rows in the order of their keys, which are read without locks."""
@@ -286,6 +326,14 @@ def _unreferenced(
         if number not in claimed and _last_part(name) not in named
     }
     return found, {name for name in found if _last_part(name) in replaced}
+
+
+def _is_named(name: str) -> bool:
+    """Return whether a page shows an object, or subscribers are to hear of it."""
+    if Page.objects.filter(object=name).exists():
+        return True
+    rows = Publication.objects.values_list("old", "new")
+    return any([name in [*old, *new] for old, new in rows])
 
 
 def _last_part(name: str) -> str:

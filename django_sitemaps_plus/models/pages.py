@@ -69,9 +69,10 @@ class Page(Row):
     checked_at = models.DateTimeField(null=True)  # when it was last compared
 
     #: Name in storage; "" for a page without entries.
-    object = models.CharField(max_length=255, blank=True)
-    #: The last one that was replaced after it had stood for longer than the grace.
-    previous_object = models.CharField(max_length=255, blank=True)
+    object = models.CharField(max_length=300, blank=True)
+    #: The last one that was replaced after it had stood for longer than the grace, or
+    #: that no prune lists, since it was stored before its database had a namespace.
+    previous_object = models.CharField(max_length=300, blank=True)
     entries = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)  # rows that could not be listed
     dropped = models.PositiveIntegerField(default=0)  # values left out of their entry

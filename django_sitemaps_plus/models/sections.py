@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -10,6 +11,7 @@ from django.db.models import Exists, F, OuterRef, Q
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.storage.objects import COPY
 
 from .base import Row, RowQuerySet
 from .clock import Now
@@ -132,6 +134,9 @@ class Section(Row):
     name = models.CharField(max_length=64, blank=True)
     #: That of the process which builds it; "" before its first build.
     origin = models.CharField(max_length=300, blank=True)
+    #: The directory of its objects: a random name that the database was given by its
+    #: first build, since databases may share a storage; "" before that.
+    namespace = models.CharField(max_length=32, blank=True)
     #: Raised by a split, a merge and a new plan: keys must then be located again.
     plan_version = models.PositiveBigIntegerField(default=0)
     #: The number of the next new page; of the index, the place of the next in it.
@@ -221,6 +226,21 @@ def take_origin(site: Site, *, has_moved: bool) -> None:
         # What sections list is marked by their fingerprints, of which it is a part.
         Section.objects.filter(site=site.name).update(origin=site.origin)
         Page.objects.mark_indexes(site=site.name)
+
+
+def take_namespace(site: Site, *, is_new: bool) -> None:
+    """Give sections that have no namespace that of the database, or a first one.
+
+    A new one is for the site of a copied database, which shares the storage of its
+    original: what that has stored is not touched.
+    """
+    rows, name = Section.objects.all(), secrets.token_hex(8)
+    if is_new:
+        rows.filter(site=site.name).update(namespace=f"{COPY}{name}")
+        return
+    known = rows.exclude(namespace="").order_by("pk")
+    found = known.values_list("namespace", flat=True).first()
+    rows.filter(namespace="").update(namespace=found or name)
 
 
 def own_alias() -> str:

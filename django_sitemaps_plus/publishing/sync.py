@@ -18,11 +18,11 @@ from django.db.models import F
 
 from django_sitemaps_plus.conf import Site, sample_site
 from django_sitemaps_plus.exceptions import LostObjectError
-from django_sitemaps_plus.models import INDEX, Page, State, own_alias
+from django_sitemaps_plus.models import INDEX, Page, Section, State, own_alias
 from django_sitemaps_plus.models.transactions import retried, update_pages
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 
-from .tree import SUFFIXES, File, PublicTree, public_tree, without_suffix
+from .tree import OWNER, SUFFIXES, File, PublicTree, public_tree, without_suffix
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,7 @@ class Pointer(NamedTuple):
     gzip_size: int
     plain_size: int
     gzip_hash: str
+    namespace: str  # of its section
 
     @property
     def name(self) -> str:
@@ -55,7 +56,7 @@ class Pointer(NamedTuple):
 
 Pointers = dict[int, Pointer]  # by the primary key of the page
 
-_COLUMNS = ("section__name", *Pointer._fields[1:])
+_COLUMNS = ("section__name", *Pointer._fields[1:-1], "section__namespace")
 
 
 def page_name(section: str, number: int) -> str:
@@ -82,6 +83,8 @@ def show(pages: Collection[int]) -> None:
     if tree is None or not pages:
         return
     found = _pointers_of(pages)
+    if not _is_own(tree, {it.namespace for it in found.values()}):
+        return
     indexes = {pk for pk, pointer in found.items() if pointer.section == INDEX}
     new = {pk for pk in indexes if not tree.shows(found[pk].name)}
     _settle(tree, {pk: pointer for pk, pointer in found.items() if pk not in new})
@@ -114,7 +117,7 @@ def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool
 
 def repair(site: Site) -> bool:
     """Correct the public names of a site; return if damage has made pages dirty."""
-    tree = public_tree()
+    tree = _own_tree(site)
     if tree is None:
         return False
     files = tree.files()  # before the rows, so that no name is newer than its row
@@ -132,8 +135,32 @@ def repair(site: Site) -> bool:
 
 def hide_unknown(site: Site) -> None:
     """Remove the public names that no page of a site has."""
-    if tree := public_tree():
+    if tree := _own_tree(site):
         _hide_others(tree, site, set(map(without_suffix, tree.files())))
+
+
+def _own_tree(site: Site) -> PublicTree | None:
+    """Return the tree of a site, unless its names are those of another database."""
+    tree, rows = public_tree(), Section.objects.filter(site=site.name)
+    if tree is None or _is_own(tree, rows.values_list("namespace", flat=True)):
+        return tree
+    return None
+
+
+def _is_own(tree: PublicTree, namespaces: Iterable[str]) -> bool:
+    """Return whether the names are those of this database; say so where they are not.
+
+    Several databases may share a storage.
+    """
+    if all([tree.belongs_to(namespace) for namespace in {*namespaces, ""} - {""}]):
+        return True
+    logger.warning(
+        "%s belongs to another database, so no public names are written there. If that "
+        "is gone, delete %s in it; else choose a storage of your own",
+        *(tree.root, OWNER),
+        extra={"action": "public_names_of_others"},
+    )
+    return False
 
 
 def _settle(

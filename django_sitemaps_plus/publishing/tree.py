@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -19,6 +20,7 @@ from django_sitemaps_plus.conf import DEFAULT_SITE, get_settings, sample_site
 from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.storage.filesystem import (
+    TEMPORARY,
     file_mode,
     flush_directory,
     make_directory,
@@ -29,6 +31,9 @@ from django_sitemaps_plus.storage.objects import get_storage
 
 #: The directory of the tree, beside those of the sections.
 PUBLIC = "public"
+
+#: The file in it that names the namespace of the only database that changes names.
+OWNER = ".namespace"
 
 SUFFIXES = (".xml.gz", ".xml")
 
@@ -56,10 +61,34 @@ class PublicTree:
 
     def __init__(self, storage: FileSystemStorage, site: str) -> None:
         self.storage = storage
-        self.root = Path(storage.path(PUBLIC))
+        self.root = self._top = Path(storage.path(PUBLIC))
         if site != DEFAULT_SITE:
             self.root /= site
         self.has_plain = get_settings().public_plain
+
+    def belongs_to(self, namespace: str) -> bool:
+        """Return whether names are those of a database; of the first that asks."""
+        owner = self._top / OWNER
+        with _store_errors(PUBLIC):
+            if not self.owner():
+                make_directory(self.storage, self._top)
+                new = self._top / f"{TEMPORARY}{secrets.token_hex(8)}"
+                try:
+                    write_file(new, [namespace.encode()], file_mode(self.storage))
+                    with suppress(FileExistsError):  # another was faster
+                        os.link(new, owner)
+                except OSError:  # without links
+                    os.replace(new, owner)
+                finally:
+                    new.unlink(missing_ok=True)
+                flush_directory(self._top)
+        return self.owner() == namespace
+
+    def owner(self) -> str:
+        """Return the namespace of the database whose names these are; "" for none."""
+        with _store_errors(PUBLIC), suppress(FileNotFoundError):
+            return (self._top / OWNER).read_text()
+        return ""
 
     def show(
         self,

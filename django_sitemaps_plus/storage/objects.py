@@ -41,6 +41,10 @@ _SECRETS = re.compile(r"(?<=://)[^/\s@]+(?=@)|(?<=\?)[\w.~%-]+=[^\s'\"<>)]*")
 _OBJECT = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}.*\.xml.*")
 _PAGE = re.compile(r"[0-9]{1,9}")
 
+#: What the namespace of a copied database begins with.
+COPY = "copy-"
+_NAMESPACE = re.compile(rf"(?:{COPY})?[0-9a-f]{{16}}")
+
 # Of names of sections: what stays out of the names of directories.
 _UNSAFE = re.compile(r"[^a-z0-9_-]")
 
@@ -70,20 +74,33 @@ def _default_storage(media_root: str) -> Storage:
     return AtomicFileSystemStorage(location=Path(media_root) / "sitemaps")
 
 
-def directory_name(section: str, number: int) -> str:
+def directory_name(section: str, number: int, namespace: str) -> str:
     """Return the directory of the objects of a page; the index has no name.
 
     Directories differ in more than case, whatever storages and their addresses do.
     """
     name = _UNSAFE.sub(lambda found: f"!{found[0].encode().hex('!')}", section)
     # No section can have this name, since none has a dot in it.
-    return f"{name or 'sitemap.xml'}/{number}"
+    directory = f"{name or 'sitemap.xml'}/{number}"
+    return f"{namespace}/{directory}" if namespace else directory
 
 
-def store_object(section: str, number: int, document: Document) -> str:
+def is_within(name: str, namespace: str) -> bool:
+    """Return whether an object is in a namespace; a storage may put a prefix first."""
+    return namespace in ("", *name.split("/")[-4:-3])
+
+
+def has_no_namespace(name: str) -> bool:
+    """Return whether an object was stored before its database had a namespace."""
+    return bool(name) and not any(map(_NAMESPACE.fullmatch, name.split("/")[-4:-3]))
+
+
+def store_object(
+    section: str, number: int, document: Document, namespace: str = ""
+) -> str:
     """Store a document as a new object of a page; return its name in the storage."""
     unique = f"{document.gzip_hash[:16]}-{secrets.token_hex(8)}"
-    name = f"{directory_name(section, number)}/{unique}.xml.gz"
+    name = f"{directory_name(section, number, namespace)}/{unique}.xml.gz"
     with _store_errors(name, "stored"):
         return get_storage().save(name, ContentFile(document.gzip))
 
@@ -124,12 +141,12 @@ def read_object(name: str, gzip_hash: str) -> bytes:
     return data
 
 
-def list_objects(section: str) -> dict[int, list[str]]:
+def list_objects(section: str, namespace: str = "") -> dict[int, list[str]]:
     """Return the names of all objects in the directories of pages, by page number."""
-    directories, _ = _list(directory_name(section, 0).rpartition("/")[0])
+    directories, _ = _list(directory_name(section, 0, namespace).rpartition("/")[0])
     found = {}
     for number in sorted([int(name) for name in directories if _PAGE.fullmatch(name)]):
-        directory = directory_name(section, number)
+        directory = directory_name(section, number, namespace)
         files = [name for name in _list(directory)[1] if _OBJECT.fullmatch(name)]
         found[number] = [f"{directory}/{name}" for name in files]
     return found
@@ -142,11 +159,13 @@ def is_stored_before(name: str, moment: datetime) -> bool:
     return True
 
 
-def tidy_page(section: str, number: int, before: datetime, *, is_known: bool) -> None:
+def tidy_page(
+    section: str, number: int, namespace: str, before: datetime, *, is_known: bool
+) -> None:
     """Remove old unfinished files of a page, and its directory if it has no row."""
     storage = get_storage()
     if isinstance(storage, FileSystemStorage):
-        directory = Path(storage.path(directory_name(section, number)))
+        directory = Path(storage.path(directory_name(section, number, namespace)))
         remove_unfinished(directory, before)
         if not is_known:
             with suppress(OSError):  # unless there are objects in it

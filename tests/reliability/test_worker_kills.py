@@ -55,7 +55,7 @@ def unnamed_files(media: Any) -> set[str]:
     named = set(Page.objects.exclude(object="").values_list("object", flat=True))
     top = media / "sitemaps"
     files = {str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()}
-    files -= {name for name in files if name.startswith("public/sitemap")}
+    files -= {name for name in files if name.startswith("public/")}
     return files - named
 
 

@@ -26,12 +26,12 @@ def fail_save(monkeypatch: Any, number: int, error: Exception | None = None) -> 
     monkeypatch.setattr(AtomicFileSystemStorage, "_save", save)
 
 
-def fail_open(monkeypatch: Any, prefix: str = "") -> None:
-    """Make every object unreadable whose name begins so."""
+def fail_open(monkeypatch: Any, part: str = "") -> None:
+    """Make every object unreadable whose name has this in it."""
     real = AtomicFileSystemStorage._open
 
     def refuse(self: Any, name: str, mode: str = "rb") -> Any:
-        if name.startswith(prefix):
+        if part in name:
             raise PermissionError(errno.EACCES, f"{name} was opened")
         return real(self, name, mode)
 

@@ -41,12 +41,15 @@ _FLAGS = {
     "--strict": "exit with 1 if a page of the sections has left out rows or values",
     "--live": "remove the pages of the named sections, which are then served live",
     "--move-origin": "take over sitemaps of another origin: the site has moved",
+    "--new-namespace": "store all anew: this database is a copy that shares a storage",
     "--dry-run": "render and count, store nothing",
     "--json": "print the report as JSON, nothing else",
 }
 
 #: What is an option of the build, too.
-_OPTIONS = ("full", "replan", "allow_shrink", "move_origin", "helpers")
+_OPTIONS = (
+    *("full", "replan", "allow_shrink", "move_origin", "new_namespace", "helpers"),
+)
 
 
 class Command(SiteCommand):
@@ -110,6 +113,8 @@ class Command(SiteCommand):
         self, sections: list[str], *, dry_run: bool, quiet: bool, **options: Any
     ) -> tuple[BuildReport, list[str]]:
         """Return the report, and what kept publications from engines."""
+        if sections and options["new_namespace"]:
+            raise CommandError("Give --new-namespace without sections: it is for all.")
         with show_progress(self.stdout, quiet=quiet) as shown:
             if dry_run:
                 return render_only(sections), []

@@ -81,7 +81,7 @@ class TestFirstBuild:
         assert len(objects()) == 8
         for name in objects():
             form = r"(products/[123]|sitemap\.xml/0)/[0-9a-f]{16}-[0-9a-f]{16}\.xml\.gz"
-            assert re.fullmatch(form, name)
+            assert re.fullmatch(rf"[0-9a-f]{{16}}/{form}", name)
 
     def test_published_bytes_are_the_live_ones(self, products, client, sections):
         sections.register("pages", Pages)

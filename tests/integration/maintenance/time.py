@@ -47,7 +47,7 @@ def retire_third_page() -> None:
 
 def objects() -> set[str]:
     """Return the names of the objects of products that lie in the storage."""
-    return {name for name in files() if name.startswith("products/")}
+    return {name for name in files() if "/products/" in name}
 
 
 def pointed() -> set[str]:

@@ -16,6 +16,7 @@ from django.core.cache.backends.redis import RedisSerializer
 from django.db import connection
 from django.test import override_settings
 
+from django_sitemaps_plus import cache
 from django_sitemaps_plus.storage import AtomicFileSystemStorage
 from tests.support.servers.chaos import ChaosProxy
 from tests.support.servers.programs import HOST
@@ -39,9 +40,14 @@ class GarbageCache(LocMemCache):
     get = set = add = touch = delete = _any
 
 
-def use_cache(backend: str, **options: Any) -> AbstractContextManager[Any]:
-    """Let the default cache be another."""
-    return override_settings(CACHES={"default": {"BACKEND": backend, **options}})
+@contextmanager
+def use_cache(backend: str, **options: Any) -> Iterator[None]:
+    """Let the default cache be another, and be asked as of a site: no test run is."""
+    with (
+        override_settings(CACHES={"default": {"BACKEND": backend, **options}}),
+        mock.patch.object(cache, "is_test_run", bool),
+    ):
+        yield
 
 
 def redis_cache(port: int, seconds: float | None = 0.25) -> AbstractContextManager[Any]:

@@ -1,0 +1,234 @@
+"""T33: databases, or schemas of one, that share a storage leave each other alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.base import ContentFile
+from django.core.management import call_command
+from django.db import connection, connections
+from django.test import override_settings
+
+from django_sitemaps_plus.building import build as building
+from django_sitemaps_plus.maintenance import doctor
+from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.storage import get_storage
+from tests.integration.maintenance.time import pass_time
+from tests.support.published import all_rows
+from tests.support.rows import OWN_TABLES, RowsElsewhere, make_tables
+from tests.support.shop import limited, make_products
+from tests.support.testapp.models import Product
+
+from .names import wrong_names
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture(params=["database", "schema"])
+def second(request: Any) -> Iterator[str]:
+    """Give the alias of another database, or schema, with tables of ours."""
+    if request.param == "database":
+        alias: str = request.getfixturevalue("other_database")
+        make_tables(alias)
+        yield alias
+        return
+    if connection.vendor != "postgresql":
+        pytest.skip("only PostgreSQL has schemas")
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE SCHEMA second")
+    given = {**connections.settings["default"]}
+    given["OPTIONS"] = {**given["OPTIONS"], "options": "-c search_path=second,public"}
+    connections.settings["second"] = given
+    try:
+        connections["second"].connect()
+        make_tables("second")
+        yield "second"
+    finally:
+        connections["second"].close()
+        del connections.settings["second"], connections["second"]
+        with connection.cursor() as cursor:
+            cursor.execute("DROP SCHEMA second CASCADE")
+
+
+@pytest.fixture(autouse=True)
+def rows(sections: Any) -> None:
+    """Have three pages of products, which both databases list."""
+    make_products(25)
+    sections.register("products", limited(10))
+
+
+@contextmanager
+def using(alias: str) -> Iterator[None]:
+    """Keep our rows in one of the databases."""
+    with override_settings(DATABASE_ROUTERS=[RowsElsewhere(alias)]):
+        yield
+
+
+def build(*options: str) -> None:
+    """Build, as a command of the database in use."""
+    call_command("build_sitemaps", *options, verbosity=0)
+
+
+def edit(number: int, slug: str) -> None:
+    """Change a product, and have both databases look at all pages."""
+    Product.objects.filter(slug=f"product-{number:05}").update(slug=slug)
+
+
+def prune_long_after() -> None:
+    """Prune twice, each when all that lies there is old."""
+    for _ in range(2):
+        pass_time()
+        call_command("prune_sitemaps", verbosity=0)
+
+
+def lost(media_root: Path) -> list[str]:
+    """Return the objects that pages point to and that are not there."""
+    named = Page.objects.exclude(object="").values_list("object", flat=True)
+    return [it for it in named if not (media_root / "sitemaps" / it).exists()]
+
+
+def namespace() -> str:
+    """Return the only one of the database in use."""
+    (found,) = Section.objects.values_list("namespace", flat=True).distinct()
+    named = Page.objects.exclude(object="").values_list("object", flat=True)
+    assert {it.partition("/")[0] for it in named} == {found}
+    return found
+
+
+def test_each_builds_and_prunes_by_itself(second, media_root):
+    aliases, names = ("default", second), []
+    for alias in aliases:
+        with using(alias):
+            build()
+            names.append(namespace())
+    assert len({*names, ""}) == 3
+    for number, alias in enumerate(aliases * 2):
+        edit(number, f"edited-{number}")
+        with using(alias):
+            build("--full")
+            prune_long_after()
+        for other in aliases:
+            with using(other):
+                assert lost(media_root) == []
+    assert names == [_namespace(alias) for alias in aliases]
+    stored = [*(media_root / "sitemaps").glob("*/*/*/*.xml.gz")]
+    assert len(stored) == 8  # what each of them publishes, and no more
+
+
+def _namespace(alias: str) -> str:
+    with using(alias):
+        return namespace()
+
+
+def test_one_is_restored_in_place(second, media_root, client):
+    """To what it was before its last build; the other has gone on."""
+    for alias in ("default", second):
+        with using(alias):
+            build()
+    before = all_rows()
+    edit(3, "edited")
+    build("--full")
+    with using(second):
+        build("--full")
+        prune_long_after()
+    Page.objects.all().delete()
+    for model in (Section, Page):
+        names = [it.name for it in model._meta.concrete_fields if not it.generated]
+        for row in before[model.__name__]:
+            values = {
+                it.attname: row[it.attname] for it in map(model._meta.get_field, names)
+            }
+            model.objects.update_or_create(pk=row["id"], defaults=values)
+    build("--full")
+    prune_long_after()
+    for alias in ("default", second):
+        with using(alias):
+            assert lost(media_root) == []
+            assert b"/edited/" in client.get("/sitemap-products-1.xml").content
+
+
+def test_public_names_belong_to_the_first(second, media_root, messages):
+    public = media_root / "sitemaps" / "public"
+    build()
+    assert wrong_names(public) == []
+    assert messages("public_names_of_others") == []
+    edit(3, "edited")
+    with using(second):
+        build()
+        assert messages("public_names_of_others")
+        prune_long_after()
+        found = {it.name: it for it in doctor.examine()}
+        assert found["public names"].ok is None
+    assert "public names" not in {it.name for it in doctor.examine()}
+    before = {path: path.read_bytes() for path in public.glob("sitemap*")}
+    assert len(before) == 4
+    with using(second):
+        build("--full")
+        call_command("build_sitemaps", "products", "--live", verbosity=0)
+    assert {path: path.read_bytes() for path in public.glob("sitemap*")} == before
+    build("--full")
+    assert wrong_names(public) == []
+
+
+def test_a_copy_takes_a_namespace_of_its_own(second, media_root):
+    """And deletes nothing that it was copied with."""
+    build()
+    original = namespace()
+    for model in OWN_TABLES:
+        generated = [it.attname for it in model._meta.concrete_fields if it.generated]
+        for row in model.objects.all():
+            values = {
+                it.attname: getattr(row, it.attname)
+                for it in model._meta.concrete_fields
+            }
+            for name in generated:
+                del values[name]
+            model(**values).save(using=second, force_insert=True)
+    with using(second):
+        build("--new-namespace")
+        copied = namespace()
+        assert copied != original
+        build()
+        assert namespace() == copied
+    for number, alias in enumerate([second, "default", second]):
+        edit(number, f"edited-{number}")
+        with using(alias):
+            build("--full")
+            prune_long_after()
+        for other in ("default", second):
+            with using(other):
+                assert lost(media_root) == []
+    assert namespace() == original
+
+
+def test_what_was_stored_without_a_namespace_goes_with_its_rows(
+    media_root, monkeypatch, client
+):
+    """As an older release has built it: nothing is missing meanwhile."""
+    with monkeypatch.context() as older:
+        older.setattr(building, "take_namespace", lambda site, **options: None)
+        build()
+    former = {*Page.objects.values_list("object", flat=True)}
+    assert all([it.count("/") == 2 for it in former])
+    storage = get_storage()
+    of_others = "products/1/0123456789abcdef-0123456789abcdef.xml.gz"
+    storage.save(of_others, ContentFile(b"of another database"))
+    build()
+    assert Section.objects.exclude(namespace="").count() == 2
+    assert former == {*Page.objects.values_list("object", flat=True)}
+    assert lost(media_root) == []
+    first = Page.objects.get(section__name="products", number=1).object
+    edit(3, "edited")
+    build("--full")
+    assert lost(media_root) == []
+    assert all(map(storage.exists, former))  # a reader may be about to open one
+    prune_long_after()
+    assert not storage.exists(first)
+    assert lost(media_root) == []
+    assert storage.exists(of_others)
+    assert b"/edited/" in client.get("/sitemap-products-1.xml").content
+    assert not any(map(storage.exists, former))  # --full has stored all anew
