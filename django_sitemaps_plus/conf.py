@@ -235,8 +235,14 @@ def sites_of_settings() -> list[Site | None]:
 
 def sample_site() -> Site:
     """Return the site in force, else some site that is known without a query."""
-    name = (current_id() or "1") if get_settings().sites else DEFAULT_SITE
-    return site_in_force() or sites_of_settings()[-1] or Site(name, "")
+    if site := site_in_force() or sites_of_settings()[-1]:
+        return site
+    configured = get_settings()
+    if configured.sites:
+        return Site(current_id() or "1", "")
+    with suppress(ConfigurationError):  # a check reports it
+        return parse_base_url(configured.base_url or "")
+    return Site(DEFAULT_SITE, "")
 
 
 @until_settings_change

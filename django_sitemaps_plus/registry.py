@@ -12,6 +12,7 @@ from django.contrib.sitemaps import Sitemap
 from django.utils.module_loading import autodiscover_modules
 
 from .exceptions import AlreadyRegistered, ConfigurationError, NotRegistered
+from .outages import in_one_line
 from .sites import in_force, site_in_force
 from .sources import SitemapSource, Source
 
@@ -38,6 +39,8 @@ class SourceRegistry:
         self.listeners: list[Callable[[], None]] = []
         #: Registers what cannot be imported before Django has started, or None.
         self.pending: Callable[[], None] | None = None
+        #: The error that this met when tried last, and may not meet the next time.
+        self.unread: Exception | None = None
 
     @overload
     def register(self, name: str) -> Callable[[S], S]: ...
@@ -90,9 +93,21 @@ class SourceRegistry:
             except ConfigurationError as fault:
                 if name not in self._registry:  # or another thread was first
                     faults.append(fault)
-        self.pending = None
+        self.pending = self.unread = None
         self.changed()
         return faults
+
+    def must_be_whole(self) -> None:
+        """Raise a ConfigurationError while some sections are not known.
+
+        Code that would take them for removed asks first.
+        """
+        self._loaded()
+        if self.unread is not None:
+            raise ConfigurationError(
+                "The sections of SITEMAPS_PLUS['CONTRIB_SITEMAPS'] are not known: "
+                f"{in_one_line(self.unread)}."
+            ) from self.unread
 
     def _add(self, name: str, source: Any) -> None:
         self._check_free(name)

@@ -265,6 +265,7 @@ def _build_site(sections: list[str], until: float, **changes: Any) -> None:
     known = list(registry)
     names = [name for name in sections or known if name in known]
     if not names:
+        registry.must_be_whole()
         return
     report = build(
         names,

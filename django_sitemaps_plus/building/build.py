@@ -69,6 +69,7 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
     """
     site = get_site()
     with in_force(site):
+        registry.must_be_whole()
         names = list(names) or list(registry)
         for name in names:
             registry.get(name)

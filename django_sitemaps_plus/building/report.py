@@ -134,6 +134,7 @@ _DEADLY = (
 def dry_run(names: Iterable[str] = ()) -> BuildReport:
     """Render every page of sections, and report what a full build would do."""
     began = time.monotonic()
+    registry.must_be_whole()
     names = list(names) or list(registry)
     for name in names:
         registry.get(name)

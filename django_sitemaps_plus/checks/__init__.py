@@ -7,9 +7,14 @@ from __future__ import annotations
 
 from .contrib import check_adopted
 from .databases import check_routers, check_row_caches, check_views
-from .engines import check_built, check_engines
+from .engines import check_built, check_engines, check_keys
 from .robots import check_robots
-from .settings import check_current_site, check_public_origin, check_settings
+from .settings import (
+    check_current_site,
+    check_public_origin,
+    check_settings,
+    check_token,
+)
 from .sites import check_sites
 from .sources import check_sources
 from .urls import check_urls
@@ -29,5 +34,5 @@ CHECKS = (
 #: Checks that ask the databases which a command names.
 DATABASE_CHECKS = (check_built, check_current_site, check_views)
 
-#: Checks of `check --deploy`.
-DEPLOY_CHECKS = (check_public_origin,)
+#: Checks of `check --deploy`: what other environments than that of production lack.
+DEPLOY_CHECKS = (check_keys, check_public_origin, check_token)

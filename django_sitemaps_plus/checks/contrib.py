@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from django.contrib.sitemaps import Sitemap
@@ -18,30 +18,43 @@ from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.contrib_fields import contrib_origin
 from django_sitemaps_plus.sources.keys import has_text, key_field
 
+from .examining import examined, examining, is_of_project
 from .languages import check_codes
 from .messages import error, warning
 
 
 def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
     """Yield what is wrong with a class; return whether its attributes can be read."""
+    is_made = yield from examined(_used(source, lambda site: source.make()))
+    if not is_made:
+        return False
+    yield from examined(_used(source, lambda site: contrib_origin(source.make(), site)))
+    yield from examined(_unlocated(source))
+    yield from examined(_paged_by_position(source))
+    yield from examined(_codes(source))
+    return True
+
+
+def _used(
+    source: SitemapSource, use: Callable[[Site], object]
+) -> Generator[CheckMessage, None, bool]:
+    """Use a class in one way; yield why it cannot work, and return whether it does."""
     site = Site(DEFAULT_SITE, "https://example.com")
     try:
         with reading(source, site):
-            sitemap = source.make()
-            contrib_origin(sitemap, site)  # which raises where it is none
-            found = [*_unlocated(source), *_paged_by_position(source)]
-            found += check_codes(sitemap._languages() if sitemap.i18n else ())
-    except (SourceError, Error) as fault:
-        cause = fault.__cause__ or fault
-        if not isinstance(cause, Error):  # which may only be empty yet, or down
-            message = f"it cannot be used: {type(cause).__name__}: {cause}"
+            use(site)
+    except (SourceError, Error) as raised:
+        fault = raised.__cause__ or raised
+        if is_of_project(fault):  # which may work with other rows, or elsewhere
+            raise
+        if not isinstance(fault, Error):
+            message = f"it cannot be used: {type(fault).__name__}: {fault}"
             hint = (
                 "Register a Sitemap class that takes no arguments, an instance of one, "
                 "or what returns an instance. Its limit, if it sets one, is a number."
             )
             yield error(40, message, hint)
         return False
-    yield from found
     return True
 
 
@@ -67,6 +80,12 @@ def _paged_by_position(source: SitemapSource) -> Iterator[CheckMessage]:
             yield warning(16, message, hint)
 
 
+def _codes(source: SitemapSource) -> Iterator[CheckMessage]:
+    sitemap = source.make()
+    yield from check_codes(sitemap._languages() if sitemap.i18n else ())
+
+
+@examining("CONTRIB_SITEMAPS")
 def check_adopted(**kwargs: Any) -> list[CheckMessage]:
     """Return what of the dict that CONTRIB_SITEMAPS names is not served."""
     hint = (
@@ -74,4 +93,6 @@ def check_adopted(**kwargs: Any) -> list[CheckMessage]:
         "such as 'project.urls.sitemaps'. Its keys become names of sections."
     )
     len(registry)  # which adopts them
+    if registry.unread is not None:
+        raise registry.unread
     return [error(42, str(fault), hint) for fault in adoption.faults]

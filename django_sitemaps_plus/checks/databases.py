@@ -17,11 +17,13 @@ from django_sitemaps_plus.tracking.databases import may_hold_changes
 from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import watched_models
 
+from .examining import examining
 from .messages import warning
 
 _LABEL = "sitemaps_plus"
 
 
+@examining("DATABASE_ROUTERS")
 def check_routers(**kwargs: Any) -> list[CheckMessage]:
     """Return the databases of watched models where routers forbid our tables."""
     written = {router.db_for_write(it): it._meta.label for it in watched_models()}

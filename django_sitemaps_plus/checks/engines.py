@@ -24,20 +24,31 @@ from django_sitemaps_plus.sites import site_in_force
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
 from django_sitemaps_plus.sources.declarations import find_field
 
+from .examining import examined, examining
 from .messages import error, warning
 from .sites import for_each_site
 from .urls import PUT_FIRST, are_included, is_answered_by
 
 
 @for_each_site
+@examining("ENGINES")
 def check_engines(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the engines, without a request to any of them."""
+    saves = examined(_unannounced_saves(), "ENGINES")
+    files = examined(_unserved_files(), "ENGINES")
+    return [*_broken(is_lack=False), *saves, *files]
+
+
+@for_each_site
+def check_keys(**kwargs: Any) -> list[CheckMessage]:
+    """Return what engines lack in this environment: keys, files, options."""
+    return _broken(is_lack=True)
+
+
+def _broken(*, is_lack: bool) -> list[CheckMessage]:
     hint = f"Correct it in {SETTING}['ENGINES']."
-    return [
-        *[error(25, engine.fault, hint) for engine in broken_engines()],
-        *_unannounced_saves(),
-        *_unserved_files(),
-    ]
+    found = [engine for engine in broken_engines() if engine.is_lack == is_lack]
+    return [error(25, engine.fault, hint) for engine in found]
 
 
 def _unserved_files() -> Iterator[CheckMessage]:
@@ -95,6 +106,7 @@ def _lastmod_fault(source: Source) -> str:
     return "a lastmod without a time" if is_day else ""
 
 
+@examining("the sections")
 def check_built(
     databases: Collection[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:

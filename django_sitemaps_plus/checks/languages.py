@@ -23,6 +23,7 @@ from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.route import in_language
 from django_sitemaps_plus.tracking.relations import is_model, path_model
 
+from .examining import examined
 from .messages import error, warning
 
 #: What tables of translations call the language of a row.
@@ -53,11 +54,11 @@ def check_languages(
             return False
     yield from check_codes(codes)
     yield from _together(source, codes)
-    yield from _same(source, codes)
+    yield from examined(_same(source, codes))
     is_listed = is_model(getattr(source, "model", None))
     if isinstance(source, ModelSource) and is_listed and len(codes) > 1:
-        yield from _untranslated(source, codes)
-    yield from _of_project(source, codes)
+        yield from examined(_untranslated(source, codes))
+    yield from examined(_of_project(source, codes))
     return True
 
 

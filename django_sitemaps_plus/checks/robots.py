@@ -17,6 +17,7 @@ from django_sitemaps_plus.serving.robots_txt import robots_records
 from django_sitemaps_plus.site_urls import index_url, page_url
 from django_sitemaps_plus.sites import site_in_force
 
+from .examining import examining
 from .messages import error, warning
 from .sites import for_each_site
 from .urls import PUT_FIRST, is_answered_by
@@ -28,6 +29,7 @@ _ANYWHERE = "https://site.invalid"
 
 
 @for_each_site
+@examining("robots.txt")
 def check_robots(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting ROBOTS, and nothing where it is not set."""
     if get_settings().robots is None or not getattr(settings, "ROOT_URLCONF", None):

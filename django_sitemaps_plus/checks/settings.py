@@ -27,24 +27,28 @@ from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.monitoring import is_token
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import get_storage
 
+from .examining import examined, examining, is_of_project, unexamined
 from .messages import error, reason_and_remedy, warning
 from .sites import for_each_site
-from .urls import has_only_views_of_contrib
+from .urls import are_included, has_only_views_of_contrib
 
 #: The least values that work, where that is not 0.
 _LEAST = {"max_builders": 1, "lease_seconds": 2}
 
 
 @for_each_site
+@examining("the settings")
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting."""
     checks = [_unknown_keys, _wrong_values, _language_origins, _cache, _executor]
     checks += [_monitoring_token]
     if not has_only_views_of_contrib():
         checks += [_origin, _storage]
-    return [message for check in checks for message in check()]
+    found = [examined(check(), "the settings") for check in checks]
+    return [message for messages in found for message in messages]
 
 
 def _unknown_keys() -> Iterator[CheckMessage]:
@@ -79,10 +83,14 @@ def _wrong_values() -> Iterator[CheckMessage]:
 
 def _monitoring_token() -> Iterator[CheckMessage]:
     token = get_settings().monitoring_token
-    if token is not None and not is_token(token):
-        message = f"{SETTING}['MONITORING_TOKEN'] is not a secret that can be used."
-        hint = "Use at least 16 letters and digits, such as secrets.token_urlsafe()."
-        yield error(63, message, hint)
+    if token not in (None, "") and not is_token(token):  # an environment may lack it
+        yield _unusable_token()
+
+
+def _unusable_token() -> CheckMessage:
+    message = f"{SETTING}['MONITORING_TOKEN'] is not a secret that can be used."
+    hint = "Use at least 16 letters and digits, such as secrets.token_urlsafe()."
+    return error(63, message, hint)
 
 
 def _language_origins() -> Iterator[CheckMessage]:
@@ -119,7 +127,13 @@ def _problem(name: str, kind: str, value: Any) -> str:
     return ""
 
 
+def check_token(**kwargs: Any) -> list[CheckMessage]:
+    """Return a message if the secret of monitors is empty in this environment."""
+    return [_unusable_token()] if get_settings().monitoring_token == "" else []
+
+
 @for_each_site
+@examining("the sites")
 def check_public_origin(**kwargs: Any) -> list[CheckMessage]:
     """Return a message if a deployed site names an address that is not public."""
     if not get_settings().base_url:
@@ -139,6 +153,7 @@ def _not_public(origin: str) -> list[CheckMessage]:
     return [warning(35, message, f"{hint}current site.")]
 
 
+@examining("the current site")
 def check_current_site(
     databases: Collection[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:
@@ -169,7 +184,8 @@ def _has_current_site() -> bool:
 
 
 def _origin() -> Iterator[CheckMessage]:
-    if _has_own_origin() or _has_current_site():
+    is_wanted = len(registry) or are_included()  # else views of others may call ours
+    if not is_wanted or _has_own_origin() or _has_current_site():
         return
     hint = f"Set {SETTING}['BASE_URL'] to the address of your site, such as "
     hint += "'https://shop.example', or SITE_ID of django.contrib.sites."
@@ -221,11 +237,16 @@ def _executor() -> Iterator[CheckMessage]:
     try:
         executor = get_executor()
     except ConfigurationError as fault:
+        cause = fault.__cause__
+        if cause and not isinstance(cause, ImportError) and is_of_project(cause):
+            yield unexamined(f"{type(cause).__name__}: {cause}", "EXECUTOR")
+            return
         hint = "For Celery install the extra 'celery', and use "
         hint += "'django_sitemaps_plus.tasks.CeleryExecutor'."
         yield error(8, str(fault), hint)
     else:
-        yield from [warning(10, *fault) for fault in executor.faults()]
+        found = (warning(10, *fault) for fault in executor.faults())
+        yield from examined(found, "EXECUTOR")
 
 
 def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:

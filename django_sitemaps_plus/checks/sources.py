@@ -11,16 +11,18 @@ from typing import Any
 
 from django.apps import apps
 from django.core.checks import CheckMessage
-from django.core.exceptions import FieldDoesNotExist
-from django.db import Error
+from django.core.exceptions import FieldDoesNotExist, FieldError
+from django.db import connections
 from django.db.models import (
     CharField,
     DateField,
+    F,
     Field,
     FileField,
     FilePathField,
     ForeignKey,
     IntegerField,
+    QuerySet,
     TextField,
     UUIDField,
 )
@@ -31,7 +33,7 @@ from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.core.entries import CHANGEFREQS
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.core.suggestions import suggest
-from django_sitemaps_plus.exceptions import ConfigurationError, SourceError
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import (
     ModelSource,
@@ -49,6 +51,7 @@ from django_sitemaps_plus.sources.declarations import (
     is_unique,
     path_field,
 )
+from django_sitemaps_plus.sources.dependencies import is_unknown_field
 from django_sitemaps_plus.sources.keys import key_field, own_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
 from django_sitemaps_plus.sources.querysets import queryset_of
@@ -56,6 +59,7 @@ from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import models_of
 
 from .contrib import check_contrib
+from .examining import examined, examining, unreadable
 from .languages import check_languages
 from .messages import error, warning
 from .names import check_names
@@ -66,17 +70,23 @@ _NOT_OF_USERS = ("django.", "django_sitemaps_plus")
 _KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)
 
 
+@examining("the sections")
 def check_sources(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the registered sources."""
     if not len(registry):
-        return [] if has_only_views_of_contrib() else [_nothing_registered()]
+        is_known = registry.unread or has_only_views_of_contrib()
+        return [] if is_known else [_nothing_registered()]
     found: list[CheckMessage] = []
     with surroundings(Site(DEFAULT_SITE, "", get_script_prefix())):
         for name, source in registry.items():
-            for message in _tried(source):
+            own: list[CheckMessage] = []
+            for message in examined(_messages(source), is_declared=True):
                 message.msg = f"Section {name!r}: {message.msg}"
                 message.obj = source
-                found.append(message)
+                # Several parts may meet what one queryset raises.
+                if message not in own:
+                    own.append(message)
+            found += own
     return found
 
 
@@ -93,26 +103,23 @@ def _nothing_registered() -> CheckMessage:
     return warning(25, message, hint)
 
 
-def _tried(source: Source) -> list[CheckMessage]:
-    """Return what is wrong with a source, also if that keeps it from being checked."""
-    found: list[CheckMessage] = []
-    try:
-        found.extend(_messages(source))
-        if not found:
-            models_of(source)  # saves of a source that fails here are not recorded
-    except Exception as fault:  # noqa: BLE001 - it is the user's code
-        cause = fault.__cause__ if isinstance(fault, SourceError) else fault
-        if not isinstance(cause, Error):  # of a database that is empty yet, or down
-            message = f"it cannot be read: {type(cause).__name__}: {cause}"
-            hint = "Try its queryset and the expressions it declares in a shell."
-            found.append(error(23, message, hint))
-    return found
-
-
 def _messages(source: Source) -> Iterator[CheckMessage]:
+    yield from (found := [*_parts(source)])
+    if not found:
+        models_of(source)  # saves of a source that fails here are not recorded
+
+
+def _parts(source: Source) -> Iterator[CheckMessage]:
+    """Yield what is wrong with a source; a part that raises leaves the others."""
     if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
         return
-    yield from check_names(source)
+    yield from examined(check_names(source), is_declared=True)
+    yield from examined(_limits(source), is_declared=True)
+    if isinstance(source, ModelSource | ViewSource):
+        yield from _declared(source)
+
+
+def _limits(source: Source) -> Iterator[CheckMessage]:
     limit = source.limit
     if not isinstance(limit, int) or not 1 <= limit <= MAX_ENTRIES:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
@@ -120,18 +127,16 @@ def _messages(source: Source) -> Iterator[CheckMessage]:
     if source.on_error not in ("skip", "raise"):
         hint = 'Choose "skip" or "raise".'
         yield error(12, f"on_error is {source.on_error!r}.", hint)
-    if isinstance(source, ModelSource | ViewSource):
-        yield from _declared(source)
 
 
 def _declared(source: ModelSource | ViewSource) -> Iterator[CheckMessage]:
-    if not (yield from check_languages(source)):
+    if not (yield from examined(check_languages(source), is_declared=True)):
         return
     if isinstance(source, ModelSource):
         yield from _model_source(source)
     else:
-        yield from _methods(source)
-        yield from _views(source)
+        yield from examined(_methods(source), is_declared=True)
+        yield from examined(_views(source), is_declared=True)
 
 
 def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
@@ -140,16 +145,22 @@ def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
         hint = "Name the model class whose rows it lists, such as model = Product."
         yield error(13, f"model is {model!r}.", hint)
         return
-    yield from (wrong_key := list(_key(source)))
-    yield from _location(source)
-    yield from _methods(source)
-    yield from (wrong_paths := list(_paths(source)))
-    yield from _images(source)
+    yield from (wrong_key := [*examined(_key(source), is_declared=True)])
+    yield from examined(_location(source), is_declared=True)
+    yield from examined(_methods(source), is_declared=True)
+    yield from (wrong_paths := [*examined(_paths(source), is_declared=True)])
+    yield from (wrong_using := [*examined(_using(source), is_declared=True)])
+    yield from examined(_images(source), is_declared=True)
     if not wrong_key:
-        yield from check_watched(source)
-    if not wrong_paths and not wrong_key:
-        yield from check_query(source)
-    yield from _lastmod(source)
+        yield from examined(check_watched(source), is_declared=True)
+    if not wrong_paths and not wrong_key and not wrong_using:
+        yield from examined(check_query(source))
+    yield from examined(_lastmod(source), is_declared=True)
+
+
+def _using(source: ModelSource) -> Iterator[CheckMessage]:
+    if source.using is not None and source.using not in connections:
+        yield unreadable(f"using is {source.using!r}, which DATABASES lacks.")
 
 
 def _key(source: ModelSource) -> Iterator[CheckMessage]:
@@ -193,30 +204,72 @@ def _views(source: ViewSource) -> Iterator[CheckMessage]:
         hint = f"Write views = [{source.views!r}]."
         yield error(33, f"views is {source.views!r}, not a list of names.", hint)
         return
+    if not isinstance(source.views, Iterable):
+        hint = 'Write views = ["home"].'
+        yield error(33, f"views is {source.views!r}, not a list of names.", hint)
+        return
     for view in source.views:
-        try:
-            source.location(view)
-        except NoReverseMatch as fault:
-            name, arguments = (view, ()) if isinstance(view, str) else view
-            reason, hint = explain_reverse(name, arguments)
-            yield no_url(f"view {view!r} has no URL: {reason}.", hint or f"{fault}")
+        yield from examined(_view(source, view), is_declared=True)
+
+
+def _view(source: ViewSource, view: Any) -> Iterator[CheckMessage]:
+    if type(source).location is not ViewSource.location:
+        source.location(view)
+        return
+    try:
+        name, arguments = (view, {}) if isinstance(view, str) else view
+    except (TypeError, ValueError):
+        hint = 'Write "home", or ("post", {"slug": "first"}).'
+        yield error(33, f"views has {view!r}, neither a name nor a pair.", hint)
+        return
+    try:
+        source.location(view)
+    except NoReverseMatch as fault:
+        reason, hint = explain_reverse(name, arguments)
+        yield no_url(f"view {view!r} has no URL: {reason}.", hint or f"{fault}")
 
 
 def _paths(source: ModelSource) -> Iterator[CheckMessage]:
     ends = [(name, getattr(source, name)) for name in ("starts", "ends", "site_path")]
     for field, value in chain(_declared_paths(source), filter(itemgetter(1), ends)):
-        file, _, name = value.rpartition("__")
-        if name == "url" and isinstance(find_field(source.model, file), FileField):
-            message = f"{field} names {value!r}, which is not a field."
-            yield error(22, message, f"Write {field} = {file!r}.")
-        try:
-            path_field(source.model, value)
-        except FieldDoesNotExist as fault:
-            if value.split("__")[0] not in queryset_of(source).query.annotations:
-                message = f"{field} names {value!r}, which is not a field."
-                constants = CHANGEFREQS if field == "changefreq" else ()
-                hint = _suggest_field(source, value, constants)
-                yield error(22, message, f"{fault}. {hint}".rstrip())
+        if isinstance(value, str):
+            yield from examined(_path(source, field, value))
+        else:
+            yield unreadable(f"{field} is {value!r}, which is not a field path.")
+
+
+def _path(source: ModelSource, field: str, path: str) -> Iterator[CheckMessage]:
+    message = f"{field} names {path!r}, which is not a field."
+    file, _, name = path.rpartition("__")
+    if name == "url" and isinstance(find_field(source.model, file), FileField):
+        yield error(22, message, f"Write {field} = {file!r}.")
+    try:
+        path_field(source.model, path)
+    except FieldDoesNotExist as fault:
+        if not _is_of_queryset(source, path):
+            constants = CHANGEFREQS if field == "changefreq" else ()
+            hint = _suggest_field(source, path, constants)
+            yield error(22, message, f"{fault}. {hint}".rstrip())
+
+
+def _is_of_queryset(source: ModelSource, path: str) -> bool:
+    """Return whether a path that no field has begins at a name of the queryset's own.
+
+    An annotation, or the alias of a FilteredRelation, cannot be called as a field is.
+    """
+    names = {field.name for field in source.model._meta.get_fields()}
+    if path.split("__")[0] in names:
+        return False
+    rows: object = queryset_of(source)
+    if not isinstance(rows, QuerySet):
+        return True  # the check of the query says so
+    try:
+        F(path).resolve_expression(rows.query.clone())
+    except FieldError as fault:
+        if not is_unknown_field(fault):
+            raise
+        return False
+    return True
 
 
 def _images(source: ModelSource) -> Iterator[CheckMessage]:

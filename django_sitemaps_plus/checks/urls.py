@@ -24,6 +24,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import surroundings
 from django_sitemaps_plus.sources.route import resolver_of
 
+from .examining import examining
 from .messages import error, warning
 
 _INCLUDE = 'path("", include("django_sitemaps_plus.urls"))'
@@ -39,6 +40,7 @@ _RULE = (
 )
 
 
+@examining("the URLconf")
 def check_urls(**kwargs: Any) -> list[CheckMessage]:
     """Return what keeps crawlers from the index and its pages."""
     if not getattr(settings, "ROOT_URLCONF", None) or has_only_views_of_contrib():
@@ -46,7 +48,10 @@ def check_urls(**kwargs: Any) -> list[CheckMessage]:
     with surroundings(Site(DEFAULT_SITE, "")):
         if not are_included():
             message = "The URLconf does not include the sitemaps."
-            return [warning(58, message, f"Add {_INCLUDE}, without a namespace.")]
+            hint = (
+                f"Add {_INCLUDE}, without a namespace. If views of your own call ours, "
+            )
+            return [warning(38, message, f"{hint}silence this.")]
         return list(_misplaced())
 
 

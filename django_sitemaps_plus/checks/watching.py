@@ -9,7 +9,7 @@ from typing import Any
 
 from django.apps import apps
 from django.core.checks import CheckMessage
-from django.core.exceptions import FieldDoesNotExist
+from django.core.exceptions import EmptyResultSet, FieldDoesNotExist
 from django.db.models import F, Model, QuerySet
 
 from django_sitemaps_plus.conf import sample_site
@@ -27,10 +27,12 @@ from django_sitemaps_plus.sources.dependencies import (
     inner_tables,
     joined_tables,
     many_joins,
+    unknown_joins,
 )
 from django_sitemaps_plus.sources.fetching import has_windows
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
+from django_sitemaps_plus.sources.querysets import pages_by_key, queryset_of
 from django_sitemaps_plus.sources.related import (
     SEVERAL,
     joined_many,
@@ -48,6 +50,7 @@ from django_sitemaps_plus.tracking.relations import (
 )
 from django_sitemaps_plus.tracking.watching import models_of
 
+from .examining import unexamined, unreadable
 from .messages import error, warning
 
 #: Packages whose models are trees.
@@ -121,15 +124,26 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
     """Compile the query, since an expression shows its faults nowhere else."""
     site = sample_site()
     with reading(source, site):
+        if not pages_by_key(given := queryset_of(source)):
+            yield unreadable(
+                f"get_queryset() returns a {type(given).__name__}. Its pages are key "
+                "ranges, so return a queryset of instances that is not sliced, "
+                "combined or distinct on fields, or use Source."
+            )
+            return
         rows = listed_rows(source)
         if not (faults := [*_to_many(source, rows.query)]):
             page = page_query(source, KeyRange(), site)
             for query in (page, *related_queries(source, rows)):
-                str(query.query)
+                with suppress(EmptyResultSet):  # such as that of none()
+                    str(query.query)
     if faults:
         yield from faults
         return
-    yield from _missing(source, rows.query, page.query)
+    if kinds := {*unknown_joins(rows.query), *unknown_joins(page.query)}:
+        yield unexamined(f"its query joins tables by {', '.join(sorted(kinds))}")
+        return
+    yield from _missing(source, page.query)
     yield from _repeated(rows.query, page.query)
     yield from _tree(source, rows, page)
     if has_windows(page):
@@ -166,9 +180,9 @@ def _hint_to_many(name: str, value: Any) -> str:
     return f"Name one value of them: Max({path!r}), Exists() or a Subquery()."
 
 
-def _missing(source: ModelSource, rows: Any, page: Any) -> Iterator[CheckMessage]:
+def _missing(source: ModelSource, page: Any) -> Iterator[CheckMessage]:
     """Yield the models that a queryset which works reads and no watch covers."""
-    if names := ", ".join(sorted({*_unwatched(source, rows, page)})):
+    if names := ", ".join(sorted({*_unwatched(source, page)})):
         yield warning(
             9,
             f"it depends on rows of {names}, whose saves it does not watch.",
@@ -177,10 +191,10 @@ def _missing(source: ModelSource, rows: Any, page: Any) -> Iterator[CheckMessage
         )
 
 
-def _unwatched(source: ModelSource, rows: Any, page: Any) -> Iterator[str]:
+def _unwatched(source: ModelSource, page: Any) -> Iterator[str]:
     """Yield the labels of models that only joins and inner queries name."""
     watched = models_of(source)
-    tables = joined_tables(rows) | inner_tables(page)
+    tables = joined_tables(page) | inner_tables(page)
     tables -= {model._meta.db_table for model in watched}
     for model in apps.get_models(include_auto_created=True):
         if model._meta.db_table not in tables:

@@ -9,7 +9,9 @@ from datetime import datetime
 
 from django_sitemaps_plus.building.report import index_problems
 from django_sitemaps_plus.conf import Site, silence_reason
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import INDEX, Page
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 
 from .engine_status import EngineStatus, engine_status
@@ -92,9 +94,14 @@ def read_dashboard(sites: Sequence[Site]) -> list[SiteStatus]:
     rows = Page.objects.with_section().filter(section__site__in=list(found))
     for page in rows.filter(section__name=INDEX):
         indexes[page.section.site].append(page)
+    unknown = []
+    try:
+        registry.must_be_whole()
+    except ConfigurationError as error:
+        unknown.append(str(error))
     for site in sites:
         status = found[site.name]
-        status.index_problems = index_problems(indexes[site.name])
+        status.index_problems = [*unknown, *index_problems(indexes[site.name])]
         with in_force(site):
             status.silence = silence_reason() if status.engines else ""
     return list(found.values())

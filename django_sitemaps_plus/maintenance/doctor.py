@@ -109,7 +109,7 @@ def _settings(site: Site) -> Findings:
     found = run_checks(
         tags=["sitemaps_plus"],
         databases=[own_alias()],
-        include_deployment_checks=not settings.DEBUG,
+        include_deployment_checks=True,
     )
     messages = [it for it in found if not it.is_silenced()]
     for message in messages:

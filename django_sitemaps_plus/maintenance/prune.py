@@ -85,6 +85,7 @@ def prune(
         StoreError: the storage failed, or cannot list. All else has been removed; run
             it again for the rest.
     """
+    registry.must_be_whole()
     known = removed_sections(site) if removed else []
     for name in set(removed).difference(known):
         raise NotRegistered(

@@ -47,6 +47,20 @@ class BrokenEngine:
     fault: str  # what is wrong, as a sentence
     takes: Takes | None = None  # None where its class is unknown
     follows_content: bool = False
+    #: Whether a key, a file or the like is missing, which may be there elsewhere.
+    is_lack: bool = False
+
+
+class _Lack(str):
+    """Why an engine cannot be made in this environment; another may have what lacks."""
+
+
+class _OptionError(ConfigurationError):
+    """An option is missing or wrong."""
+
+    def __init__(self, message: str, option: str, *, is_secret: bool) -> None:
+        super().__init__(message)
+        self.option, self.is_secret = option, is_secret
 
 
 ConfiguredEngine = Engine | BrokenEngine
@@ -123,11 +137,12 @@ def _made(name: Any, configured: Any) -> ConfiguredEngine:
     backend = str(configured.get("BACKEND", ""))
     kind = _imported(backend)
     if isinstance(kind, str):
-        return BrokenEngine(name, f"{where}: {kind}")
+        lacks = isinstance(kind, _Lack)
+        return BrokenEngine(name, f"{where}: {kind}", is_lack=lacks)
     engine = _instance(kind, configured.get("OPTIONS", {}))
     if isinstance(engine, str):
-        fault = f"{where}: {backend!r} {engine}"
-        return BrokenEngine(name, fault, kind.takes, kind.follows_content)
+        fault, lacks = f"{where}: {backend!r} {engine}", isinstance(engine, _Lack)
+        return BrokenEngine(name, fault, kind.takes, kind.follows_content, lacks)
     engine.name = name
     return engine
 
@@ -142,7 +157,7 @@ def _imported(backend: str) -> type[Engine] | str:
         hint = hint.replace("'", f"'{ours}", 1)
         return f"{error}. {hint}".strip()
     except Exception as error:  # noqa: BLE001 - a module of the project's own
-        return f"importing {backend!r} raised {type(error).__name__}: {error}."
+        return _Lack(f"importing {backend!r} raised {type(error).__name__}: {error}.")
     if isinstance(kind, type) and issubclass(kind, Engine):
         return kind
     return f"{backend!r} is not a subclass of Engine."
@@ -152,38 +167,48 @@ def _instance(kind: type[Engine], options: Any) -> Engine | str:
     if not isinstance(options, Mapping):
         return "cannot be made: OPTIONS is not a dict."
     known: list[str] = []
+    is_known = False
     try:
         expected = signature(kind)
         known += expected.parameters
+        expected.bind_partial(**options)
+        is_known = True
         expected.bind(**options)
     except (TypeError, ValueError) as error:  # it names options, and no values
         hints = [suggest(str(name), known) for name in options if name not in known]
         takes = f"{kind.__name__} takes {', '.join(known) or 'none'}."
-        return " ".join(["cannot be made: OPTIONS:", f"{error}.", *hints[:1], takes])
+        words = ["cannot be made: OPTIONS:", f"{error}.", *hints[:1], takes]
+        return (_Lack if is_known else str)(" ".join(words))
     try:
         return kind(**options)
+    except _OptionError as error:
+        lacks = error.is_secret or not options.get(error.option)
+        return (_Lack if lacks else str)(f"cannot be made: {error}")
     except ConfigurationError as error:
-        return f"cannot be made: {error}"
+        return _Lack(f"cannot be made: {error}")
     except Exception as error:  # noqa: BLE001 - an engine may be the user's code
         # Without its text, which may quote the options.
         error_kind = type(error).__name__
-        return f"cannot be made with these options: {error_kind}. See the reference."
+        fault = f"cannot be made with these options: {error_kind}. See the reference."
+        return _Lack(fault)
 
 
-def bad_option(engine: Engine, option: str, remedy: str) -> ConfigurationError:
+def bad_option(
+    engine: Engine, option: str, remedy: str, *, is_secret: bool = False
+) -> ConfigurationError:
     """Return the error of an option; the remedy follows the words "must be"."""
     # Without the value, since any option may hold a secret.
-    return ConfigurationError(
-        f"The option {option!r} of {type(engine).__name__} must be {remedy}. "
-        f"Set it in {SETTING}['ENGINES']."
-    )
+    text = f"The option {option!r} of {type(engine).__name__} must be {remedy}. "
+    text += f"Set it in {SETTING}['ENGINES']."
+    return _OptionError(text, option, is_secret=is_secret)
 
 
 def secret_option(engine: Engine, option: str, value: object, what: str) -> Secret:
     """Return a key or a token that fits into a header or a query, or raise."""
     text = value.reveal() if isinstance(value, Secret) else value
     if not isinstance(text, str) or not _TOKEN.fullmatch(text):
-        raise bad_option(engine, option, f"{what}, without spaces and line ends")
+        remedy = f"{what}, without spaces and line ends"
+        raise bad_option(engine, option, remedy, is_secret=True)
     return Secret(text)
 
 

@@ -135,6 +135,7 @@ def _plan_key(section: str, site: Site) -> str:
 
 
 def _render_index(number: int, site: Site, *, has_rows: bool) -> Document | None:
+    registry.must_be_whole()
     try:
         listed, planned = listed_pages(site.name, registry, number, is_live=True)
     except Error as error:

@@ -67,7 +67,9 @@ class SitemapSource(Source):
         self.given = sitemap
         #: The models that it lists; None until a build has asked ``items()``. That of a
         #: ``GenericSitemap`` is known before.
-        self.models = _models_of(getattr(sitemap, "queryset", None)) or None
+        self.models = None
+        with suppress(Exception):  # a property may need rows, or a request
+            self.models = _models_of(getattr(sitemap, "queryset", None)) or None
 
     @cached_property
     def sample(self) -> Any:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from traceback import walk_tb
 from typing import Any
 
+from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db.models import F, GeneratedField, Model, Q, QuerySet, Subquery
 from django.db.models.expressions import Col, RawSQL
 from django.db.models.lookups import Exact, In, IsNull
+from django.db.models.sql.datastructures import BaseTable, Join
 from django.db.models.sql.query import Query
 from django.db.models.sql.where import ExtraWhere
 
@@ -113,22 +116,26 @@ def _with_generated(
 
 def _queried(queryset: QuerySet[Any]) -> Iterator[str | None]:
     """Yield the fields that filter, order and annotations of a queryset name."""
-    query = queryset.query
-    if any(table.join_type for table in query.alias_map.values()):
+    query: Any = queryset.query
+    # The conditions of a FilteredRelation stand nowhere else, until a path names it.
+    if len(query.alias_map) > 1 or query._filtered_relations:
         yield None
     for part in (query.where, *query.annotations.values()):
         yield from _paths_in(part)
 
 
 def many_joins(query: Query) -> list[str]:
-    """Return the tables of which a query joins several rows to one of its model."""
+    """Return the tables of which a query joins several rows to one of its model.
+
+    Joins of other libraries may do so: of those it has the classes.
+    """
     if query.distinct or query.group_by is not None:
         return []
-    joins: list[Any] = [it for it in _tables(query) if it.join_type]
+    joins = [it for it in _tables(query) if it.join_type]
     single = set(_single_rows(query.where))
     # Of an automatic table between, one row leads to each row behind it.
     ends = {it.parent_alias for it in joins if it.table_alias in single}
-    return [
+    found = [
         it.table_name
         for it in joins
         if getattr(it.join_field, "multiple", False)
@@ -137,6 +144,7 @@ def many_joins(query: Query) -> list[str]:
             it.join_field.related_model._meta.auto_created and it.table_alias in ends
         )
     ]
+    return [*found, *unknown_joins(query)]
 
 
 def _single_rows(where: Any) -> Iterator[str]:
@@ -232,9 +240,32 @@ def inner_tables(query: Query) -> set[str]:
     return found
 
 
+def unknown_joins(query: Query) -> list[str]:
+    """Return the classes, not Django's own, by which a query joins other tables."""
+    kinds = {type(table) for table in query.alias_map.values()} - {BaseTable, Join}
+    return sorted([f"{kind.__module__}.{kind.__qualname__}" for kind in kinds])
+
+
+def is_unknown_field(fault: BaseException) -> bool:
+    """Return whether Django's own queries know no such field, whatever rows there are.
+
+    Query classes of other libraries may know more fields than Django does.
+    """
+    if not isinstance(fault, FieldError | FieldDoesNotExist):
+        return False
+    frames = [frame for frame, _ in walk_tb(fault.__traceback__)]
+    owners = [frame.f_locals.get("self") for frame in frames]
+    queries = [type(owner) for owner in owners if isinstance(owner, Query)]
+    names = [frames[-1].f_globals["__name__"], *[it.__module__ for it in queries]]
+    return all(name.startswith("django.") for name in names)
+
+
 def _tables(query: Query) -> list[Any]:
+    """Return the tables that a query reads, as far as they are joined by Django."""
     return [
-        table for name, table in query.alias_map.items() if query.alias_refcount[name]
+        table
+        for name, table in query.alias_map.items()
+        if type(table) in (BaseTable, Join) and query.alias_refcount[name]
     ]
 
 

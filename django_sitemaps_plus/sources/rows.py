@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import replace
 from functools import cache
 from typing import Any
 
 from django.db.models import QuerySet
+from django.db.models.sql.constants import LOUTER
+from django.db.models.sql.datastructures import Join
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -64,10 +66,25 @@ def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:
     What narrows it comes later: of all rows a window function sees the columns.
     """
     if columns.of_instances:
-        found: QuerySet[Any] = queryset.annotate(**columns.aliases())
-        return found
-    # That of a subclass may order columns anew, and undo it where it is iterated over.
-    return plain(QuerySet.values_list(queryset, *columns.expressions))
+        selected: QuerySet[Any] = queryset.annotate(**columns.aliases())
+    else:
+        # That of a subclass may order columns anew, and undo it where it is iterated.
+        selected = plain(QuerySet.values_list(queryset, *columns.expressions))
+    _keep_rows(selected.query, {*queryset.query.alias_map})
+    return selected
+
+
+def _keep_rows(query: Any, known: Set[str]) -> None:
+    """Let no row go for a column behind a FilteredRelation whose condition it misses.
+
+    Django joins that of a foreign key that is not null as it joins the key itself.
+    """
+    for alias, join in query.alias_map.items():
+        if alias in known or type(join) is not Join:
+            continue
+        parent = query.alias_map[join.parent_alias]
+        if join.filtered_relation or getattr(parent, "join_type", None) == LOUTER:
+            query.alias_map[alias] = join.promote()
 
 
 def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:

@@ -61,7 +61,11 @@ def _of_site(view: View) -> View:
     @wraps(view)
     def call(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         with in_force(get_site(request)):
-            return view(request, *args, **kwargs)
+            try:
+                return view(request, *args, **kwargs)
+            except Http404:
+                registry.must_be_whole()
+                raise
 
     return read_only(put_off(call))
 

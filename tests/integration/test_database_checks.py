@@ -88,6 +88,21 @@ def test_a_view_of_the_database_that_watches_nothing_is_named(products, shown):
     assert check_views(databases=["default"]) == []
 
 
+class NeedsARequest:
+    """Writes where the tenant of a request is."""
+
+    def db_for_write(self, model, **hints):
+        if model is Product:
+            raise LookupError("tenant")
+
+
+def test_a_router_that_needs_a_request_is_a_warning(settings):
+    settings.DATABASE_ROUTERS = [NeedsARequest()]
+    (message,) = check_routers()
+    assert message.id == "sitemaps_plus.W037"
+    assert "LookupError: tenant" in message.msg
+
+
 class TestBuilt:
     @pytest.fixture(autouse=True)
     def engine(self, settings, monkeypatch):

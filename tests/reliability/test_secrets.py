@@ -227,7 +227,7 @@ def test_options_that_cannot_work_are_not_quoted(
     # of a secret; here others hold one.
     monkeypatch.setattr(SafeExceptionReporterFilter, "get_safe_settings", dict)
     configure(settings, NOTIFY=True, ENGINES=BAD[name])
-    watch.call(call_command, "check", "--database", "default")
+    watch.call(call_command, "check", "--deploy", "--database", "default")
     watch.call(get_engine, "one")
     watch.call(call_command, "notify_search_engines")
     watch.call(client.get, "/nothing.txt")

@@ -12,10 +12,15 @@ from typing import Any
 import pytest
 from django.apps import apps
 from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.core.exceptions import ImproperlyConfigured
+from django.db import OperationalError
+from django.utils.functional import SimpleLazyObject
 
 from django_sitemaps_plus import adoption
-from django_sitemaps_plus.checks import check_adopted
-from django_sitemaps_plus.registry import SourceRegistry
+from django_sitemaps_plus.checks import check_adopted, check_sources
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.registry import SourceRegistry, registry
+from tests.support.lazy import Lazy
 from tests.support.shop import ProductSource
 from tests.support.testapp.models import Product
 
@@ -28,6 +33,8 @@ class Blog(Sitemap):
 def no_faults(monkeypatch: Any) -> None:
     """Forget what a test finds."""
     monkeypatch.setattr(adoption, "faults", [])
+    monkeypatch.setattr(registry, "pending", None)
+    monkeypatch.setattr(registry, "unread", None)
 
 
 @pytest.fixture
@@ -128,6 +135,67 @@ def test_what_is_not_a_dict_is_named(adopting, caplog, path, sitemaps, said):
     assert f"SITEMAPS_PLUS['CONTRIB_SITEMAPS'] is {path!r}" in message.msg
     assert said in message.msg
     assert [record.getMessage() for record in caplog.records] == [message.msg]
+
+
+class Shown(Lazy):
+    """A dict that is read from somewhere else, as from a table."""
+
+    def __init__(self, *errors: Exception) -> None:
+        self.errors = list(errors)
+
+    def read(self) -> dict[str, Any]:
+        """Raise, or return."""
+        if self.errors:
+            raise self.errors.pop(0)
+        return {"blog": Blog}
+
+
+@pytest.mark.parametrize(
+    ("error", "ids"),
+    [
+        (LookupError("no tenant"), ["W037"]),
+        (ImproperlyConfigured("no client"), ["W037"]),
+        (ConfigurationError("no site"), ["W037"]),
+        (OperationalError("no such table"), []),
+    ],
+)
+@pytest.mark.parametrize("wrap", [lambda given: given, lambda given: given.read()])
+def test_what_cannot_be_read_now_is_adopted_later(adopting, caplog, error, ids, wrap):
+    """Nothing is wrong, so nothing is logged; nobody takes its sections for removed."""
+    lazy = Shown(*[error] * 3)
+    sections = adopting(SimpleLazyObject(lambda: wrap(lazy)))
+    assert list(sections) == []
+    with pytest.raises(ConfigurationError, match="CONTRIB_SITEMAPS"):
+        sections.must_be_whole()
+    lazy.errors[:] = [error] * 2
+    assert [it.id[-4:] for it in check_adopted()] == ids
+    assert check_sources() == []  # not even that no section is registered
+    lazy.errors.clear()
+    assert list(sections) == ["blog"]
+    sections.must_be_whole()
+    assert check_adopted() == []
+    assert caplog.records == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import no_such_client",
+        "import os; os.environ['SITEMAPS_NO_SUCH_VARIABLE']",
+        "def __getattr__(name): raise LookupError(name)",
+    ],
+)
+def test_a_module_that_cannot_be_imported_now(
+    adopting, tmp_path, monkeypatch, text, caplog
+):
+    """Its own faults, and not the path that the setting names."""
+    (tmp_path / "lacking.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    sections = adopting({}, "lacking.sitemaps")
+    assert list(sections) == []
+    assert [it.id for it in check_adopted()] == ["sitemaps_plus.W037"]
+    assert caplog.records == []
+    sys.modules.pop("lacking", None)
 
 
 @pytest.mark.parametrize(

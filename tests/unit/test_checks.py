@@ -14,6 +14,7 @@ from django_sitemaps_plus.checks import (
     check_robots,
     check_row_caches,
     check_settings,
+    check_token,
 )
 from django_sitemaps_plus.checks.messages import PAGE
 from django_sitemaps_plus.executors.base import Executor
@@ -303,6 +304,35 @@ class Faulty(Executor):
 
     def faults(self):
         yield "It is broken.", "Mend it."
+
+
+class Lacking(Executor):
+    """An executor that needs what the environment lacks."""
+
+    def __init__(self):
+        raise KeyError("BROKER")
+
+
+class Asking(Executor):
+    """An executor that asks its broker."""
+
+    def faults(self):
+        raise ConnectionError("refused")
+
+
+@pytest.mark.parametrize("name", ["Lacking", "Asking"])
+def test_what_an_executor_raises_is_a_warning(no_app, settings, name):
+    settings.SITEMAPS_PLUS = {**BASE, "EXECUTOR": f"{__name__}.{name}"}
+    assert ids(check_settings()) == ["W037"]
+
+
+def test_a_token_that_the_environment_lacks_is_for_deploys(settings):
+    settings.CACHES = SHARED
+    settings.SITEMAPS_PLUS = {**BASE, "MONITORING_TOKEN": ""}
+    assert check_settings() == []
+    assert ids(check_token()) == ["E063"]
+    settings.SITEMAPS_PLUS = {**BASE, "MONITORING_TOKEN": None}
+    assert check_token() == []
 
 
 def test_an_executor_says_what_is_wrong_with_it(no_app, settings):

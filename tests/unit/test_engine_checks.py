@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from unittest import mock
+from unittest.mock import Mock
 
 import pytest
 from django.contrib.sitemaps import GenericSitemap, Sitemap
+from django.core.exceptions import ImproperlyConfigured
 from django.http import HttpResponse
 from django.test import modify_settings
 from django.urls import include, path
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
-from django_sitemaps_plus.checks import check_engines
+from django_sitemaps_plus.checks import check_engines, check_keys
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications import Batch, Engine, Secret, Takes
 from tests.support.servers.engine_requests import State
 from tests.support.servers.service_account import make_service_account
@@ -56,18 +61,64 @@ def one_engine(settings, sections):
         ({"one": {"BACKEND": "builtins.int"}}, ["E025"]),
         ({"one": engine("IndexNow", kee="x")}, ["E025"]),
         ({"": RECORDING, "x" * 65: RECORDING}, ["E025", "E025"]),
-        ({"one": engine(CONSOLE, service_account_key=TEXT)}, ["E025"]),
+        ({"one": engine("IndexNow", key=KEY, endpoint="x")}, ["E025"]),
         ({"one": engine(CONSOLE, service_account_key=Secret(TEXT))}, []),
     ],
 )
 def test_what_cannot_work_is_named(settings, given, expected):
     settings.SITEMAPS_PLUS = {**BASE, "ENGINES": given}
     assert ids(check_engines()) == expected
+    assert check_keys() == []
+
+
+class Asking(Engine):
+    """Takes a key by itself."""
+
+    def __init__(self, key: str, fault: Exception | None = None) -> None:
+        if fault is not None:
+            raise fault
+
+    def send(self, batch: Batch) -> None:
+        """Do nothing."""
+
+
+def asking(**options: object) -> dict[str, object]:
+    """Return the settings of the engine that takes a key by itself."""
+    return {"BACKEND": f"{__name__}.Asking", "OPTIONS": options}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        engine("IndexNow"),
+        engine("IndexNow", key=None),
+        engine("IndexNow", key=""),
+        engine("IndexNow", key="dummy"),
+        engine("Baidu", token=None),
+        engine("IndexNow", key=KEY, endpoint=None),
+        engine(CONSOLE, service_account_key="/no/such/file.json"),
+        engine(CONSOLE, service_account_key=TEXT),
+        asking(),
+        asking(key="", fault=KeyError("THE_KEY")),
+        asking(key="", fault=FileNotFoundError("key.json")),
+        asking(key="", fault=ImproperlyConfigured("no client")),
+        asking(key="", fault=ConfigurationError("no key")),
+        {"BACKEND": f"{__name__}_nobody_imports.Engine"},
+    ],
+)
+def test_what_an_environment_lacks_is_for_deploys(settings, monkeypatch, given):
+    """Continuous integration has no keys, and need not have them."""
+    module = Mock(spec=[])
+    type(module).Engine = property(lambda self: os.environ["SITEMAPS_NO_SUCH_KEY"])
+    monkeypatch.setitem(sys.modules, f"{__name__}_nobody_imports", module)
+    settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"one": given}}
+    assert check_engines() == []
+    assert ids(check_keys()) == ["E025"]
 
 
 def test_the_message_says_which_and_why(settings):
     settings.SITEMAPS_PLUS = {**BASE, "ENGINES": {"bing": engine("IndexNow")}}
-    (message,) = check_engines()
+    (message,) = check_keys()
     assert "['ENGINES']['bing']" in message.msg
     assert "'key'" in message.msg
 
@@ -111,7 +162,7 @@ FORM = "{'indexnow': {'BACKEND': 'django_sitemaps_plus.notifications.IndexNow', 
 def test_a_fault_says_what_to_write_once(settings, caplog, given, words):
     """In the error alone: a check is not also a line of the log."""
     settings.SITEMAPS_PLUS = {**BASE, "ENGINES": given}
-    (message,) = check_engines()
+    (message,) = [*check_engines(), *check_keys()]
     assert f"{words} " in f"{message.msg} "
     assert KEY not in message.msg
     assert str(message).count("docs/reference/checks.md") == 1
@@ -224,7 +275,7 @@ class TestKeyFiles:
 
     def test_each_engine_that_looks_for_one_is_named(self, settings):
         """Whatever it takes; one that cannot be made has a message of its own."""
-        given = {"broken": engine("IndexNow"), "bing": INDEXNOW, "one": RECORDING}
+        given = {"broken": {}, "bing": INDEXNOW, "one": RECORDING}
         given |= looking_for("a-key.txt")["ENGINES"]
         messages = self.said(settings, Behind, ENGINES=given)
         assert ids(messages) == ["E025", "W011", "W011"]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 from django.apps import apps
+from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
+from django.core.exceptions import FieldDoesNotExist, FieldError
 from django.db import OperationalError, ProgrammingError, models
 from django.db.models import (
     Case,
     Count,
     Exists,
+    FilteredRelation,
     OuterRef,
     Q,
     Subquery,
@@ -18,11 +21,15 @@ from django.db.models import (
     Window,
 )
 from django.db.models.expressions import RawSQL
-from django.db.models.functions import RowNumber
+from django.db.models.functions import Length, RowNumber
+from django.db.models.sql import Query
+from django.urls import reverse
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource, under
 from django_sitemaps_plus.checks import check_sources
+from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.testing import temporary_registry
+from tests.support.joins import joined
 from tests.support.testapp.models import (
     Author,
     Book,
@@ -118,6 +125,11 @@ BELOW = Genre.objects.filter(parent=OuterRef("pk"))
         ({"location": Route("product-detail", slug="label")}, ["E022"]),
         ({"changefreq": "sometimes"}, ["E022"]),
         ({"priority": Value(1) + Value("a")}, ["E023"]),
+        ({"starts": 5}, ["E023"]),
+        ({"using": "nowhere"}, ["E023"]),
+        ({"get_queryset": lambda self: [1]}, ["E023"]),
+        ({"get_queryset": lambda self: Product.objects.all()[:5]}, ["E023"]),
+        ({"get_queryset": lambda self: Product.objects.filter(publishd=1)}, ["E023"]),
         ({"lastmod": "created_on"}, ["W003"]),
         ({"lastmod": "updated_at"}, []),
     ],
@@ -143,6 +155,131 @@ def test_what_holds_no_images_is_named(path, remedy):
     found = messages_of(model=Reprint, images=path)
     assert [it.id for it in found] == ["sitemaps_plus.W044"] * bool(remedy)
     assert all(remedy in it.hint for it in found)
+
+
+class Custom(Query):
+    """Knows more fields than Django does, unless it says otherwise."""
+
+
+def custom(rows: models.QuerySet) -> models.QuerySet:
+    """Return rows whose query is of a class of another library."""
+    rows = rows.all()
+    rows.query = rows.query.chain(Custom)
+    return rows
+
+
+def raising(fault: Exception) -> dict[str, object]:
+    """Return the attribute that lists nothing, since it needs what is not there."""
+
+    def get_queryset(self):
+        raise fault
+
+    return {"get_queryset": get_queryset}
+
+
+@pytest.mark.parametrize(
+    "attributes",
+    [
+        raising(Product.DoesNotExist("Product matching query does not exist.")),
+        raising(ConnectionError("Redis")),
+        raising(LookupError("tenant")),
+        raising(ConfigurationError("no current site")),
+        raising(FieldError("no tenant")),
+        raising(FieldDoesNotExist("no tenant")),
+        {"get_queryset": lambda self: custom(Product.objects.all()).filter(x=1)},
+        {"lastmod": "x", "get_queryset": lambda self: custom(Product.objects.all())},
+        {"priority": property(lambda self: {}["tenant"])},
+        {"limit": property(lambda self: {}["tenant"])},
+        {"watch": property(lambda self: {}["tenant"])},
+        {"key": property(lambda self: {}["tenant"])},
+        {"languages": property(lambda self: {}["tenant"])},
+        {"get_queryset": lambda self: joined(Product.objects.all())},
+    ],
+)
+def test_what_may_work_elsewhere_is_a_warning(attributes):
+    """With what was raised, once."""
+    (message,) = messages_of(Product, **attributes)
+    assert message.id == "sitemaps_plus.W037"
+    assert "it could not be examined: " in message.msg
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        lambda: Product.objects.none(),
+        lambda: Product.objects.filter(pk__in=[]),
+        lambda: Product.objects.filter(Q(pk__in=[]) & Q(published=True)),
+        lambda: Product.objects.exclude(~Q(pk__in=[])),
+        lambda: Product.objects.filter(pk__in=Product.objects.none()),
+    ],
+)
+def test_a_query_that_is_empty_by_construction_is_no_fault(rows):
+    assert ids_of(Product, get_queryset=lambda self: rows()) == []
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({"lastmod": "updatd"}, ["E022"]),
+        ({"lastmod": "writer__updatd"}, ["E022"]),
+        ({"lastmod": "length__nothing"}, ["E022"]),
+        ({"lastmod": "author__updatd"}, ["E022"]),
+        ({"lastmod": "writer__updated_at"}, ["W009"]),
+        ({"lastmod": "writer__updated_at", "watch": {Author: "book"}}, []),
+        ({"location": Route("book-detail", slug="length")}, []),
+        ({"priority": "length__exact"}, ["E022"]),
+        ({"starts": "length"}, []),
+    ],
+)
+def test_paths_of_the_queryset_itself(attributes, expected):
+    """Annotations and aliases of filtered relations, as Django resolves them."""
+    writer = FilteredRelation("author", condition=Q(author__name="x"))
+    rows = Book.objects.alias(writer=writer).annotate(length=Length("slug"))
+    assert ids_of(**listing(rows), **attributes) == expected
+
+
+@pytest.mark.parametrize(
+    ("attributes", "expected"),
+    [
+        ({"views": 5}, ["E033"]),
+        ({"views": "home"}, ["E033"]),
+        ({"views": ["home", 5]}, ["E033"]),
+        ({"views": ["nowhere"]}, ["E021"]),
+        ({"views": property(lambda self: {}["tenant"])}, ["W037"]),
+        ({"views": [5], "location": lambda self, view: {}["tenant"]}, ["W037"]),
+        ({"views": ["x"], "location": lambda self, view: reverse(view)}, ["W037"]),
+        ({"views": [5], "location": lambda self, view: "/"}, []),
+    ],
+)
+def test_views_are_declared_or_found_by_code(attributes, expected):
+    source = type("Views", (ViewSource,), attributes)
+    with temporary_registry() as sections:
+        sections.register("views", source)
+        assert ids(check_sources()) == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("queryset", []), ("limit", ["W037"]), ("protocol", ["W037"])],
+)
+def test_a_property_of_a_contrib_class_may_need_what_is_not_there(name, expected):
+    """Registering an instance asks for none of them, or Django would not start."""
+    needing = {name: property(lambda self: {}["tenant"])}
+    needing["items"] = lambda self: self.queryset
+    with temporary_registry() as sections:
+        sections.register("given", type("S", (Sitemap,), needing)())
+        assert ids(check_sources()) == expected
+
+
+@pytest.mark.parametrize("code", ["get_domain", "given"])
+def test_what_a_contrib_class_raises_is_a_warning(code):
+    def raises(*args):
+        raise LookupError("tenant")
+
+    given = raises if code == "given" else type("S", (Sitemap,), {code: raises})
+    with temporary_registry() as sections:
+        sections.register("given", given)
+        assert ids(check_sources()) == ["W037"]
 
 
 @pytest.mark.django_db

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from django.conf.urls.i18n import i18n_patterns
 from django.http import HttpRequest, HttpResponse
-from django.urls import include, path, re_path
+from django.urls import include, path, re_path, register_converter
+from django.urls.converters import StringConverter
 
 from django_sitemaps_plus import Route, ViewSource
-from django_sitemaps_plus.checks import check_sources, check_urls
+from django_sitemaps_plus.checks import check_robots, check_sources, check_urls
 from django_sitemaps_plus.testing import temporary_registry
 from tests.support.shop import limited
 
@@ -81,8 +82,8 @@ def test_the_root_is_fine(settings, urlconf):
 @pytest.mark.parametrize(
     ("urlconf", "expected", "said"),
     [
-        (Missing, ["W058"], "does not include the sitemaps"),
-        (Named, ["W058"], "without a namespace"),
+        (Missing, ["W038"], "does not include the sitemaps"),
+        (Named, ["W038"], "without a namespace"),
         (Below, ["W031"], "below /maps/. The protocol lets a sitemap list only URLs"),
         (OfLanguage, ["W031"], "outside of i18n_patterns()"),
         (OfFile, ["E032"], "The index is at /sitemap.xmlsitemap.xml"),
@@ -116,3 +117,23 @@ def test_a_project_under_a_path_is_fine(settings):
     settings.FORCE_SCRIPT_NAME = "/app"
     settings.ROOT_URLCONF = Root
     assert check_urls() == []
+
+
+class Asking(StringConverter):
+    """A converter that looks its value up, as in a table."""
+
+    def to_python(self, value: str) -> str:
+        """Find nothing."""
+        raise LookupError(value)
+
+
+def test_a_converter_that_needs_rows_is_a_warning(settings):
+    """Django asks it before our patterns, where it comes first."""
+    register_converter(Asking, "sitemaps_plus_asking")
+    patterns = [path("<sitemaps_plus_asking:page>", page), path("", include(OURS))]
+    settings.ROOT_URLCONF = type("Urls", (), {"urlpatterns": patterns})
+    [message] = check_urls()
+    assert ids([message]) == ["W037"]
+    assert "LookupError: sitemap.xml" in message.msg
+    settings.SITEMAPS_PLUS = {"BASE_URL": "https://example.com", "ROBOTS": {}}
+    assert ids(check_robots()) == ["W037"]

@@ -60,7 +60,8 @@ class SearchConsole(Engine):
         self._credentials, reason = _read_key(service_account_key)
         if self._credentials is None:
             what = "the path of a service account's JSON key file, or a Secret of its"
-            raise bad_option(self, "service_account_key", f"{what} text{reason}")
+            what += f" text{reason}"
+            raise bad_option(self, "service_account_key", what, is_secret=True)
 
     def send(self, batch: Batch) -> None:
         """Submit one index."""

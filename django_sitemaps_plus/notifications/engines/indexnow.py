@@ -43,6 +43,7 @@ class IndexNow(Engine):
                 "key",
                 "8 to 128 of A-Z, a-z, 0-9 and '-', such as manage.py "
                 "notify_search_engines --new-key prints",
+                is_secret=True,
             )
         self._key = Secret(text)
         self.endpoint = endpoint_option(self, "endpoint", endpoint)

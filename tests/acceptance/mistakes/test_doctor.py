@@ -32,6 +32,14 @@ CACHES = {"default": {
 
 CATCH_ALL = 'urlpatterns = [\n    path("<path:slug>", post),'
 
+ENGINE = """
+DEBUG = True
+SITEMAPS_PLUS["ENGINES"] = {"indexnow": {
+    "BACKEND": "django_sitemaps_plus.notifications.IndexNow",
+    "OPTIONS": {"key": None},
+}}
+"""
+
 #: Of each mistake what is appended to the settings or replaced in a file, the names of
 #: all crosses, and words of the first one and of its remedy.
 MISTAKES: dict[str, tuple[Any, list[str], str, str]] = {
@@ -65,6 +73,12 @@ MISTAKES: dict[str, tuple[Any, list[str], str, str]] = {
         "refused",
         "Start the broker, and compare CELERY_BROKER_URL.",
     ),
+    "engine": (
+        ENGINE,
+        ["settings: sitemaps_plus.E025"],
+        "The option 'key' of IndexNow must be",
+        "Correct it in SITEMAPS_PLUS['ENGINES'].",
+    ),
     "cache": (REDIS, ["cache"], "refused", "Start the cache, and compare CACHES."),
     "database": (
         'DATABASES["default"]["NAME"] = BASE_DIR / "missing" / "db.sqlite3"',
@@ -80,9 +94,9 @@ MISTAKES: dict[str, tuple[Any, list[str], str, str]] = {
     ),
     "source": (
         ("blog/sitemaps.py", "filter(draft=False)", "filter(draft=1 / 0)"),
-        ["settings: sitemaps_plus.E023", "section posts", "index"],
+        ["section posts", "index"],
         "ZeroDivisionError: division by zero",
-        "Try its queryset",
+        "Correct it, then run manage.py build_sitemaps posts.",
     ),
     "origin": (
         'SITEMAPS_PLUS["BASE_URL"] = "http://localhost"; ALLOWED_HOSTS = ["*"]',

@@ -3,20 +3,36 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from itertools import chain
 
 import pytest
-from django.db.models import CharField, F, Value
+from django.db.models import CharField, F, FilteredRelation, Q, Value
 from django.db.models.functions import Concat
 
 from django_sitemaps_plus import ModelSource, Route
+from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
-from tests.support.documents import all_locs, locs
+from django_sitemaps_plus.testing import tracking
+from tests.support.builds import build_and_relay
+from tests.support.documents import all_locs, locs, read_urlset
+from tests.support.joins import joined
 from tests.support.rendered import pages_of, plain, plan_of, render
-from tests.support.shop import ProductSource, limited, make_products
+from tests.support.shop import (
+    START,
+    ProductSource,
+    limited,
+    make_products,
+    product_urls,
+)
 from tests.support.testapp.models import Author, Book, Product, Tag
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+
+def products():
+    """Return all products."""
+    return Product.objects.all()
 
 
 class TestQuerysets:
@@ -92,6 +108,68 @@ class TestQuerysets:
         assert locs(plain(render(Source))) == [
             f"https://example.com/p/product-{number:05}" for number in range(2)
         ]
+
+    @pytest.mark.parametrize("rows", [1, 2])
+    def test_another_library_may_join_tables(self, rows, publish, crawl, sections):
+        """Its join may repeat rows, each of which is listed once."""
+        made = make_products(22)
+        source = limited(10, get_queryset=lambda self: joined(products(), rows))
+        sections.register("products", source)
+        expected = product_urls(range(22))
+        assert sorted(chain(*crawl().values())) == expected
+        publish(source)
+        pages = crawl()
+        assert len(pages) >= 3
+        assert sorted(chain(*pages.values())) == expected
+        made[5].slug = "product-00030"
+        made[5].save()
+        publish(source)
+        assert sorted(chain(*crawl().values()))[-1] == product_urls([30])[0]
+
+    @pytest.mark.parametrize("priority", [0.5, lambda self, book: 0.5])
+    def test_the_alias_of_a_filtered_relation_can_be_declared(
+        self, priority, publish, crawl, sections, client
+    ):
+        """As any other path: the check, live pages and built ones know it."""
+        times = {"A": START, "B": START + timedelta(days=1)}
+        authors = [
+            Author.objects.create(name=n, updated_at=t) for n, t in times.items()
+        ]
+        for number in range(25):
+            author = authors[number % 2]
+            Book.objects.create(author=author, slug=f"book-{number:02}")
+
+        class Source(ModelSource):
+            model = Book
+            location = Route("book-detail", slug="slug")
+            lastmod = "writer__updated_at"
+            limit = 10
+            watch = {Author: "book"}
+
+            def get_queryset(self):
+                condition = Q(author__name="B")
+                writer = FilteredRelation("author", condition=condition)
+                return super().get_queryset().annotate(writer=writer)
+
+        def lastmods():
+            return [
+                listed.lastmod
+                for path in crawl()
+                for listed in read_urlset(client.get(path).content)
+            ]
+
+        Source.priority = priority
+        sections.register("products", Source)
+        assert check_sources() == []
+        expected = [None, "2026-01-02T12:00:00+00:00"] * 12 + [None]
+        assert lastmods() == expected
+        publish(Source)
+        assert lastmods() == expected
+        authors[0].name = "B"
+        with tracking():
+            authors[0].save()
+        build_and_relay()
+        assert None not in lastmods()
 
     def test_one_row_too_many_is_noticed(self):
         """A page may hold a tenth more than its limit, not one more."""

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import pytest
-from django.db.models import Case, Count, Exists, F, OuterRef, Q, Subquery, Value, When
+from django.db.models import (
+    Case,
+    Count,
+    Exists,
+    F,
+    FilteredRelation,
+    OuterRef,
+    Q,
+    Subquery,
+    Value,
+    When,
+)
 from django.db.models.expressions import RawSQL
 from django.db.models.functions import Lower
 
 from django_sitemaps_plus import Route
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.tracking import recording
+from tests.support.joins import joined
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import (
     Author,
@@ -94,6 +106,7 @@ UNTOLD = {
     "declared Exists": {"priority": Case(When(Exists(SOME_BOOK), then=0.9))},
     "declared RawSQL": {"priority": RawSQL("popularity", ())},
     "fails": rows(lambda p: p.filter(no_such_column=1)),
+    "join of others": rows(joined),
 }
 
 
@@ -169,6 +182,22 @@ def test_a_generated_column_behind_a_relation(sections, planned):
     assert recorded() == []
     post.save(update_fields=["published_at"])
     assert [row[:2] for row in recorded()] == [("related", str(post.pk))]
+
+
+def test_the_condition_of_a_filtered_relation_counts(sections, planned):
+    """A column there stands nowhere else in the query, until a path crosses it."""
+    author = FilteredRelation("author", condition=Q(author__name=F("slug")))
+    declared = {
+        "location": Route("book-detail", slug="pk"),
+        "lastmod": "writer__updated_at",
+        "get_queryset": lambda self: Book.objects.alias(writer=author),
+    }
+    sections.register("books", type("S", (BookSource,), declared))
+    planned({})
+    book = Book.objects.create(author=Author.objects.create(name="a"), slug="b")
+    before = recorded()
+    book.save(update_fields=["slug"])
+    assert recorded() == before + keys(book)
 
 
 def test_a_file_that_is_the_image_counts(sections, planned):

@@ -1,0 +1,91 @@
+"""Examining code of the project: what it raises is an error only if it always would.
+
+A check runs before each ``migrate``, ``loaddata`` and ``test``, often without the rows,
+the services and the environment that the project's code needs. So an error (E) is what
+is wrong whatever these are; all else that this code raises is a warning.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import wraps
+from traceback import walk_tb
+from typing import Any
+
+from django.core.checks import CheckMessage
+from django.core.exceptions import EmptyResultSet
+from django.db import Error
+
+from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.sources.dependencies import is_unknown_field
+
+from .messages import error, warning
+
+Check = Callable[..., list[CheckMessage]]
+
+_NOT_OF_PROJECTS = {"django", "django_sitemaps_plus", *sys.stdlib_module_names}
+
+
+def examined(
+    messages: Iterable[CheckMessage], subject: str = "it", *, is_declared: bool = False
+) -> Generator[CheckMessage, None, Any]:
+    """Yield messages, and what is raised meanwhile; return what a generator returns.
+
+    A query that is empty by construction, and a database that is empty yet or down, are
+    no faults. While declared values alone are looked at, what was raised without code
+    of the project is the fault of such a value.
+    """
+    try:
+        return (yield from messages)
+    except Exception as raised:  # noqa: BLE001 - it is the project's code
+        cause = raised.__cause__ if isinstance(raised, SourceError) else None
+        fault = cause or raised
+        if isinstance(fault, Error | EmptyResultSet):
+            return None
+        if is_unknown_field(fault) or (is_declared and not is_of_project(fault)):
+            yield unreadable(_in_words(fault), subject)
+        else:
+            yield unexamined(_in_words(fault), subject)
+    return None
+
+
+def examining(subject: str) -> Callable[[Check], Check]:
+    """Let a whole check warn of what code of the project raises in it."""
+
+    def decorate(check: Check) -> Check:
+        @wraps(check)
+        def run(**kwargs: Any) -> list[CheckMessage]:
+            def messages() -> Iterator[CheckMessage]:
+                yield from check(**kwargs)
+
+            return list(examined(messages(), subject))
+
+        return run
+
+    return decorate
+
+
+def unreadable(reason: str, subject: str = "it") -> CheckMessage:
+    """Return the error of a source whose queries or declarations cannot work."""
+    hint = "Try its queryset and the expressions it declares in a shell."
+    return error(23, f"{subject} cannot be read: {reason}", hint)
+
+
+def unexamined(reason: str, subject: str = "it") -> CheckMessage:
+    """Return the warning of what may work elsewhere, or at another time."""
+    hint = (
+        "Nothing is wrong if it needs rows, a service or a request that are not here; "
+        "sitemap_doctor looks again where they are. Else mend it."
+    )
+    return warning(37, f"{subject} could not be examined: {reason}", hint)
+
+
+def is_of_project(fault: BaseException) -> bool:
+    """Return whether an error came up in code of the project, or of its libraries."""
+    names = [it.f_globals.get("__name__", "") for it, _ in walk_tb(fault.__traceback__)]
+    return any(it.partition(".")[0] not in _NOT_OF_PROJECTS for it in names)
+
+
+def _in_words(fault: BaseException) -> str:
+    return f"{type(fault).__name__}: {fault}".partition("\n")[0]
