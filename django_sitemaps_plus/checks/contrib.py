@@ -44,7 +44,8 @@ def _used(
         with reading(source, site):
             use(site)
     except (SourceError, Error) as raised:
-        fault = raised.__cause__ or raised
+        cause = raised.__cause__ if isinstance(raised, SourceError) else None
+        fault = cause or raised
         if is_of_project(fault):  # which may work with other rows, or elsewhere
             raise
         if not isinstance(fault, Error):

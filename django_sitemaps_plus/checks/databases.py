@@ -39,6 +39,7 @@ def check_routers(**kwargs: Any) -> list[CheckMessage]:
     ]
 
 
+@examining("the sections")
 def check_views(
     databases: Collection[str] | None = None, **kwargs: Any
 ) -> list[CheckMessage]:

@@ -88,7 +88,9 @@ class SitemapSource(Source):
         ancestors = self.kind.__mro__[: self.kind.__mro__.index(Sitemap)]
         is_set = any("limit" in vars(owner) for owner in (self.sample, *ancestors))
         if is_set:
-            return int(self.sample.limit)
+            limit: Any = self.sample.limit
+            # That of a class may be a property.
+            return int(self._made().limit if hasattr(limit, "__get__") else limit)
         return MAX_NEWS if "news" in methods_of(self.sample) else Source.limit
 
     @property
@@ -137,8 +139,9 @@ class SitemapSource(Source):
 
     def make(self) -> Any:
         """Return a sitemap for one use; nothing that it remembers reaches another."""
-        made = self._made()
-        made.limit = self.limit
+        made, limit = self._made(), self.limit
+        with suppress(AttributeError):  # as of a property, which gives it by itself
+            made.limit = limit
         return made
 
     def _made(self) -> Any:

@@ -217,7 +217,8 @@ def several_column(one: Column) -> SeveralColumn:
 def joined_many(query: Query, expression: Any) -> str:
     """Return the model of which an expression would join many rows to one, or "".
 
-    Aggregates may: they make one row of them. A join of the query itself is its own.
+    Aggregates may: they make one row of them. A join of the query itself is its own,
+    as is that of a FilteredRelation, whose condition may leave one row.
     """
     joined = query.clone()
     try:
@@ -230,6 +231,8 @@ def joined_many(query: Query, expression: Any) -> str:
             join: Any = joined.alias_map.get(alias)
             relation = getattr(join, "join_field", None)
             if relation is None:  # the table of the model
+                break
+            if getattr(join, "filtered_relation", None):
                 break
             if getattr(relation, "multiple", False) and not relation.field.unique:
                 return str(relation.related_model._meta.label)

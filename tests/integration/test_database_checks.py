@@ -96,9 +96,10 @@ class NeedsARequest:
             raise LookupError("tenant")
 
 
-def test_a_router_that_needs_a_request_is_a_warning(settings):
+@pytest.mark.parametrize("check", [check_routers, check_views])
+def test_a_router_that_needs_a_request_is_a_warning(settings, check):
     settings.DATABASE_ROUTERS = [NeedsARequest()]
-    (message,) = check_routers()
+    (message,) = check(databases=["default"])
     assert message.id == "sitemaps_plus.W037"
     assert "LookupError: tenant" in message.msg
 

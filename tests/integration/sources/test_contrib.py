@@ -15,6 +15,7 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from django_sitemaps_plus.building.plan.split import split_ranges
+from django_sitemaps_plus.checks import check_sources
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -287,6 +288,23 @@ def languages_of(kind: Any) -> int:
     sitemap = zoo.made(kind)
     made: Any = sitemap() if isinstance(sitemap, type) else sitemap
     return len(made._languages()) if made.i18n else 1
+
+
+@pytest.mark.parametrize("is_made", [False, True])
+def test_a_limit_may_be_a_property(sections, crawl, is_made):
+    """As contrib asks it of an instance."""
+
+    class Limited(zoo.Plain):
+        @property
+        def limit(self):
+            return 3
+
+    sections.register("products", Limited() if is_made else Limited)
+    assert check_sources() == []
+    count = zoo.Plain().items().count()
+    assert [len(entries) for entries in crawl().values()][:-1] == [3] * (
+        (count - 1) // 3
+    )
 
 
 def test_rows_that_come_fall_into_the_open_range() -> None:

@@ -12,6 +12,7 @@ from django.db import connection
 from django.db.models import (
     Count,
     F,
+    FilteredRelation,
     Max,
     OuterRef,
     Q,
@@ -32,7 +33,7 @@ from django_sitemaps_plus.maintenance.preview import preview
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.sources.querysets import tuples
 from tests.support.builds import build_fully
-from tests.support.documents import parse, read_index
+from tests.support.documents import parse, read_index, read_urlset
 from tests.support.rendered import SITE, pages_of, plain, queries_of, render
 from tests.support.shop import START
 from tests.support.testapp.models import (
@@ -491,6 +492,30 @@ class TestChecks:
         assert message.hint
         with pytest.raises(SourceError, match="leads to many rows"):
             render(sections.get("galleries"))
+
+    @pytest.mark.parametrize("is_built", [False, True])
+    def test_a_filtered_relation_may_leave_one(
+        self, galleries, client, sections, is_built
+    ):
+        """As that of the translation in one language, whatever the rows are today."""
+        Photo.objects.filter(position=0).update(taken=START)
+
+        class Source(GallerySource):
+            lastmod = "first__taken"
+
+            def get_queryset(self) -> Any:
+                first = FilteredRelation("photos", condition=Q(photos__position=0))
+                return super().get_queryset().alias(first=first)
+
+        sections.register("galleries", Source)
+        assert not [it for it in check_sources() if it.is_serious()]
+        if is_built:
+            build_fully()
+        index = read_index(client.get("/sitemap.xml").content)
+        pages = [client.get(loc.removeprefix("https://example.com")) for loc in index]
+        assert len(pages) == 3
+        listed = [it for page in pages for it in read_urlset(page.content)]
+        assert [bool(it.lastmod) for it in listed] == [n % 3 > 0 for n in range(ROWS)]
 
     def test_the_hint_for_a_time_says_what_to_write(self, sections):
         sections.register("galleries", listing("photos__taken", "lastmod"))
