@@ -72,6 +72,7 @@ def _is_view(alias: str, model: Any) -> bool:
     return any((it.name, it.type) == (model._meta.db_table, "v") for it in tables)
 
 
+@examining("the settings")
 def check_row_caches(**kwargs: Any) -> list[CheckMessage]:
     """Return the caches of the ORM that keep rows of ours, which hides changes."""
     return [

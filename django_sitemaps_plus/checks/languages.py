@@ -26,7 +26,7 @@ from django_sitemaps_plus.tracking.relations import is_model, path_model
 from .examining import examined
 from .messages import error, warning
 
-#: What tables of translations call the language of a row.
+#: Names that tables of translations give to the language of a row.
 _LANGUAGE_FIELDS = {"language_code", "language", "lang", "locale"}
 
 

@@ -12,7 +12,7 @@ from .page_queries import PageQuerySet
 from .sections import Section
 from .states import Hold, State
 
-#: What ``problems`` has of a page whose lastmods are no news.
+#: The entry of ``problems`` of a page whose lastmods are no news.
 RENDERED_NOW = (
     "each lastmod is the time at which the page was rendered, as in the version "
     "before, so engines are not notified of it: give the time of the last change"

@@ -36,7 +36,7 @@ class Fields:
     ) -> None:
         self._sitemap = sitemap
         self._asked = _fields(sitemap, origin, lastmod)
-        #: What takes the fields from rows.
+        #: Callables that take the fields from rows.
         self.getters: dict[str, Getter] = {
             name: selected(itemgetter(place)) for place, name in enumerate(self._asked)
         }

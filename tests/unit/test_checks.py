@@ -394,3 +394,8 @@ class TestRowCaches:
         for name, value in given.items():
             setattr(settings, name, value)
         assert check_row_caches() == []
+
+    def test_what_the_check_cannot_read_stops_nothing(self, settings):
+        """A tuple, as an older release of that library took it."""
+        settings.CACHEOPS = {"*.*": ("all", 60)}
+        assert ids(check_row_caches()) == ["W037"]

@@ -25,7 +25,7 @@ _ROOTS = {
     "sitemapindex": ("sitemap", "index-many"),
 }
 
-# What a text sitemap begins with.
+# A text sitemap begins with one of these.
 _URLS = ("http://", "https://")
 
 

@@ -25,7 +25,7 @@ _W3C = re.compile(
 )
 
 
-# What storages add to a URL that works for some time only: an end, and a signature.
+# Storages add an end and a signature to a URL that works for some time only.
 _ENDS = re.compile(
     r"[?&;](?:x-(?:amz|goog|oss)-expires|expires|policy|se)=", re.IGNORECASE
 )
