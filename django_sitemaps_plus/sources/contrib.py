@@ -24,6 +24,7 @@ from .contrib_fields import (
     Fields,
     aware,
     contrib_origin,
+    items_of,
     methods_of,
     own_getters,
 )
@@ -88,10 +89,14 @@ class SitemapSource(Source):
         ancestors = self.kind.__mro__[: self.kind.__mro__.index(Sitemap)]
         is_set = any("limit" in vars(owner) for owner in (self.sample, *ancestors))
         if is_set:
-            limit: Any = self.sample.limit
-            # That of a class may be a property.
-            return int(self._made().limit if hasattr(limit, "__get__") else limit)
+            return self.own_limit
         return MAX_NEWS if "news" in methods_of(self.sample) else Source.limit
+
+    @property
+    def own_limit(self) -> int:
+        """The sitemap's limit, which may be a property of its class."""
+        limit: Any = self.sample.limit
+        return int(self._made().limit if hasattr(limit, "__get__") else limit)
 
     @property
     def max_age(self) -> int | None:  # type: ignore[override]
@@ -159,7 +164,7 @@ class SitemapSource(Source):
         A class with its own paging need not have any that works.
         """
         with suppress(Exception) if self.has_own_paging else nullcontext():
-            return _models_of(self.make().items())
+            return _models_of(items_of(self.make()))
         return ()
 
     def __repr__(self) -> str:
@@ -195,7 +200,7 @@ class SitemapReader(Reader[SitemapSource]):
         is_own = kind.get_latest_lastmod is not Sitemap.get_latest_lastmod
         if not is_own and callable(getattr(sitemap, "lastmod", None)):
             # It would ask all items, one by one.
-            items = sitemap.items()
+            items = items_of(sitemap)
             if pages_by_key(items):
                 items = on_write_database(items, None).order_by()
             items = list(items[: MAX_DATED_ITEMS + 1])
@@ -232,7 +237,7 @@ class SitemapReader(Reader[SitemapSource]):
                 yield str(item.pk), lines.render([*fields.rows([item])], tally, _name)
 
     def _rows(self, site: Site | None = None) -> Iterable[Any]:
-        items: Iterable[Any] = self.sitemap.items()
+        items: Iterable[Any] = items_of(self.sitemap)
         if not pages_by_key(items):
             return items
         rows = on_write_database(items, None)

@@ -14,7 +14,7 @@ from django.contrib.sitemaps import Sitemap
 from django.utils import timezone
 from django.utils.functional import Promise
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import Site, sample_site
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.sites import django_site
 
@@ -152,7 +152,7 @@ def own_getters(lastmod: Callable[[Any], Any] = aware) -> dict[str, Getter]:
 def contrib_origin(sitemap: Any, site: Site) -> str:
     """Return scheme and host of the URLs of a sitemap, which it may choose itself."""
     scheme, _, host = site.origin.partition("://")
-    if getattr(sitemap.get_domain, "__func__", None) is not Sitemap.get_domain:
+    if _chooses_host(sitemap):
         host = sitemap.get_domain(django_site(site))
     origin = f"{sitemap.get_protocol(scheme)}://{host}"
     try:
@@ -160,3 +160,21 @@ def contrib_origin(sitemap: Any, site: Site) -> str:
     except ValueError as error:
         words = f"get_protocol() and get_domain() give {origin!r}: {error}"
         raise ValueError(words) from error
+
+
+def items_of(sitemap: Any) -> Any:
+    """Return what a sitemap lists.
+
+    Its ``items()`` may need what ``get_domain()`` keeps, which contrib asks first.
+    """
+    try:
+        return sitemap.items()
+    except Exception:  # may be anything
+        if not _chooses_host(sitemap):
+            raise
+        sitemap.get_domain(django_site(sample_site()))
+        return sitemap.items()
+
+
+def _chooses_host(sitemap: Any) -> bool:
+    return getattr(sitemap.get_domain, "__func__", None) is not Sitemap.get_domain

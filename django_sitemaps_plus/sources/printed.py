@@ -14,7 +14,7 @@ from django.utils import timezone
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 
 from .contrib import OwnPagesReader, SitemapReader, SitemapSource
-from .contrib_fields import aware
+from .contrib_fields import aware, items_of
 from .fetching import instances
 from .querysets import pages_by_key
 from .reading import reader_of
@@ -26,7 +26,7 @@ class PrintedSource(SitemapSource):
     @property
     def limit(self) -> int:  # type: ignore[override]
         """The sitemap's limit, also contrib's 50,000."""
-        return int(self.sample.limit)
+        return self.own_limit
 
 
 class PrintedReader(SitemapReader):
@@ -62,7 +62,7 @@ class PrintedReader(SitemapReader):
         sitemap = self.source.make()
         is_own = self.source.kind.get_latest_lastmod is not Sitemap.get_latest_lastmod
         if not is_own and callable(getattr(sitemap, "lastmod", None)):
-            items = sitemap.items()
+            items = items_of(sitemap)
             if pages_by_key(items):
                 items = instances(items.order_by())
             sitemap.items = lambda: items

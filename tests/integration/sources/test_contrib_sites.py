@@ -54,10 +54,25 @@ class Remembered(Sitemap):
         return Product.objects.filter(popularity=self.site.pk).order_by("pk")
 
 
+class Hosted(Remembered):
+    """Keeps that of ``get_domain()``, which contrib asks before ``items()`` too."""
+
+    get_urls = Sitemap.get_urls
+
+    @property
+    def limit(self) -> int:
+        """As a setting may say."""
+        return 10
+
+    def get_domain(self, site: Any = None) -> str:
+        self.site = site
+        return super().get_domain(site)
+
+
 class Project:
     """The usual URLs, and the classes by views in the place of contrib's."""
 
-    sitemaps = {"domains": Domains, "remembered": Remembered}
+    sitemaps = {"domains": Domains, "remembered": Remembered, "hosted": Hosted}
     urlpatterns = [
         *urlpatterns,
         path("theirs-<section>.xml", drop_in.sitemap, {"sitemaps": sitemaps}),
@@ -90,6 +105,7 @@ def products(sections: Any, settings: Any) -> None:
     make_products(1, first=25, popularity=2)
     sections.register("domains", Domains)
     sections.register("remembered", Remembered)
+    sections.register("hosted", Hosted)
     settings.ROOT_URLCONF = Project
 
 
@@ -153,6 +169,7 @@ def test_methods_may_ask_for_its_key(
         ("domains", "shop-1.shop.example", [10, 10, 6], 4),
         # Its paginator counts once more, to know that this is its last page.
         ("remembered", "shop.example", [10, 10, 5], 5),
+        ("hosted", "shop.example", [10, 10, 5], 4),
     ):
         found = []
         for number, size in enumerate(sizes, 1):
@@ -173,10 +190,11 @@ def test_so_may_those_of_views_in_the_place_of_contribs(
     settings.SITE_ID = 1
     found = locs(client.get("/theirs-domains.xml?p=3").content)
     assert found[-1] == "http://shop-1.shop.example/products/product-00025/"
-    found = [
-        url
-        for number in (1, 2, 3)
-        for url in locs(client.get(f"/theirs-remembered.xml?p={number}").content)
-    ]
-    assert found == [f"{SHOP}/products/product-{it:05}/" for it in range(25)]
-    assert client.get("/theirs-remembered.xml?p=4").status_code == 404
+    for name in ("remembered", "hosted"):
+        found = [
+            url
+            for number in (1, 2, 3)
+            for url in locs(client.get(f"/theirs-{name}.xml?p={number}").content)
+        ]
+        assert found == [f"{SHOP}/products/product-{it:05}/" for it in range(25)]
+        assert client.get(f"/theirs-{name}.xml?p=4").status_code == 404
