@@ -63,7 +63,7 @@ _MEANT = """
     al:sq at:de-AT au:en-AU bd:bn by:be cl:es-CL cn:zh cz:cs dk:da eg:ar-EG gb:en-GB
     gr:el hk:zh-HK il:he in:id ir:fa iw:he ji:yi jp:ja jw:jv kh:km kz:kk lk:si
     mo:ro mx:es-MX nz:en-NZ ph:fil pk:ur rs:sr sh:sr-Latn ua:uk us:en-US vn:vi
-    BU:MM CS:CZ DA:DK DD:DE EL:GR EN:GB FX:FR JA:JP KO:KR SP:ES SU:RU TP:TL UK:GB YU:RS
+    BU:MM CS:RS DA:DK DD:DE EL:GR EN:GB FX:FR JA:JP KO:KR SP:ES SU:RU TP:TL UK:GB YU:RS
     ZR:CD
 """
 

@@ -65,6 +65,7 @@ class TestDoubts:
             *(("cn-CN", "zh-CN"), ("kz", "kk"), ("iw", "he"), ("eng-GB", "en-GB")),
             *(("ger", "de"), ("sr-Latn-YU", "sr-Latn-RS"), ("en-Latt-GB", "en-GB")),
             *(("xx", ""), ("en-999", "en"), ("el-EL", "el"), ("EN-uk", "en-GB")),
+            ("sr-CS", "sr-RS"),
         ],
     )
     def test_a_language_says_what_was_probably_meant(self, code, meant):
