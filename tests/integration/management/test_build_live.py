@@ -57,7 +57,7 @@ def run(*arguments: str) -> str:
 
 def public() -> set[str]:
     """Return the public names."""
-    return {name for name in files() if name.startswith("public/")}
+    return {name for name in files() if name.startswith("public/sitemap")}
 
 
 def test_it_answers_live_at_once(client, crawl):
@@ -88,7 +88,7 @@ def test_nothing_of_it_is_left(built):
     assert public() == {PAGES_FILE}
     pass_time()
     prune()
-    assert {name.split("/")[0] for name in objects()} == {"pages"}
+    assert {name.split("/")[1] for name in objects()} == {"pages"}
 
 
 def test_what_nothing_reads_any_more_does_not_wait(built):
