@@ -30,7 +30,7 @@ from .contrib_fields import (
 )
 from .dependencies import dependence
 from .elements import NAMESPACE_OF
-from .fetching import instances, narrowed
+from .fetching import instances, limited, narrowed
 from .keys import KeySpace, has_text, key_field
 from .lines import Lines, Tally, describe
 from .positions import at_positions, position
@@ -218,7 +218,7 @@ class SitemapReader(Reader[SitemapSource]):
         fields, lines = self._fields(rows, site)
         if pages_by_key(rows):
             rows = self._in_range(self._written(rows), key_range)
-            items = instances(rows[: self.max_entries + 1])
+            items = instances(limited(rows, self.max_entries + 1))
         else:
             items = at_positions(rows, key_range)
         for batch in batches(fields.rows(items)):

@@ -34,9 +34,14 @@ def narrowed(queryset: QuerySet[Any], condition: Q) -> QuerySet[Any]:
     Their values stay as they are in the whole queryset, also those of window functions,
     for which the database reads all its rows.
     """
-    if has_windows(queryset):
-        return queryset.filter(_Outside(condition))
-    return queryset.filter(condition)
+    # A filter() of the project may take no Q, or add conditions of its own.
+    outer = _Outside(condition) if has_windows(queryset) else condition
+    return QuerySet.filter(queryset, outer)
+
+
+def limited(queryset: QuerySet[Any], most: int) -> QuerySet[Any]:
+    """Return the first rows of a queryset, as one: read already, it gives a list."""
+    return QuerySet.__getitem__(queryset.all(), slice(most))
 
 
 def has_windows(queryset: QuerySet[Any]) -> bool:
@@ -90,7 +95,8 @@ def instances(queryset: QuerySet[Any]) -> Iterable[Any]:
     """
     if fetches(queryset):
         return list(queryset)
-    return quickly_made(queryset).iterator(CHUNK_ROWS)
+    # An iterator() of the project is not what a loop asks.
+    return QuerySet.iterator(quickly_made(queryset), CHUNK_ROWS)
 
 
 def fetches(queryset: QuerySet[Any]) -> bool:

@@ -15,7 +15,7 @@ from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 
 from .contrib import OwnPagesReader, SitemapReader, SitemapSource
 from .contrib_fields import aware, items_of
-from .fetching import instances
+from .fetching import instances, limited
 from .querysets import pages_by_key
 from .reading import reader_of
 
@@ -77,7 +77,8 @@ class PrintedReader(SitemapReader):
         # A single page keeps the order of items(), if they have one.
         if key_range != EVERYTHING or not rows.ordered:
             rows = super()._in_range(rows, key_range)
-        return rows[: self.rows_per_page]  # some may have come since it was planned
+        # Some may have come since it was planned.
+        return limited(rows, self.rows_per_page)
 
     def _lastmod(self, value: Any) -> Any:
         self._lastmods.append(value)

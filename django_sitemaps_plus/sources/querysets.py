@@ -73,7 +73,7 @@ def by_key(queryset: QuerySet[Any], key: str) -> QuerySet[Any]:
     """Return the rows ordered by key, from the lowest, whatever their order was."""
     # A relation's name would order by the Meta.ordering of the model behind it.
     column = key if key == "pk" else own_field(queryset.model, key).attname
-    ordered = queryset.order_by(column)
+    ordered = QuerySet.order_by(queryset, column)  # whatever its class adds
     # reverse() outlasts order_by().
     ordered.query.standard_ordering = True
     return ordered

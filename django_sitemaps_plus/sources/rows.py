@@ -18,7 +18,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 
 from .declarations import Columns, compile_lines
 from .dependencies import many_joins
-from .fetching import instances, plain
+from .fetching import instances, limited, plain
 from .lines import CHUNK_ROWS, Lines, describe, named
 from .model import ModelSource
 from .querysets import (
@@ -120,7 +120,7 @@ def read(
     query: Any, columns: Columns, limit: int, size: int = CHUNK_ROWS
 ) -> Iterator[list[Any]]:
     """Yield the rows of a query, many at a time; raise where they exceed a page."""
-    query = query[: limit + 1]
+    query = limited(query, limit + 1)
     rows = 0
     of_instances = columns.of_instances
     for batch in (

@@ -237,6 +237,23 @@ def test_drop_in_views_list_the_same(shape, books):
     assert sorted(found) == sorted(expected)
 
 
+def test_drop_in_views_list_what_items_has_evaluated(books):
+    """All of one page, in the order of the query, on a database that it names."""
+
+    class OfContrib(Sitemap):
+        location = staticmethod(path_of)
+
+        def items(self):
+            found = Book.objects.using("default").order_by("-slug")
+            assert len(found) == 30
+            return found
+
+    request = RequestFactory().get("/", secure=True)
+    request.META["SERVER_NAME"] = "example.com"
+    listed = locs(sitemap(request, {"books": OfContrib}).content)
+    assert listed == [f"https://example.com{path_of(it)}" for it in reversed(books)]
+
+
 class Fetching(QuerySet):
     """Says something of each book when it is fetched, as a translation library does."""
 
@@ -271,15 +288,28 @@ class Wrapping(QuerySet):
 
 
 class Iterating(QuerySet):
-    """Has an iterator() of its own, which expects instances."""
+    """Has an iterator() of its own, which no loop asks."""
 
     def iterator(self, *args, **kwargs):
         for book in super().iterator(*args, **kwargs):
-            book.slug = book.slug.strip()
+            book.slug = f"{book.slug}-streamed"
             yield book
 
 
-KINDS = [Fetching, Hiding, Wrapping, Iterating]
+class Narrow(QuerySet):
+    """Takes no conditions but its own, orders as it likes and lists what is sliced."""
+
+    def filter(self, **slugs):
+        return super().filter(slug__gt="book-05", **slugs)
+
+    def order_by(self, *names):
+        return super().order_by("slug", *names)
+
+    def __getitem__(self, place):
+        return list(super().__getitem__(place))
+
+
+KINDS = [Fetching, Hiding, Wrapping, Iterating, Narrow]
 
 
 @pytest.mark.parametrize("kind", KINDS)
