@@ -36,7 +36,14 @@ from .images import held_images
 from .languages import language_lines, languages_of
 from .lines import Lines
 from .model import ModelSource
-from .related import Narrow, joined_many, path_to_many, related, several_column
+from .related import (
+    Narrow,
+    joined_many,
+    path_to_many,
+    related,
+    related_rows,
+    several_column,
+)
 from .route import CompiledRoute, Route, in_language
 
 #: What columns of instances are called; no model field begins like this.
@@ -166,7 +173,7 @@ def _fields(
 ) -> list[Values]:
     fields = []
     own = columns_on(site.origin)
-    if column := images_of(source, queryset, site.origin):
+    if column := images_of(source, queryset, site.origin, narrow):
         own["images"] = column
     for name, value in declared.items():
         if path := path_to_many(source.model, name, value):
@@ -185,15 +192,24 @@ def _fields(
 
 
 def images_of(
-    source: ModelSource, queryset: QuerySet[Any], origin: str
+    source: ModelSource,
+    queryset: QuerySet[Any],
+    origin: str,
+    narrow: Narrow = lambda rows: rows,
 ) -> Column | None:
     """Return what writes the images that a field holds; None of any other values."""
     images = F(source.images) if isinstance(source.images, str) else source.images
     if not is_expression(images):
         return None
+
+    def rows() -> QuerySet[Any]:
+        if path_to_many(source.model, "images", images):
+            return related_rows(queryset, narrow, source.key)
+        return narrow(queryset)
+
     with suppress(FieldError):  # the query says what is wrong
         resolved = images.resolve_expression(queryset.query.clone())
-        return held_images(resolved, queryset, images, origin)
+        return held_images(resolved, rows, images, origin)
     return None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
@@ -179,12 +179,12 @@ class _ObjectColumn(Column):
 
 
 def held_images(
-    resolved: Any, queryset: QuerySet[Any], images: Any, origin: str
+    resolved: Any, rows: Callable[[], QuerySet[Any]], images: Any, origin: str
 ) -> Column | None:
     """Return what writes the images that a column of a query holds.
 
     None where its values are images themselves. The column is given as the query has
-    it, and as it was declared.
+    it, and as it was declared; ``rows`` returns the rows of the page.
     """
     field = resolved.output_field
     if isinstance(field, FileField):
@@ -194,7 +194,7 @@ def held_images(
     model, attribute = _target(resolved) or (None, "")
     if hasattr(model, "url"):
         # That of a subclass may order columns anew.
-        keys = QuerySet.values_list(queryset.order_by(), images)
+        keys = QuerySet.values_list(QuerySet.order_by(rows()), images)
         return _ObjectColumn(
             name="images",
             write=partial(_images, origin),
@@ -211,8 +211,10 @@ def _target(resolved: Any) -> tuple[Any, str] | None:
     """Return the model and attribute to which the keys of an expression refer."""
     if isinstance(resolved, Col):
         field: Any = resolved.target
-        is_key = isinstance(field, ForeignKey)
-        return (field.related_model, field.target_field.attname) if is_key else None
+        if isinstance(field, ForeignKey) and not field.remote_field.parent_link:
+            return field.related_model, field.target_field.attname
+        # A relation that leads back, as from a product to its photos.
+        return (field.model, field.attname) if field.primary_key else None
     parts: list[Any] = getattr(resolved, "get_source_expressions", list)()
     targets = {_target(part) for part in parts}
     return targets.pop() if len(targets) == 1 else None

@@ -149,6 +149,17 @@ class Related:
         return found
 
 
+def related_rows(queryset: QuerySet[Any], narrow: Narrow, key: str) -> QuerySet[Any]:
+    """Return those rows of a queryset, with all to which they are related."""
+    # All values of a row count, whatever joins and conditions have made it listed.
+    rows = narrow(_all_of(queryset))
+    # One with windows would read all of its own rows once more.
+    if queryset.query.where and not has_windows(queryset):
+        listed = plain(narrow(queryset)).values(key)
+        rows = rows.filter(**{f"{key}__in": listed})
+    return rows
+
+
 def related(
     queryset: QuerySet[Any],
     narrow: Narrow,
@@ -157,12 +168,7 @@ def related(
     take: Callable[[Any], Any],
 ) -> Related:
     """Return what takes the values of a path from those rows of a queryset."""
-    # All values of a row count, whatever joins and conditions have made it listed.
-    rows = narrow(_all_of(queryset))
-    # One with windows would read all of its own rows once more.
-    if queryset.query.where and not has_windows(queryset):
-        listed = plain(narrow(queryset)).values(key)
-        rows = rows.filter(**{f"{key}__in": listed})
+    rows = related_rows(queryset, narrow, key)
     return Related(take, tuples(related_values(rows, key, path)))
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import pytest
 from django.core.files.storage import FileSystemStorage
-from django.db.models import OuterRef, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import OuterRef, Subquery, Window
+from django.db.models.functions import Coalesce, RowNumber
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -236,6 +237,37 @@ class TestObjects:
         bounds = KeyRange(str(keys[1]), str(keys[3]))
         page = render(PictureSource, bounds)
         assert images_of(page) == [["https://cdn.example/1.jpg"], []]
+        with mock.patch.object(Picture, "from_db", wraps=Picture.from_db) as made:
+            render(PictureSource, bounds)
+        assert [call.args[2][1] for call in made.call_args_list] == ["1"]
+
+    @pytest.mark.parametrize("is_filtered", [False, True])
+    @pytest.mark.parametrize("path", ["reprint__picture", "reprint"])
+    def test_those_of_paths_to_many(self, path, is_filtered, monkeypatch):
+        """All of a row, whatever its query joins; also of rows that refer to it."""
+        painting = Painting.objects.order_by("pk")[0]
+        Reprint.objects.update(painting=painting)
+        Picture.objects.filter(name="lost").update(name="4")
+        address = property(lambda reprint: reprint.picture and reprint.picture.url)
+        monkeypatch.setattr(Reprint, "url", address, raising=False)
+
+        class Source(PaintingSource):
+            images = path
+
+            def get_queryset(self) -> Any:
+                rows = Painting.objects.filter(pk=painting.pk)
+                return rows.filter(reprint__picture__name="3") if is_filtered else rows
+
+        names = [f"https://cdn.example/{it}.jpg" for it in (1, 3, 4, 5)]
+        assert images_of(render(Source)) == [names]
+
+    def test_those_of_rows_that_depend_on_others(self):
+        class Source(PictureSource):
+            def get_queryset(self) -> Any:
+                number = Window(RowNumber(), order_by="pk")
+                return Reprint.objects.annotate(number=number).filter(number__lte=2)
+
+        assert images_of(render(Source)) == [[], ["https://cdn.example/1.jpg"]]
 
 
 class TestPathsOnDisk:
