@@ -33,6 +33,13 @@ def paths(source: ModelSource) -> Iterator[str]:
     return (path for path in _declared(source) if path is not None)
 
 
+def image_paths(source: ModelSource) -> set[str | None]:
+    """Return the field paths that images name, alone or in an expression."""
+    images = source.images
+    is_known = is_path("images", images) or is_expression(images)
+    return {*_paths_in(images)} if is_known else set()
+
+
 def _declared(source: ModelSource) -> Iterator[str | None]:
     """Yield every field path that the source declares; None for what hides some."""
     for name, value in declared_in_languages(source):

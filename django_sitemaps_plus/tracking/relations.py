@@ -9,7 +9,7 @@ from django.core.exceptions import FieldDoesNotExist
 from django.db.models import ForeignKey, ManyToManyField, Model, QuerySet
 
 from django_sitemaps_plus.sources import ModelSource, Source, Under
-from django_sitemaps_plus.sources.dependencies import paths
+from django_sitemaps_plus.sources.dependencies import image_paths, paths
 
 #: In the place of a path to rows: code in ``watch`` finds them.
 BY_CODE = "*"
@@ -106,6 +106,7 @@ def related_paths(source: ModelSource) -> dict[str, set[str | None]]:
     Of images that are objects nobody knows which columns make their URL: None.
     """
     found: dict[str, set[str | None]] = {}
+    images = image_paths(source)
     for path in paths(source):
         names = path.split("__")
         model: Any = source.model
@@ -115,7 +116,7 @@ def related_paths(source: ModelSource) -> dict[str, set[str | None]]:
                 break  # the rest is a transform or a lookup
             model = relation.related_model
             end: str | None = "".join(names[depth : depth + 1])
-            if path == source.images and not end:
+            if path in images and not end:
                 end = None
             elif end != "pk" and (not end or _field(model, end) is None):
                 if relation.concrete and not relation.many_to_many:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from django.db import connection
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
+from django.db.models.functions import Coalesce
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import Route
@@ -193,13 +194,16 @@ def test_rows_that_a_save_hides_are_found_by_what_hides_none(
     assert noticed(section) == pages
 
 
-def test_an_object_that_is_an_image_is_watched(publish):
+@pytest.mark.parametrize(
+    "images", ["picture", F("picture"), Coalesce("picture", "picture")]
+)
+def test_an_object_that_is_an_image_is_watched(publish, images):
     """Any of its columns may make its URL."""
     painting = Painting.objects.create(slug="p")
     pictures = [Picture.objects.create(name=name) for name in "ab"]
     for picture in pictures:
         Reprint.objects.create(painting=painting, picture=picture, slug=picture.name)
-    declared = {"model": Reprint, "images": "picture", "limit": 1}
+    declared = {"model": Reprint, "images": images, "limit": 1}
     section = publish(type("ReprintSource", (BookSource,), declared))
     pictures[1].save(update_fields=["name"])
     assert noticed(section) == [2]
