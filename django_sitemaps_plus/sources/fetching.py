@@ -69,7 +69,7 @@ def _has_over(sql: str) -> bool:
     for found in _PARTS.finditer(sql):
         part = found[0].upper()
         if part == ")":
-            are_queries.pop()
+            del are_queries[-1:]  # a comment may have one alone
         elif part.startswith("("):
             are_queries.append(part != "(")
         elif part == "OVER" and not any(are_queries):

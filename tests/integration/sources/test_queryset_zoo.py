@@ -100,6 +100,7 @@ SHAPES: dict[str, Callable[[], QuerySet[Any]]] = {
         .filter(number=0)
     ),
     "raw": lambda: BOOKS().annotate(number=RawSQL("1 + %s", [1])).filter(number=2),
+    "raw, commented": lambda: BOOKS().annotate(number=RawSQL("1 /* :) */", [])),
     "extra": lambda: BOOKS().extra(where=["slug LIKE %s"], params=["%1%"]),
     "related": lambda: BOOKS().select_related("author").prefetch_related("tags"),
     "prefetch": lambda: BOOKS().prefetch_related(Prefetch("tags", to_attr="found")),
