@@ -18,7 +18,7 @@ from django.db.models.sql.query import Query
 from django_sitemaps_plus.core.limits import MAX_IMAGES
 
 from .columns import CodedColumn, Column, Problem
-from .fetching import has_windows, plain
+from .fetching import fetches, has_windows, plain
 from .model import ModelSource
 from .querysets import by_key, tuples
 
@@ -119,10 +119,11 @@ def _all_of(queryset: QuerySet[Any]) -> QuerySet[Any]:
 
 @dataclass(slots=True)
 class Related:
-    """Takes from rows, which come in the order of their key, what they relate to."""
+    """Takes from rows what they relate to."""
 
     key: Callable[[Any], Any]  # takes the key from a row
     pairs: Iterator[list[Any]]  # keys of the same rows, each with a value, in batches
+    in_order: bool = True  # whether rows come in the order of their key
     #: Values that were read, by key, of rows that may be still to come.
     ahead: defaultdict[Any, list[Any]] = field(
         default_factory=lambda: defaultdict(list)
@@ -133,7 +134,7 @@ class Related:
         keys, ahead = [*map(self.key, rows)], self.ahead
         last = keys[-1]
         # Keys are compared for equality alone: their order is that of the database.
-        while last not in ahead or next(reversed(ahead)) == last:
+        while not self.in_order or last not in ahead or next(reversed(ahead)) == last:
             batch = next(self.pairs, None)
             if batch is None:
                 break
@@ -143,7 +144,8 @@ class Related:
                 else:
                     ahead[key]  # is known to have none, so far
         found = [ahead.get(key, ()) for key in keys]
-        if last in ahead:  # a row that came in between the two queries is not
+        # A row that came in between the two queries is not among them.
+        if self.in_order and last in ahead:
             for key in [*takewhile(last.__ne__, ahead)]:
                 del ahead[key]
         return found
@@ -169,7 +171,9 @@ def related(
 ) -> Related:
     """Return what takes the values of a path from those rows of a queryset."""
     rows = related_rows(queryset, narrow, key)
-    return Related(take, tuples(related_values(rows, key, path)))
+    pairs = tuples(related_values(rows, key, path))
+    # A class that takes part in fetching rows may order them anew.
+    return Related(take, pairs, in_order=not fetches(queryset))
 
 
 @dataclass(frozen=True, kw_only=True)

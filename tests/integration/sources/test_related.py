@@ -260,6 +260,23 @@ def test_rows_are_merged_in_any_batches(monkeypatch):
         assert found_in(*pages_of(source)) == by_loop()
 
 
+def test_a_class_that_orders_rows_where_they_are_fetched_loses_none(monkeypatch):
+    """They do not come in the order of their keys, from one batch to the next."""
+
+    class Turned(QuerySet):
+        def __iter__(self) -> Any:
+            return reversed([*super().__iter__()])
+
+    class Source(Method):
+        limit = ROWS
+
+        def get_queryset(self) -> Any:
+            return Turned(Gallery)
+
+    monkeypatch.setattr("django_sitemaps_plus.sources.reading.CHUNK_ROWS", 4)
+    assert found_in(plain(render(Source))) == by_loop()
+
+
 def test_a_row_that_comes_in_between_costs_no_other_its_values(galleries, monkeypatch):
     """Each row is found by its key, whatever the two queries saw."""
     monkeypatch.setattr("django_sitemaps_plus.sources.reading.CHUNK_ROWS", 4)
