@@ -143,7 +143,13 @@ class _Prune:
             update_pages(rows, pages.values(), token="", claimed_at=None)
 
     def remove_objects(self, section: Section) -> None:
-        """Remove the objects of a section that no row names, once they are old."""
+        """Remove the objects of a section that no row names, once they are old.
+
+        Before the first build gives the database a namespace, objects may be those of
+        another database.
+        """
+        if not section.namespace:
+            return
         stored = list_objects(section.name, section.namespace)
         unreferenced, replaced = _unreferenced(section.name, stored, self.before)
         self.report.waiting += len(replaced)

@@ -39,16 +39,23 @@ def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
 
 def is_time(value: Any) -> bool:
     """Return whether a value may be the present time, or made of it."""
-    if isinstance(value, str):
-        return _DATE_TEXT.fullmatch(value) is not None
     if isinstance(value, int | float):
         (low, high), (lower, upper) = _SECONDS, _MILLISECONDS
         return low < value < high or lower < value < upper
-    return isinstance(value, date)
+    return _is_date(value)
+
+
+def _is_date(value: Any) -> bool:
+    is_text = isinstance(value, str) and _DATE_TEXT.fullmatch(value) is not None
+    return is_text or isinstance(value, date)
 
 
 def _text(value: Any) -> str | None:
-    return None if is_time(value) else f"{type(value).__name__} {value!r}"
+    return None if is_time(value) else _named(value)
+
+
+def _named(value: Any) -> str:
+    return f"{type(value).__name__} {value!r}"
 
 
 def _folded(sql: str) -> str:
@@ -93,7 +100,8 @@ class _Folding:
         if not is_list or any([hasattr(value, "as_sql") for value in given]):
             return super().compile(node)  # type: ignore[misc]
         sql, params = self.compile(node.lhs)
-        texts = sorted(filter(None, map(_text, given)))
+        # Numbers in lists are keys, however large; the time comes alone.
+        texts = sorted([_named(it) for it in given if not _is_date(it)])
         return f"{sql} IN (%s)", [*params, _Listed(texts)]
 
 

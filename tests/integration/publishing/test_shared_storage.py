@@ -232,3 +232,15 @@ def test_what_was_stored_without_a_namespace_goes_with_its_rows(
     assert storage.exists(of_others)
     assert b"/edited/" in client.get("/sitemap-products-1.xml").content
     assert not any(map(storage.exists, former))  # --full has stored all anew
+
+
+def test_nothing_is_pruned_before_there_is_a_namespace(media_root, monkeypatch):
+    """An older release built here, and elsewhere into the same directories."""
+    with monkeypatch.context() as older:
+        older.setattr(building, "take_namespace", lambda site, **options: None)
+        build()
+    of_others = "products/1/0123456789abcdef-0123456789abcdef.xml.gz"
+    get_storage().save(of_others, ContentFile(b"of another database"))
+    prune_long_after()
+    assert get_storage().exists(of_others)
+    assert lost(media_root) == []

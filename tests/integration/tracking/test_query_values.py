@@ -77,6 +77,14 @@ def test_values_from_rows_are_no_part_of_the_fingerprint(kind, sections):
     assert len({values for _, values in found}) == 4
 
 
+def test_large_numbers_in_a_list_are_no_times(sections):
+    """Keys that began at a thousand million are from rows as all others are."""
+    sections.register("products", limited(3))
+    lists = [[10**9 + 7], [10**9 + 7, 10**9 + 8], [10**9 + 8]]
+    found = {prints(lambda it=it: Product.objects.filter(pk__in=it)) for it in lists}
+    assert len(found) == 3
+
+
 def test_a_list_in_another_order_is_the_same(sections):
     sections.register("products", limited(3))
     orders = ([1, 2, 3], [3, 1, 2], (2, 3, 1), {3, 2, 1})
