@@ -150,9 +150,14 @@ def _own_tree(site: Site) -> PublicTree | None:
 def _is_own(tree: PublicTree, namespaces: Iterable[str]) -> bool:
     """Return whether the names are those of this database; say so where they are not.
 
-    Several databases may share a storage.
+    Several databases may share a storage. One that has built nothing yet has names only
+    where no other has.
     """
-    if all([tree.belongs_to(namespace) for namespace in {*namespaces, ""} - {""}]):
+    known = {*namespaces} - {""}
+    if not known:
+        rows = Section.objects.exclude(namespace="")
+        known = {*rows.values_list("namespace", flat=True)}
+    if all(map(tree.belongs_to, known)) if known else not tree.owner():
         return True
     logger.warning(
         "%s belongs to another database, so no public names are written there. If that "

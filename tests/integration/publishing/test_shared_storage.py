@@ -174,6 +174,17 @@ def test_public_names_belong_to_the_first(second, media_root, messages):
     assert wrong_names(public) == []
 
 
+def test_public_names_stay_where_another_has_built_nothing(second, media_root):
+    build()
+    public = media_root / "sitemaps" / "public"
+    with using(second):
+        call_command("build_sitemaps", "products", "--live", verbosity=0)
+    assert wrong_names(public) == []
+    with using(second):
+        prune_long_after()
+    assert len([*public.glob("sitemap*")]) == 4
+
+
 def test_a_copy_takes_a_namespace_of_its_own(second, media_root):
     """And deletes nothing that it was copied with."""
     build()
