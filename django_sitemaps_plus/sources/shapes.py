@@ -21,6 +21,9 @@ _MILLISECONDS = (10**12, 2 * 10**12)
 # What conditions that code makes of rows are joined by.
 _JOINED = (" OR ", " AND ", " WHEN ")
 
+# How many conditions code may make of each row.
+_MOST_EACH = 3
+
 
 def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
     """Return the SQL of a query, and its values as texts.
@@ -62,16 +65,25 @@ def _folded(sql: str) -> str:
     """Leave out conditions that repeat the one before, as those of a list do."""
     sql = sql.translate({ord("("): None, ord(")"): None})
     for separator in _JOINED:
-        first, *others = sql.split(separator)
-        kept = [first]
-        for part in others:
-            start = _repeated(kept[-1], part)
-            if start is None:
-                kept.append(part)
-            else:
-                kept[-1] = kept[-1][:start] + part
-        sql = separator.join(kept)
+        for size in range(1, _MOST_EACH + 1):
+            sql = separator.join(_once(sql.split(separator), size, separator))
     return sql
+
+
+def _once(parts: list[str], size: int, separator: str) -> list[str]:
+    """Return parts without those that repeat as many parts before them."""
+    kept, at = parts[:size], size
+    while at < len(parts):
+        before = separator.join(kept[-size:])
+        again = separator.join(parts[at : at + size])
+        start = _repeated(before, again)
+        if start is None or before.count(separator, start) != size - 1:
+            kept.append(parts[at])
+            at += 1
+        else:
+            kept[-size:] = (before[:start] + again).split(separator)
+            at += size
+    return kept
 
 
 def _repeated(before: str, part: str) -> int | None:

@@ -51,6 +51,9 @@ FROM_ROWS = {
         pk__in=Product.objects.filter(pk__in=pks).values("pk")
     ),
     "conditions": lambda pks: Product.objects.filter(of_slugs(["x", *map(str, pks)])),
+    "several conditions": lambda pks: Product.objects.filter(
+        reduce(operator.or_, [Q(pk=pk) | Q(slug=f"{pk}") for pk in [0, *pks]])
+    ),
     "an order": lambda pks: Product.objects.order_by(
         Case(When(pk=0, then=0), *[When(pk=pk, then=pk) for pk in pks])
     ),
