@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 
 import django
 from django.conf import settings
-from django.db import connections
+from django.db import Error, connections
 
 from django_sitemaps_plus.conf import is_test_run
 from django_sitemaps_plus.exceptions import BuildError
@@ -194,11 +194,15 @@ _PLACES = {
 
 
 def _place(connection: Any) -> Any:
+    """Return where tables are found; None if unknown, as where the database is down."""
     if connection.vendor not in _PLACES:
         return None
-    with connection.cursor() as cursor:
-        cursor.execute(_PLACES[connection.vendor])
-        return cursor.fetchone()
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(_PLACES[connection.vendor])
+            return cursor.fetchone()
+    except Error:  # only the database of the pages must work
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,7 +228,7 @@ class _Setup:
         """Raise a BuildError unless tables are found where the parent finds them."""
         for alias, place in self.places.items():
             own = _place(connections[alias])
-            if own != place:
+            if None not in (own, place) and own != place:
                 raise BuildError(
                     f"a worker process finds the tables of database {alias!r} in "
                     f"{own}, and the command in {place}. Run it with --workers 1"

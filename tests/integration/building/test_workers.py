@@ -126,6 +126,20 @@ class TestWorkers:
             assert {who for who, _ in found} == {"command", "helper"}
 
     @pytest.mark.database
+    @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="has no server")
+    def test_another_database_that_is_down(self, products, crawl):
+        """Only that of the pages must work."""
+        default = pooled()["default"]
+        down = {**default, "HOST": "127.0.0.1", "PORT": "1", "OPTIONS": {}}
+        done = run_build(
+            SharedSource,
+            *("--workers", "2"),
+            DATABASES={"default": {**default, "OPTIONS": {}}, "down": down},
+        )
+        assert done.returncode == 0, done.stderr
+        assert {who for who, _ in slugs(crawl())} == {"command", "helper"}
+
+    @pytest.mark.database
     @pytest.mark.skipif("connection.vendor != 'postgresql'", reason="has no schemas")
     def test_tables_that_helpers_find_elsewhere(self, products):
         """A project that chooses a schema while it runs is told so, and builds."""
