@@ -103,9 +103,9 @@ class Build:
     replan: bool = False  # make new plans first
     allow_shrink: bool = False  # let the guard pass everything
     move_origin: bool = False  # take over what was built for another origin
-    #: Store all objects anew, apart from those of the database that this was copied
-    #: from.
-    new_namespace: bool = False
+    #: Where to store all objects anew, apart from those of the database that this was
+    #: copied from; "" for where they are.
+    new_namespace: str = ""
     helpers: Helpers | None = None  # other processes that build, if there is enough
     progress: Progress | None = None
     #: Look for changes first, rather than build only what is known.
@@ -155,7 +155,7 @@ class Build:
         take_origin(self.site, has_moved=self.move_origin)
         sections = self._plan()
         if self.new_namespace or not all([it.namespace for it in sections]):
-            take_namespace(self.site, is_new=self.new_namespace)
+            take_namespace(self.site, self.new_namespace)
         if self.notices:
             self._notice(sections)
         known, sections = sections, [it for it in sections if not self._is_left(it)]

@@ -228,19 +228,24 @@ def take_origin(site: Site, *, has_moved: bool) -> None:
         Page.objects.mark_indexes(site=site.name)
 
 
-def take_namespace(site: Site, *, is_new: bool) -> None:
+def take_namespace(site: Site, new: str = "") -> None:
     """Give sections that have no namespace that of the database, or a first one.
 
     A new one is for the site of a copied database, which shares the storage of its
     original: what that has stored is not touched.
     """
-    rows, name = Section.objects.all(), secrets.token_hex(8)
-    if is_new:
-        rows.filter(site=site.name).update(namespace=f"{COPY}{name}")
+    rows = Section.objects.all()
+    if new:
+        rows.filter(site=site.name).update(namespace=new)
         return
     known = rows.exclude(namespace="").order_by("pk")
     found = known.values_list("namespace", flat=True).first()
-    rows.filter(namespace="").update(namespace=found or name)
+    rows.filter(namespace="").update(namespace=found or secrets.token_hex(8))
+
+
+def namespace_of_copy() -> str:
+    """Return a new namespace for all sites of a database that was copied."""
+    return f"{COPY}{secrets.token_hex(8)}"
 
 
 def own_alias() -> str:

@@ -23,6 +23,7 @@ from django_sitemaps_plus.management.output import (
     shown_once,
     table,
 )
+from django_sitemaps_plus.models.sections import namespace_of_copy
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
 
@@ -72,6 +73,8 @@ class Command(SiteCommand):
 
     def handle(self, **options: Any) -> None:
         """Run for each site, with the same processes to help."""
+        if options["new_namespace"]:  # sites of one database share it
+            options["new_namespace"] = namespace_of_copy()
         workers = options.pop("workers")
         surroundings = partial(shown_once, is_reported=_is_reported(**options))
         with Helpers(workers - 1, surroundings) as helpers:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from gzip import decompress as gunzip
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.core.files.base import ContentFile
 from django.core.management import call_command
 from django.db import connection, connections
@@ -221,7 +223,7 @@ def test_what_was_stored_without_a_namespace_goes_with_its_rows(
 ):
     """As an older release has built it: nothing is missing meanwhile."""
     with monkeypatch.context() as older:
-        older.setattr(building, "take_namespace", lambda site, **options: None)
+        older.setattr(building, "take_namespace", lambda site, new: None)
         build()
     former = {*Page.objects.values_list("object", flat=True)}
     assert all([it.count("/") == 2 for it in former])
@@ -248,10 +250,27 @@ def test_what_was_stored_without_a_namespace_goes_with_its_rows(
 def test_nothing_is_pruned_before_there_is_a_namespace(media_root, monkeypatch):
     """An older release built here, and elsewhere into the same directories."""
     with monkeypatch.context() as older:
-        older.setattr(building, "take_namespace", lambda site, **options: None)
+        older.setattr(building, "take_namespace", lambda site, new: None)
         build()
     of_others = "products/1/0123456789abcdef-0123456789abcdef.xml.gz"
     get_storage().save(of_others, ContentFile(b"of another database"))
     prune_long_after()
     assert get_storage().exists(of_others)
     assert lost(media_root) == []
+
+
+def test_sites_of_a_copy_share_its_namespace(sections, media_root):
+    """Public names belong to one namespace, and those of all sites are in one place."""
+    sites = {name: {"BASE_URL": f"https://{name}.example"} for name in ("shop", "blog")}
+    with override_settings(SITEMAPS_PLUS={**settings.SITEMAPS_PLUS, "SITES": sites}):
+        build()
+        original = namespace()
+        build("--new-namespace")
+        assert namespace() != original
+        public = media_root / "sitemaps" / "public"
+        (public / ".namespace").unlink()
+        edit(3, "edited")
+        build("--full")
+        for name in sites:
+            found = gunzip((public / name / "sitemap-products-1.xml.gz").read_bytes())
+            assert b"/edited/" in found
