@@ -33,6 +33,7 @@ from .worker_sources import (
     SharedSource,
     SlowSource,
     StorelessSource,
+    endless,
     helpers_seen,
 )
 
@@ -238,7 +239,7 @@ class TestFailures:
         program = build_program(EndlessSource, "--workers=3", directory=tmp_path)
         program.start(waits=False)
         try:
-            wait_until(helpers_seen().exists, "a helper has a page")
+            wait_until(lambda: len(endless()) == 3, "each process has a page")
             os.kill(program.pid, number)
             wait_until(lambda: not program.processes(), "all of it has ended")
         finally:
