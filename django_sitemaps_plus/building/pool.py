@@ -186,7 +186,7 @@ def _used() -> Sequence[Any]:
     return connections.all(initialized_only=True)
 
 
-#: What tells where tables are found: some projects change it while they run.
+#: Queries that tell where tables are found: some projects change that as they run.
 _PLACES = {
     "postgresql": "SELECT current_database(), current_schema()",
     "mysql": "SELECT DATABASE()",

@@ -13,7 +13,7 @@ from django.db.models.expressions import Col
 from .instances import quickly_made
 from .lines import CHUNK_ROWS
 
-#: What matters of SQL here: quoted names and texts, parentheses, queries within.
+#: Parts of SQL that matter here: quoted texts, parentheses, queries within.
 _PARTS = re.compile(
     r"""'[^']*'|"[^"]*"|`[^`]*`|\(\s*SELECT\b|[()]|\bOVER\b""", re.IGNORECASE
 )

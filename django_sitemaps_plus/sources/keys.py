@@ -30,7 +30,7 @@ BOUNDS_AT_ONCE = 30_000
 # Types of Django whose values, as text, do not give themselves back.
 _WITHOUT_TEXT = (BinaryField, CompositePrimaryKey, JSONField)
 
-# What a type may do to its values.
+# Methods by which a type converts its values.
 _CONVERSIONS = {"to_python", "from_db_value", "get_prep_value", "get_db_prep_value"}
 
 # Whether keys of other types give themselves back, once one was seen.

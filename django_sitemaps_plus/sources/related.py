@@ -22,7 +22,7 @@ from .fetching import fetches, has_windows, plain
 from .model import ModelSource
 from .querysets import by_key, tuples
 
-#: What may be of several related rows, and what messages call one that is left out.
+#: Fields that may be of several related rows, and what messages call one value.
 SEVERAL = {"images": "an image", "videos": "a video", "alternates": "an alternate"}
 
 #: Returns those rows of a queryset that are read, such as the rows of a page.
@@ -155,7 +155,7 @@ def related_rows(queryset: QuerySet[Any], narrow: Narrow, key: str) -> QuerySet[
     """Return those rows of a queryset, with all to which they are related."""
     # All values of a row count, whatever joins and conditions have made it listed.
     rows = narrow(_all_of(queryset))
-    # One with windows would read all of its own rows once more.
+    # A query with windows would read all of its rows once more.
     if queryset.query.where and not has_windows(queryset):
         listed = plain(narrow(queryset)).values(key)
         rows = rows.filter(**{f"{key}__in": listed})

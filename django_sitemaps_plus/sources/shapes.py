@@ -11,14 +11,14 @@ from django.db import connections
 from django.db.models import QuerySet
 from django.db.models.lookups import In
 
-# What dates in a query become where the database has no type for them.
+# Dates in a query become such texts where the database has no type for them.
 _DATE_TEXT = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d.*)?")
 
 # Seconds since 1970, or thousandths of them, from 2001 to 2033.
 _SECONDS = (10**9, 2 * 10**9)
 _MILLISECONDS = (10**12, 2 * 10**12)
 
-# What conditions that code makes of rows are joined by.
+# Conditions that code makes of rows are joined by these.
 _JOINED = (" OR ", " AND ", " WHEN ")
 
 # How many conditions code may make of each row.
@@ -104,7 +104,7 @@ class _Listed(str):
 
 
 class _Folding:
-    """What a compiler does otherwise: a list of values becomes one value."""
+    """Compiles a list of values as one value; all else as the compiler beside it."""
 
     def compile(self, node: Any) -> Any:
         given: Any = getattr(node, "rhs", None)
@@ -123,7 +123,7 @@ def _folding(compiler: type) -> type:
 
 
 class _Operations:
-    """Those of a connection, with compilers that fold lists, also those of subqueries.
+    """The operations of a connection, with compilers that fold lists everywhere.
 
     A compiler gets every other from its connection.
     """

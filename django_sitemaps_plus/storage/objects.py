@@ -41,7 +41,7 @@ _SECRETS = re.compile(r"(?<=://)[^/\s@]+(?=@)|(?<=\?)[\w.~%-]+=[^\s'\"<>)]*")
 _OBJECT = re.compile(r"[0-9a-f]{16}-[0-9a-f]{16}.*\.xml.*")
 _PAGE = re.compile(r"[0-9]{1,9}")
 
-#: What the namespace of a copied database begins with.
+#: The namespace of a copied database begins with this.
 COPY = "copy-"
 _NAMESPACE = re.compile(rf"(?:{COPY})?[0-9a-f]{{16}}")
 

@@ -68,7 +68,7 @@ _KEY_TYPES: dict[str, Any] = {
     "string": (CharField, TextField),
 }
 
-# What a fingerprint says of sources that are not paged by key.
+# Types of keys in the fingerprints of sources that are not paged by key.
 _NO_KEYS = ("page", "position")
 
 # Digits of the hash; what follows it is the type of the keys.
@@ -220,7 +220,7 @@ def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
     for ancestor in kind.__mro__:
         if not ancestor.__module__.startswith(("django.", "django_sitemaps_plus.")):
             yield from _members(vars(ancestor))
-    # It may hold the time at which its process began.
+    # An instance may hold the time at which its process began.
     held = _held(source).items()
     yield from _members({k: type(v) if isinstance(v, date) else v for k, v in held})
     if space is not None:

@@ -57,7 +57,7 @@ class Watched:
     """What the saves of a model mean for a section."""
 
     section: str
-    #: What a save is recorded as; None where it is not.
+    #: The kind of change that a save records; None for none.
     kind: Change.Kind | None
     model: type[Model]
     #: The attribute of an object by which a change names it.

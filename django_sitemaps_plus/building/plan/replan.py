@@ -107,7 +107,7 @@ def renew_plan(section: Section, site: Site, current: str) -> bool:
         logger.warning("The plan of %s is broken: it gets a new one", section)
         noted = current if has_others else ""
         begin_replan(section, site, is_broken=True, fingerprint=noted)
-    # Of a plan that has the ranges it had all pages are kept.
+    # A plan with the ranges that it had keeps all pages.
     return section.pages.filter(state=State.NEXT).exists()
 
 

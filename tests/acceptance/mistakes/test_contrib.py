@@ -51,7 +51,7 @@ FAULTS = {
     "limit": ('type("S", (PostSitemap,), {"limit": 60_000})', "limit is 60000"),
     "property": (
         'type("S", (PostSitemap,), {"limit": property(len)})',
-        "it cannot be used: TypeError: int() argument",
+        "it cannot be used: TypeError: object of type 'S' has no len()",
     ),
     "scheme": ('type("S", (PostSitemap,), {"protocol": "https:"})', "https:://"),
     "domain": (
