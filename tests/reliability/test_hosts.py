@@ -196,7 +196,11 @@ def seen(client: Client, **headers: str) -> dict[str, tuple[Any, ...]]:
 
 def kept() -> str:
     """Return all that was stored, cached or remembered."""
-    stored = {name: gzip.decompress(data) for name, (_, data) in stored_files().items()}
+    files = {name: data for name, (_, data) in stored_files().items()}
+    stored = {
+        name: gzip.decompress(data) if name.endswith(".gz") else data
+        for name, data in files.items()
+    }
     cached = {key: cache.get(key.partition(":1:")[2]) for key in list(cache._cache)}
     assert any(cached.values())
     plain = [
