@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -41,16 +41,17 @@ class Fields:
             name: selected(itemgetter(place)) for place, name in enumerate(self._asked)
         }
 
-    def rows(self, items: Iterable[Any]) -> Iterator[tuple[Any, ...]]:
-        """Yield for each item, in each of its languages: its fields, and the item."""
-        sitemap, asked = self._sitemap, self._asked.values()
-        for item in items:
-            if not sitemap.i18n:
-                yield *[attempt(get, item) for get in asked], item
-                continue
-            for language in sitemap.get_languages_for_item(item):
-                pair = item, language
-                yield *[attempt(get, pair) for get in asked], item
+    def in_languages(self, items: Sequence[Any]) -> Sequence[Any]:
+        """Return items, or each with each of its languages, as contrib has them."""
+        if not self._sitemap.i18n:
+            return items
+        languages = self._sitemap.get_languages_for_item
+        return [(item, language) for item in items for language in languages(item)]
+
+    def rows(self, asked: Iterable[Any]) -> list[list[Any]]:
+        """Return the fields of each item, in the order of the getters."""
+        getters = [*self._asked.values()]
+        return [[attempt(get, it) for get in getters] for it in asked]
 
 
 def _fields(
