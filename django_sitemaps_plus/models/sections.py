@@ -144,7 +144,7 @@ class Section(Row):
     #: When its first plan was made, its source changed, it came back, or what it lists
     #: became known; None once it has been compared after DEPLOY_SECONDS.
     new_since = models.DateTimeField(null=True)
-    #: What the pages are rendered from: declarations, query, languages, origin; and
+    #: Hash of the source of the pages: declarations, query, languages, origin; and
     #: the type of the keys that the plan is of.
     fingerprint = models.CharField(max_length=64, blank=True)
     #: The fingerprints before it, the latest last: those of other versions.
