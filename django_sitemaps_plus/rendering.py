@@ -11,11 +11,7 @@ from django.db import Error
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.core.limits import (
-    HISTORIC_BYTES,
-    MAX_ENTRIES,
-    LimitExceededError,
-)
+from django_sitemaps_plus.core.limits import HISTORIC_BYTES, LimitExceededError
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.exceptions import BuildError, SourceError
 from django_sitemaps_plus.models.lease import heartbeat
@@ -77,7 +73,7 @@ def render_page(
     with reading(section, site) as source:
         reader = reader_of(source)
         if is_roomy:
-            reader.max_entries = MAX_ENTRIES
+            reader.max_entries = reader.hard_limit
         lines = reader.chunks(key_range, site, tally)
         lines = _within(reader.max_entries, lines, tally)
         extensions = [*reader.extensions, *(["mobile"] if source.mobile else [])]

@@ -208,10 +208,16 @@ def _unwatched(source: ModelSource, page: Any) -> Iterator[str]:
 
 
 def _repeated(rows: Any, page: Any) -> Iterator[CheckMessage]:
-    for table in many_joins(page) and many_joins(rows):
-        message = f"get_queryset() joins {table}, and lists a row for each of its rows."
-        hint = "Add .distinct(), or filter by Exists(). Each URL is written once."
-        yield warning(32, message, hint)
+    for table in many_joins(page):
+        if table in many_joins(rows):
+            subject, hint = "get_queryset()", "Add .distinct(), or filter by Exists()."
+        else:
+            subject = "a declaration that names a FilteredRelation"
+            hint = (
+                "Let its condition leave one row, by what is unique, or name one value."
+            )
+        message = f"{subject} joins {table}, and lists a row for each of its rows."
+        yield warning(32, message, f"{hint} Each URL is written once.")
 
 
 def _tree(

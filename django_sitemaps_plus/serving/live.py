@@ -194,16 +194,18 @@ def _render_planned(section: str, bounds: KeyRange, site: Site) -> Document | No
 
 
 def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
-    """Render a page of a live plan; where one does not fit, the section is replanned.
+    """Render a page of a live plan, which another plan would take from its index.
 
-    First with as many rows a page, since rows have come in; then with half as many.
-    Where it is empty, the section may be replanned as well.
+    A page that is too full for any sitemap makes another all the same: first with as
+    many rows a page, since rows have come in; then with half as many. So may an empty
+    one.
     """
     plan, may_be_old = live_plan(section, site), True
     step = plan.step if plan else 0
     while plan and number <= len(plan.ranges):
         try:
-            document = render_page(section, plan.ranges[number - 1], site).document
+            bounds = plan.ranges[number - 1]
+            document = render_page(section, bounds, site, is_roomy=True).document
         except (LimitExceededError, StalePlanError):
             plan, may_be_old = _smaller_plan(section, site, step), False
             step //= 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from traceback import walk_tb
@@ -139,31 +140,56 @@ def many_joins(query: Query) -> list[str]:
     if query.distinct or query.group_by is not None:
         return []
     joins = [it for it in _tables(query) if it.join_type]
-    single = set(_single_rows(query.where))
-    # Of an automatic table between, one row leads to each row behind it.
-    ends = {it.parent_alias for it in joins if it.table_alias in single}
+    single = _single_rows(query, joins)
     found = [
         it.table_name
         for it in joins
-        if getattr(it.join_field, "multiple", False)
-        and it.table_alias not in single
-        and not (
-            it.join_field.related_model._meta.auto_created and it.table_alias in ends
-        )
+        if getattr(it.join_field, "multiple", False) and it.table_alias not in single
     ]
     return [*found, *unknown_joins(query)]
 
 
-def _single_rows(where: Any) -> Iterator[str]:
-    """Yield the aliases of tables of which conditions allow at most one row."""
-    for condition in _conditions(where):
+def _single_rows(query: Query, joins: list[Any]) -> set[str]:
+    """Return the aliases of tables of which conditions allow at most one row."""
+    conditions = [*_conditions(query.where)]
+    for join in joins:
+        if join.filtered_relation:
+            conditions += _conditions(join.filtered_relation.resolved_condition)
+    fixed = _fixed_columns(conditions)
+    # A table behind another fixes the columns by which that one leads to it.
+    for join in reversed(joins):
+        if _is_unique(join, fixed[join.table_alias]):
+            fixed[join.parent_alias].update(column for column, _ in join.join_cols)
+    for join in joins:
+        fixed[join.table_alias].update(column for _, column in join.join_cols)
+    return {it.table_alias for it in joins if _is_unique(it, fixed[it.table_alias])}
+
+
+def _fixed_columns(conditions: Iterable[Any]) -> defaultdict[str, set[str]]:
+    """Return the columns of which conditions allow one value, by table alias."""
+    fixed = defaultdict[str, set[str]](set)
+    for condition in conditions:
         lhs: Any = getattr(condition, "lhs", None)
-        if not isinstance(lhs, Col) or not isinstance(condition, IsNull | Exact):
+        if not isinstance(lhs, Col):
             continue
-        field = lhs.target
-        is_one = field.unique or field.model._meta.auto_created
-        if condition.rhs if isinstance(condition, IsNull) else is_one:
-            yield lhs.alias
+        if isinstance(condition, Exact):
+            fixed[lhs.alias].add(str(lhs.target.column))
+        elif isinstance(condition, IsNull) and condition.rhs and not lhs.target.null:
+            # The relation leads to no row, so that all columns are NULL.
+            columns = [str(it.column) for it in lhs.target.model._meta.fields]
+            fixed[lhs.alias].update(columns)
+    return fixed
+
+
+def _is_unique(join: Any, columns: set[str]) -> bool:
+    """Return whether no two rows of a joined table have the same in these columns."""
+    meta = join.join_field.related_model._meta
+    constraints = [it.fields for it in meta.total_unique_constraints]
+    sets = [*meta.unique_together, *constraints]
+    sets += [[field.name] for field in meta.fields if field.unique]
+    return any(
+        columns >= {meta.get_field(name).column for name in names} for names in sets
+    )
 
 
 def dependence(rows: QuerySet[Any], page: QuerySet[Any]) -> str:

@@ -13,7 +13,7 @@ from django.db.models import DateTimeField, Max, Model, Q, QuerySet
 
 from django_sitemaps_plus.conf import Site, sample_site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
-from django_sitemaps_plus.core.limits import MAX_NEWS
+from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 
 from .base import DeclaredSource, Source
 from .columns import Failed, Getter, Values, called, constant
@@ -89,10 +89,13 @@ class Reader(Generic[S]):
     @cached_property
     def max_entries(self) -> int:
         """Entries above which a page is too full; growth up to it needs no new plan."""
-        limit = self.source.limit
-        may_have_news = limit <= MAX_NEWS and "news" in self.extensions
-        most = most_entries(limit)
-        return min(most, MAX_NEWS) if may_have_news else most
+        return min(most_entries(self.source.limit), self.hard_limit)
+
+    @property
+    def hard_limit(self) -> int:
+        """Entries that no page may have more of."""
+        may_have_news = self.source.limit <= MAX_NEWS and "news" in self.extensions
+        return MAX_NEWS if may_have_news else MAX_ENTRIES
 
     def key_space(self) -> KeySpace | None:
         """Return what orders the keys; None where pages are positions."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from django.apps import apps
+from django.contrib.contenttypes.models import ContentType
 from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist, FieldError
@@ -35,6 +36,7 @@ from tests.support.testapp.models import (
     Book,
     Cafe,
     Film,
+    Gallery,
     Genre,
     Opera,
     Painting,
@@ -308,6 +310,8 @@ def test_a_view_must_have_a_url():
         (BOOKS.filter(Q(tags=5) | Q(slug="x")), ["testapp_book_tags"]),
         (Author.objects.filter(book__tags=5), ["testapp_book"]),
         (Author.objects.filter(book__slug__gt="x"), ["testapp_book"]),
+        (Gallery.objects.filter(photos__taken=None), ["testapp_photo"]),
+        (Gallery.objects.filter(photos=None), []),
         (BOOKS.filter(tags__name="x").distinct(), []),
         (BOOKS.filter(tags=5), []),
         (BOOKS.filter(tags__pk=5, author__name="x"), []),
@@ -324,6 +328,25 @@ def test_joins_that_repeat_rows(rows, tables):
     found = messages_of(rows.model, **listing(rows))
     found = [it.msg.split()[4] for it in found if it.id.endswith("W032")]
     assert found == [f"{table}," for table in tables]
+
+
+@pytest.mark.parametrize(
+    ("condition", "repeats"),
+    [
+        (Q(permission__codename="add_book"), False),
+        (Q(permission__pk=5), False),
+        (Q(permission__codename__startswith="add"), True),
+        (Q(permission__codename="a") | Q(permission__codename="b"), True),
+        (Q(permission__name="Can add"), True),
+    ],
+)
+def test_a_filtered_relation_that_a_declaration_names(condition, repeats):
+    """W032: but for one row, by what is unique together with the relation."""
+    rows = ContentType.objects.alias(
+        one=FilteredRelation("permission", condition=condition)
+    )
+    found = ids_of(ContentType, **listing(rows), priority="one__pk")
+    assert ("W032" in found) == repeats
 
 
 @pytest.mark.parametrize(

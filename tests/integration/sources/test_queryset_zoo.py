@@ -288,6 +288,14 @@ class Wrapping(QuerySet):
         return map(Wrapped, super().__iter__())
 
 
+class Doubling(QuerySet):
+    """Gives several items for a row, with URLs of their own."""
+
+    def __iter__(self):
+        for book in super().__iter__():
+            yield from (book, Wrapped(book))
+
+
 class Iterating(QuerySet):
     """Has an iterator() of its own, which no loop asks."""
 
@@ -310,7 +318,7 @@ class Narrow(QuerySet):
         return list(super().__getitem__(place))
 
 
-KINDS = [Fetching, Hiding, Wrapping, Iterating, Narrow]
+KINDS = [Fetching, Hiding, Wrapping, Doubling, Iterating, Narrow]
 
 
 @pytest.mark.parametrize("kind", KINDS)

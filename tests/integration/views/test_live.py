@@ -16,6 +16,7 @@ from django.db.models.functions import Concat
 from django_sitemaps_plus import ModelSource, Route, ViewSource, planning, site_urls
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.serving import live
+from django_sitemaps_plus.sources import reading
 from tests.support.documents import locs, read_index
 from tests.support.shop import (
     ProductSource,
@@ -180,8 +181,22 @@ class TestRowsThatCome:
         monkeypatch.setattr(locmem, "time", later)
         assert list(map(len, crawl().values())) == [10, 1]
 
-    def test_a_range_that_overflows_is_planned_afresh(self, sections, client, crawl):
+    def test_rows_that_crowd_into_a_page_stay_there(self, sections, crawl, monkeypatch):
+        """A crawler that has read the index finds them, until there is a new plan."""
+        make_products(30)
+        sections.register("products", limited(10, key="slug"))
+        assert list(map(len, crawl().values())) == [8, 8, 8, 6]
+        Product.objects.bulk_create([Product(slug=f"a-{n:02}") for n in range(30)])
+        assert list(map(len, crawl().values())) == [38, 8, 8, 6]
+        later = SimpleNamespace(time=lambda: time.time() + 3_600)
+        monkeypatch.setattr(locmem, "time", later)
+        assert list(map(len, crawl().values())) == [8, 8, 8, 8, 8, 8, 8, 4]
+
+    def test_more_than_any_page_may_have_are_planned_afresh(
+        self, sections, client, crawl, monkeypatch
+    ):
         """Rows that crowd into one range make new pages at once."""
+        monkeypatch.setattr(reading, "MAX_ENTRIES", 20)
         make_products(30)
         sections.register("products", limited(10, key="slug"))
         assert list(map(len, crawl().values())) == [8, 8, 8, 6]
@@ -271,8 +286,8 @@ class TestRowsThatCome:
 
 
 class TestFaultsOfOneSource:
-    def test_a_row_that_joins_repeat_beyond_the_limit(self, sections, client):
-        """The sample of its bytes is no reason to answer nothing."""
+    def test_a_row_that_joins_repeat_beyond_the_limit(self, sections, crawl):
+        """The aim for a page is no reason to answer nothing."""
         author = Author.objects.create(name="a")
         for slug in ("one", "two"):
             book = Book.objects.create(author=author, slug=slug)
@@ -287,8 +302,8 @@ class TestFaultsOfOneSource:
                 return super().get_queryset().filter(tags__name__gte="a")
 
         sections.register("books", BookSource)
-        assert client.get("/sitemap.xml").status_code == 200
-        assert client.get("/sitemap-books-1.xml").status_code == 503
+        urls = [f"https://example.com/books/{slug}/" for slug in ("one", "two")]
+        assert list(crawl().values()) == [[url] for url in urls]
 
     def test_a_callable_that_raises(self, sections, client, messages):
         """It is code of the user, whatever it is asked for."""
