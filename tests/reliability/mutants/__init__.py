@@ -2,6 +2,15 @@
 
 from __future__ import annotations
 
-from . import admin, builds, deliveries, files, requests, serving, tasks
+from . import admin, builds, deliveries, files, requests, serving, tasks, versions
 
-__all__ = ["admin", "builds", "deliveries", "files", "requests", "serving", "tasks"]
+__all__ = [
+    "admin",
+    "builds",
+    "deliveries",
+    "files",
+    "requests",
+    "serving",
+    "tasks",
+    "versions",
+]
