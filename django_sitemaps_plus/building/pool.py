@@ -7,8 +7,8 @@ import os
 import pickle
 import signal
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from threading import Thread
@@ -26,6 +26,9 @@ from django_sitemaps_plus.outages import in_one_line
 
 J = TypeVar("J")
 R = TypeVar("R")
+
+# Databases in use: the name of each, and where the parent finds tables in it.
+_Used = dict[str, tuple[Any, Any]]
 
 #: Seconds that a helper has to give up its pages when it is asked to end.
 END_SECONDS = 10
@@ -47,7 +50,7 @@ class Helpers:
         count: int,
         surroundings: Callable[[], AbstractContextManager[Any]] = nullcontext,
     ) -> None:
-        """Take how many they are, and what each does its work in, by its name."""
+        """Take how many they are, and a name of what each does its work in."""
         self._count = count
         self._surroundings = surroundings
         self._children: list[_Child] = []
@@ -73,7 +76,8 @@ class Helpers:
             BuildError: a helper died. The others have done what there was to do.
         """
         try:
-            self._start()
+            if not self._children:
+                self._start()
             for child in self._children:
                 child.send((function, elsewhere))
             own = function(here)
@@ -89,24 +93,22 @@ class Helpers:
         return [own, *[result for result, _ in answers]]
 
     def _start(self) -> None:
-        if self._children:
-            return
         context = multiprocessing.get_context("spawn")
-        setup = _Setup(
-            module=settings.SETTINGS_MODULE,
-            is_test=is_test_run(),
-            # A test run has databases with other names than the settings say.
-            names={it.alias: it.settings_dict["NAME"] for it in _used()},
-            places={it.alias: _place(it) for it in _used()},
-        )
-        with _without_main():
+        # A test run has databases with other names than the settings say.
+        used = {it.alias: (it.settings_dict["NAME"], _place(it)) for it in _used()}
+        main = sys.modules["__main__"]
+        # Children that ran a script without a guard would start some of their own.
+        sys.modules["__main__"] = ModuleType("__main__")
+        try:
             for _ in range(self._count):
                 own, its = context.Pipe()
-                given = (its, setup)
+                given = (its, settings.SETTINGS_MODULE, is_test_run(), used)
                 process = context.Process(target=_help, args=given, daemon=True)
                 process.start()
                 its.close()  # so that reading fails once it has died
                 self._children.append(_Child(process, own))
+        finally:
+            sys.modules["__main__"] = main
         for child in self._children:
             child.send(self._surroundings)
 
@@ -168,20 +170,6 @@ def reason_against() -> str:
     return ""
 
 
-@contextmanager
-def _without_main() -> Iterator[None]:
-    """Keep children from running the program of this process as a module.
-
-    A script without ``if __name__ == "__main__"`` would start children of its own.
-    """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
-
-
 def _used() -> Sequence[Any]:
     return connections.all(initialized_only=True)
 
@@ -205,52 +193,40 @@ def _place(connection: Any) -> Any:
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Setup:
-    """How a helper becomes what its parent is."""
-
-    module: str
-    is_test: bool
-    names: dict[str, Any]
-    places: dict[str, Any]
-
-    def __call__(self) -> None:
-        os.environ["DJANGO_SETTINGS_MODULE"] = self.module
-        django.setup()
-        if self.is_test:
-            from django.test.utils import setup_test_environment
-
-            setup_test_environment()
-        for alias, name in self.names.items():
-            connections[alias].settings_dict["NAME"] = name
-
-    def check(self) -> None:
-        """Raise a BuildError unless tables are found where the parent finds them."""
-        for alias, place in self.places.items():
-            own = _place(connections[alias])
-            if None not in (own, place) and own != place:
-                raise BuildError(
-                    f"a worker process finds the tables of database {alias!r} in "
-                    f"{own}, and the command in {place}. Run it with --workers 1"
-                )
-
-
-def _help(parent: Connection, setup: _Setup) -> None:
-    """Do in a helper what its parent asks for, until that ends."""
+def _help(parent: Connection, module: str, is_test: bool, used: _Used) -> None:
+    """Become what the parent is, and do what it asks for until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends what it has started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which releases claims
     Thread(target=_end_with_parent, daemon=True).start()
-    setup()
+    os.environ["DJANGO_SETTINGS_MODULE"] = module
+    django.setup()
+    if is_test:
+        from django.test.utils import setup_test_environment
+
+        setup_test_environment()
+    for alias, (name, _) in used.items():
+        connections[alias].settings_dict["NAME"] = name
     with suppress(EOFError), parent.recv()():
         parent.send("ready")
         while True:
             function, given = parent.recv()
             try:
-                setup.check()
+                _check_places(used)
                 result, failure = function(given), None
             except Exception as error:  # noqa: BLE001 - raised in the parent
                 result, failure = None, _picklable(error)
             parent.send((result, failure))
+
+
+def _check_places(used: _Used) -> None:
+    """Raise a BuildError unless tables are found where the parent finds them."""
+    for alias, (_, place) in used.items():
+        own = _place(connections[alias])
+        if None not in (own, place) and own != place:
+            raise BuildError(
+                f"a worker process finds the tables of database {alias!r} in "
+                f"{own}, and the command in {place}. Run it with --workers 1"
+            )
 
 
 def _end_with_parent() -> None:
