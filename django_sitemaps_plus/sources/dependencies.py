@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from traceback import walk_tb
 from typing import Any
@@ -101,25 +101,17 @@ def own_fields(
     """Return the fields of a model with which paths begin; None if one is unknown."""
     fields: dict[str, Any] = {"pk": None}
     fields |= {field.name: field for field in model._meta.get_fields()}
-    names = set()
-    for path in _with_generated(fields, found):
-        if path is None:
+    names, waiting = set(), [*found]
+    while waiting:
+        if (path := waiting.pop()) is None:
             return None
-        names.add(path.split("__")[0])
+        name = path.split("__")[0]
+        names.add(name)
+        # A save names the columns that a generated one is computed from.
+        if isinstance(field := fields.get(name), GeneratedField):
+            waiting += _paths_in(field.expression)  # type: ignore[attr-defined]  # not in the stubs
     # An annotation of the queryset: its own fields are in the query.
     return frozenset(names & fields.keys())
-
-
-def _with_generated(
-    fields: Mapping[str, Any], found: Iterable[str | None]
-) -> Iterator[str | None]:
-    # A save names the columns that a generated one is computed from.
-    for path in found:
-        yield path
-        field = fields.get(path.split("__")[0]) if path else None
-        if isinstance(field, GeneratedField):
-            expression = field.expression  # type: ignore[attr-defined]  # not in the stubs
-            yield from _with_generated(fields, _paths_in(expression))
 
 
 def _queried(queryset: QuerySet[Any]) -> Iterator[str | None]:
@@ -151,11 +143,12 @@ def many_joins(query: Query) -> list[str]:
 
 def _single_rows(query: Query, joins: list[Any]) -> set[str]:
     """Return the aliases of tables of which conditions allow at most one row."""
-    conditions = [*_conditions(query.where)]
-    for join in joins:
-        if join.filtered_relation:
-            conditions += _conditions(join.filtered_relation.resolved_condition)
-    fixed = _fixed_columns(conditions)
+    wheres = [
+        it.filtered_relation.resolved_condition for it in joins if it.filtered_relation
+    ]
+    fixed = _fixed_columns(
+        chain.from_iterable(map(_conditions, [query.where, *wheres]))
+    )
     # A table behind another fixes the columns by which that one leads to it.
     for join in reversed(joins):
         if _is_unique(join, fixed[join.table_alias]):

@@ -28,9 +28,6 @@ SEVERAL = {"images": "an image", "videos": "a video", "alternates": "an alternat
 #: Returns those rows of a queryset that are read, such as the rows of a page.
 Narrow = Callable[[QuerySet[Any]], QuerySet[Any]]
 
-#: Values of one entry; the rest is left out.
-MAX_VALUES = MAX_IMAGES
-
 
 def many(model: type[Model], path: str) -> str:
     """Return a path up to its last relation to many; "" where it crosses none."""
@@ -67,13 +64,11 @@ def related_values(rows: QuerySet[Any], key: str, path: str) -> QuerySet[Any]:
 
 def ordering_paths(model: type[Model], path: str) -> Iterator[str]:
     """Yield the paths by which the values at the end of a path to many are ordered."""
-    relation = many(model, path)
-    waiting, seen = [relation] if relation else [], set[str]()
+    waiting, seen = [many(model, path)], set[str]()
     while waiting:
-        before = waiting.pop()
-        waiting += _ordering(model, before, seen)
-        if before != relation:
-            yield before
+        found = [*_ordering(model, waiting.pop(), seen)]
+        waiting += found
+        yield from found
 
 
 def _ordering(model: type[Model], relation: str, seen: set[str]) -> Iterator[str]:
@@ -109,12 +104,8 @@ def related_queries(
     """Yield the query of each path to many that a source declares, for all rows."""
     for name in SEVERAL:
         if path := path_to_many(source.model, name, getattr(source, name)):
-            yield related_values(_all_of(queryset), source.key, path)
-
-
-def _all_of(queryset: QuerySet[Any]) -> QuerySet[Any]:
-    """Return all rows of a model, listed or not."""
-    return QuerySet(queryset.model, using=queryset.db)
+            rows: QuerySet[Any] = QuerySet(queryset.model, using=queryset.db)
+            yield related_values(rows, source.key, path)
 
 
 @dataclass(slots=True)
@@ -154,7 +145,7 @@ class Related:
 def related_rows(queryset: QuerySet[Any], narrow: Narrow, key: str) -> QuerySet[Any]:
     """Return those rows of a queryset, with all to which they are related."""
     # All values of a row count, whatever joins and conditions have made it listed.
-    rows = narrow(_all_of(queryset))
+    rows = narrow(QuerySet(queryset.model, using=queryset.db))
     # A query with windows would read all of its rows once more.
     if queryset.query.where and not has_windows(queryset):
         listed = plain(narrow(queryset)).values(key)
@@ -170,8 +161,7 @@ def related(
     take: Callable[[Any], Any],
 ) -> Related:
     """Return what takes the values of a path from those rows of a queryset."""
-    rows = related_rows(queryset, narrow, key)
-    pairs = tuples(related_values(rows, key, path))
+    pairs = tuples(related_values(related_rows(queryset, narrow, key), key, path))
     # A class that takes part in fetching rows may order them anew.
     return Related(take, pairs, in_order=not fetches(queryset))
 
@@ -196,16 +186,16 @@ class SeveralColumn(Column):
         bad: list[Problem] = []
         texts = self.one.texts(flat, bad) if flat else []
         most = max(map(len, values))
-        if not bad and len({*texts}) == len(texts) and most <= MAX_VALUES:
+        if not bad and len({*texts}) == len(texts) and most <= MAX_IMAGES:
             return [between.join(texts[first:end]) for first, end in bounds]
         name = SEVERAL[self.name]
         problems += [(bisect(ends, at), name, error) for at, _, error in bad]
         found = [dict.fromkeys(filter(None, texts[a:b])) for a, b in bounds]
         for row, each in enumerate(found):
-            if (count := len(each)) > MAX_VALUES:
-                words = f"{count:,} values: the first {MAX_VALUES:,} are listed"
+            if (count := len(each)) > MAX_IMAGES:
+                words = f"{count:,} values: the first {MAX_IMAGES:,} are listed"
                 problems.append((row, name, ValueError(words)))
-        return [between.join(islice(each, MAX_VALUES)) for each in found]
+        return [between.join(islice(each, MAX_IMAGES)) for each in found]
 
     def _each(self, value: Any) -> Sequence[Any]:
         """Return the values of one related row: a list may have several."""
@@ -220,8 +210,8 @@ def several_column(one: Column) -> SeveralColumn:
     """Return what writes several values as a column writes one."""
     if one.name == "alternates":  # whose column takes the list of a row
         one = CodedColumn(name=one.name, write=one.write)
-    words = {"name": one.name, "before": one.before, "after": one.after}
-    return SeveralColumn(write=one.write, one=one, **words)
+    text = {"before": one.before, "after": one.after}
+    return SeveralColumn(name=one.name, write=one.write, one=one, **text)
 
 
 def joined_many(query: Query, expression: Any) -> str:
@@ -239,10 +229,8 @@ def joined_many(query: Query, expression: Any) -> str:
         alias = column.alias
         while not query.alias_refcount.get(alias):
             join: Any = joined.alias_map.get(alias)
-            relation = getattr(join, "join_field", None)
-            if relation is None:  # the table of the model
-                break
-            if getattr(join, "filtered_relation", None):
+            relation = getattr(join, "join_field", None)  # None for the model's table
+            if relation is None or getattr(join, "filtered_relation", None):
                 break
             if getattr(relation, "multiple", False) and not relation.field.unique:
                 return str(relation.related_model._meta.label)

@@ -31,13 +31,15 @@ def shape_of(queryset: QuerySet[Any]) -> tuple[str, list[str]]:
     The SQL is the same for lists of any length, also for empty ones. Values in a list
     come in one order, and times not at all.
     """
-    connection: Any = _Connection(connections[queryset.db])
+    own: Any = connections[queryset.db]
+    ops = _Over(own.ops, compiler=lambda name: _folding(own.ops.compiler(name)))
+    connection: Any = _Over(own, ops=ops)
     query = queryset.query.chain()
     query.select_for_update = False  # which needs a transaction
     compiler = query.get_compiler(connection=connection, elide_empty=False)
     sql, params = compiler.as_sql()
-    values = [it if isinstance(it, _Listed) else _text(it) for it in params]
-    return _folded(sql), [value for value in values if value is not None]
+    given = [it for it in params if not is_time(it)]
+    return _folded(sql), [it if isinstance(it, _Listed) else _named(it) for it in given]
 
 
 def is_time(value: Any) -> bool:
@@ -51,10 +53,6 @@ def is_time(value: Any) -> bool:
 def _is_date(value: Any) -> bool:
     is_text = isinstance(value, str) and _DATE_TEXT.fullmatch(value) is not None
     return is_text or isinstance(value, date)
-
-
-def _text(value: Any) -> str | None:
-    return None if is_time(value) else _named(value)
 
 
 def _named(value: Any) -> str:
@@ -122,28 +120,12 @@ def _folding(compiler: type) -> type:
     return type(f"Folding{compiler.__name__}", (_Folding, compiler), {})
 
 
-class _Operations:
-    """The operations of a connection, with compilers that fold lists everywhere.
+class _Over:
+    """An object of which some attributes are others: a compiler gets all else by it."""
 
-    A compiler gets every other from its connection.
-    """
-
-    def __init__(self, ops: Any) -> None:
-        self._ops = ops
+    def __init__(self, under: Any, **attributes: Any) -> None:
+        self._under = under
+        self.__dict__ |= attributes
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._ops, name)
-
-    def compiler(self, name: str) -> type:
-        return _folding(self._ops.compiler(name))
-
-
-class _Connection:
-    """A connection that is asked for SQL alone."""
-
-    def __init__(self, connection: Any) -> None:
-        self._connection = connection
-        self.ops = _Operations(connection.ops)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._connection, name)
+        return getattr(self._under, name)
