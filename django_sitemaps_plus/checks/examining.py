@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator
-from functools import wraps
+from functools import partial, wraps
 from traceback import walk_tb
 from typing import Any
 
@@ -41,13 +41,15 @@ def examined(
     except Exception as raised:  # noqa: BLE001 - it is the project's code
         cause = raised.__cause__ if isinstance(raised, SourceError) else None
         fault = cause or raised
-        if isinstance(fault, Error | EmptyResultSet):
-            return None
-        if is_unknown_field(fault) or (is_declared and not is_of_project(fault)):
-            yield unreadable(_in_words(fault), subject)
-        else:
-            yield unexamined(_in_words(fault), subject)
-    return None
+        if not isinstance(fault, Error | EmptyResultSet):
+            words = f"{type(fault).__name__}: {fault}".partition("\n")[0]
+            is_wrong = is_unknown_field(fault)
+            is_wrong = is_wrong or (is_declared and not is_of_project(fault))
+            yield (unreadable if is_wrong else unexamined)(words, subject)
+        return None
+
+
+declared = partial(examined, is_declared=True)
 
 
 def examining(subject: str) -> Callable[[Check], Check]:
@@ -85,7 +87,3 @@ def is_of_project(fault: BaseException) -> bool:
     """Return whether an error came up in code of the project, or of its libraries."""
     names = [it.f_globals.get("__name__", "") for it, _ in walk_tb(fault.__traceback__)]
     return any(it.partition(".")[0] not in _NOT_OF_PROJECTS for it in names)
-
-
-def _in_words(fault: BaseException) -> str:
-    return f"{type(fault).__name__}: {fault}".partition("\n")[0]

@@ -59,7 +59,7 @@ from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import models_of
 
 from .contrib import check_contrib
-from .examining import examined, examining, unreadable
+from .examining import declared, examined, examining, unreadable
 from .languages import check_languages
 from .messages import error, warning
 from .names import check_names
@@ -80,7 +80,7 @@ def check_sources(**kwargs: Any) -> list[CheckMessage]:
     with surroundings(Site(DEFAULT_SITE, "", get_script_prefix())):
         for name, source in registry.items():
             own: list[CheckMessage] = []
-            for message in examined(_messages(source), is_declared=True):
+            for message in declared(_messages(source)):
                 message.msg = f"Section {name!r}: {message.msg}"
                 message.obj = source
                 # Several parts may meet what one queryset raises.
@@ -113,10 +113,17 @@ def _parts(source: Source) -> Iterator[CheckMessage]:
     """Yield what is wrong with a source; a part that raises leaves the others."""
     if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
         return
-    yield from examined(check_names(source), is_declared=True)
-    yield from examined(_limits(source), is_declared=True)
-    if isinstance(source, ModelSource | ViewSource):
-        yield from _declared(source)
+    yield from declared(check_names(source))
+    yield from declared(_limits(source))
+    if not isinstance(source, ModelSource | ViewSource):
+        return
+    if not (yield from declared(check_languages(source))):
+        return
+    if isinstance(source, ModelSource):
+        yield from _model_source(source)
+    else:
+        yield from declared(_methods(source))
+        yield from declared(_views(source))
 
 
 def _limits(source: Source) -> Iterator[CheckMessage]:
@@ -129,38 +136,25 @@ def _limits(source: Source) -> Iterator[CheckMessage]:
         yield error(12, f"on_error is {source.on_error!r}.", hint)
 
 
-def _declared(source: ModelSource | ViewSource) -> Iterator[CheckMessage]:
-    if not (yield from examined(check_languages(source), is_declared=True)):
-        return
-    if isinstance(source, ModelSource):
-        yield from _model_source(source)
-    else:
-        yield from examined(_methods(source), is_declared=True)
-        yield from examined(_views(source), is_declared=True)
-
-
 def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
     model = getattr(source, "model", None)
     if not is_model(model):
         hint = "Name the model class whose rows it lists, such as model = Product."
         yield error(13, f"model is {model!r}.", hint)
         return
-    yield from (wrong_key := [*examined(_key(source), is_declared=True)])
-    yield from examined(_location(source), is_declared=True)
-    yield from examined(_methods(source), is_declared=True)
-    yield from (wrong_paths := [*examined(_paths(source), is_declared=True)])
-    yield from (wrong_using := [*examined(_using(source), is_declared=True)])
-    yield from examined(_images(source), is_declared=True)
-    if not wrong_key:
-        yield from examined(check_watched(source), is_declared=True)
-    if not wrong_paths and not wrong_key and not wrong_using:
-        yield from examined(check_query(source))
-    yield from examined(_lastmod(source), is_declared=True)
-
-
-def _using(source: ModelSource) -> Iterator[CheckMessage]:
-    if source.using is not None and source.using not in connections:
+    yield from (wrong_key := [*declared(_key(source))])
+    yield from declared(_location(source))
+    yield from declared(_methods(source))
+    yield from (wrong_paths := [*declared(_paths(source))])
+    is_on_database = source.using is None or source.using in connections
+    if not is_on_database:
         yield unreadable(f"using is {source.using!r}, which DATABASES lacks.")
+    yield from declared(_images(source))
+    if not wrong_key:
+        yield from declared(check_watched(source))
+    if not wrong_paths and not wrong_key and is_on_database:
+        yield from examined(check_query(source))
+    yield from declared(_lastmod(source))
 
 
 def _key(source: ModelSource) -> Iterator[CheckMessage]:
@@ -200,16 +194,17 @@ def _location(source: ModelSource) -> Iterator[CheckMessage]:
 
 
 def _views(source: ViewSource) -> Iterator[CheckMessage]:
-    if isinstance(source.views, str):
-        hint = f"Write views = [{source.views!r}]."
-        yield error(33, f"views is {source.views!r}, not a list of names.", hint)
-        return
-    if not isinstance(source.views, Iterable):
-        hint = 'Write views = ["home"].'
+    is_name = isinstance(source.views, str)
+    if is_name or not isinstance(source.views, Iterable):
+        hint = (
+            f"Write views = [{source.views!r}]."
+            if is_name
+            else 'Write views = ["home"].'
+        )
         yield error(33, f"views is {source.views!r}, not a list of names.", hint)
         return
     for view in source.views:
-        yield from examined(_view(source, view), is_declared=True)
+        yield from declared(_view(source, view))
 
 
 def _view(source: ViewSource, view: Any) -> Iterator[CheckMessage]:

@@ -65,12 +65,10 @@ def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
         yield error(27, f"watch is {watch!r}.", hint)
         return
     for twin in _twins(listed, watch):
-        message = (
-            f"{twin} has the table of {listed._meta.label}, and its saves are not "
-        )
         hint = f"Add {twin.rpartition('.')[2]} to watch, with a function that returns "
         hint += "the rows that one of it concerns; else only the audit finds them."
-        yield warning(46, f"{message}noticed.", hint)
+        table = f"the table of {listed._meta.label}"
+        yield warning(46, f"{twin} has {table}, and its saves are not noticed.", hint)
     for model, rows in watch.items():
         if not is_model(model):
             hint = f"Name a model class with its path to {listed._meta.label}."
@@ -96,21 +94,19 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
             for owner, name in product((model, source.model), rows.fields):
                 owner._meta.get_field(name)
         elif isinstance(rows, str):
-            return _wrong_end(source, path_model(model, rows))
+            end = path_model(model, rows)
+            # A proxy holds the keys of the rows, and so do a parent or child with it.
+            with suppress(ConfigurationError):
+                if key_field(end, source.key) == key_field(source.model, source.key):
+                    return ""
+            label = source.model._meta.label
+            has_not = f"which does not have the key of {label}"
+            return f"that leads to {end._meta.label}, {has_not}"
         elif not is_code(rows):
             return "that is neither a path nor a function"
     except FieldDoesNotExist as fault:
         return str(fault)
     return ""
-
-
-def _wrong_end(source: ModelSource, end: type[Model]) -> str:
-    # A proxy holds the keys of the rows, and so do a parent or child that share it.
-    with suppress(ConfigurationError):
-        if key_field(end, source.key) == key_field(source.model, source.key):
-            return ""
-    ends = f"that leads to {end._meta.label}"
-    return f"{ends}, which does not have the key of {source.model._meta.label}"
 
 
 def _hint(model: type[Model], listed: type[Model]) -> str:
