@@ -16,11 +16,7 @@ from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.damage import damaged_pages, forget_damaged
 from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.storage import delete_object, read_object
-from django_sitemaps_plus.tracking.schedule import (
-    AUDIT_PAGES,
-    early_pages,
-    end_grace,
-)
+from django_sitemaps_plus.tracking.schedule import AUDIT_PAGES, early_pages, end_grace
 
 logger = logging.getLogger(__name__)
 
@@ -43,11 +39,7 @@ def mark_unchecked(sections: Collection[Section]) -> bool:
 
 def _early(section: Section) -> dict[int, int]:
     """Return pages of a section to compare once more, at the end of its grace."""
-    if section.new_since is None:
-        return {}
-    is_new = section.now - section.new_since < get_settings().deploy_time
-    early = None if is_new else early_pages(section)
-    if early is None:
+    if (early := early_pages(section)) is None:
         return {}
     rows = early.exclude(is_dirty=1).order_by("checked_at")[:AUDIT_PAGES]
     pages = dict(rows.values_list("pk", "section_id"))

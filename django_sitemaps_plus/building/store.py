@@ -74,10 +74,11 @@ def _is_rendered_now(page: Page, rendered: RenderedPage, since: datetime) -> boo
     document, newest = rendered.document, rendered.tally.newest
     if document is None or not newest or parse_w3c(newest) < since:
         return False
+    if not page.object or page.published_at is None:
+        return False
     source: Any = registry.get(page.section.name)
     path = source.lastmod if isinstance(source, ModelSource) else None
-    is_field = isinstance(path, str) and find_field(source.model, path) is not None
-    if is_field or not page.object or page.published_at is None:
+    if isinstance(path, str) and find_field(source.model, path) is not None:
         return False
     found = [parse_w3c(it) for it in lastmods_in(inflate(document.gzip))]
     if len(found) < 2 or min(found) < since:
@@ -106,14 +107,11 @@ def store_page(
         return built(is_new=bool(page.plain_hash))
     is_new = document.plain_hash != page.plain_hash
     namespace = page.section.namespace
-    if not is_new and (
-        not is_stored
-        # Elsewhere it may be deleted by another database.
-        or (
-            is_within(page.object, namespace)
-            and object_exists(page.object, page.gzip_size)
-        )
-    ):
+    stays = not is_new
+    if stays and is_stored:  # another database may delete what is not its own
+        is_own = is_within(page.object, namespace)
+        stays = is_own and object_exists(page.object, page.gzip_size)
+    if stays:
         return built(
             object=page.object,
             plain_size=page.plain_size,
@@ -121,11 +119,11 @@ def store_page(
             plain_hash=page.plain_hash,
             gzip_hash=page.gzip_hash,
         )
-    section = page.section.name
+    name = "-"
+    if is_stored:
+        name = store_object(page.section.name, page.number, document, namespace)
     return built(
-        object=store_object(section, page.number, document, namespace)
-        if is_stored
-        else "-",
+        object=name,
         is_new=is_new,
         is_stored=is_stored,
         plain_size=document.plain_size,

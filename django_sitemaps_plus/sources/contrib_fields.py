@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from operator import itemgetter
@@ -35,10 +36,21 @@ class Fields:
         self, sitemap: Any, origin: str, lastmod: Callable[[Any], Any]
     ) -> None:
         self._sitemap = sitemap
-        self._asked = _fields(sitemap, origin, lastmod)
+        # Contrib asks for the location first.
+        fields: dict[str, Any] = {"location": sitemap._location}
+        if hasattr(sitemap, "lastmod"):
+            fields["lastmod"] = lambda row: lastmod(sitemap._get("lastmod", row))
+        methods = methods_of(sitemap)
+        for name in ("changefreq", "priority", *methods):
+            if hasattr(sitemap, name):
+                fields[name] = partial(sitemap._get, name)
+        if sitemap.i18n and sitemap.alternates and "alternates" not in methods:
+            languages = _Languages(sitemap, origin)
+            fields |= {"location": languages.path, "alternates": languages.alternates}
+        self._asked = [*fields.values()]
         #: Callables that take the fields from rows.
         self.getters: dict[str, Getter] = {
-            name: selected(itemgetter(place)) for place, name in enumerate(self._asked)
+            name: selected(itemgetter(place)) for place, name in enumerate(fields)
         }
 
     def in_languages(self, items: Sequence[Any]) -> Sequence[Any]:
@@ -50,45 +62,21 @@ class Fields:
 
     def rows(self, asked: Iterable[Any]) -> list[list[Any]]:
         """Return the fields of each item, in the order of the getters."""
-        getters = [*self._asked.values()]
+        getters = self._asked
         return [[attempt(get, it) for get in getters] for it in asked]
-
-
-def _fields(
-    sitemap: Any, origin: str, lastmod: Callable[[Any], Any]
-) -> dict[str, Callable[[Any], Any]]:
-    """Return what takes each field from an item, or from one with its language.
-
-    Contrib asks for the location first.
-    """
-    fields: dict[str, Any] = {"location": sitemap._location}
-    if hasattr(sitemap, "lastmod"):
-        fields["lastmod"] = lambda row: lastmod(sitemap._get("lastmod", row))
-    methods = methods_of(sitemap)
-    for name in ("changefreq", "priority", *methods):
-        if hasattr(sitemap, name):
-            fields[name] = partial(sitemap._get, name)
-    if sitemap.i18n and sitemap.alternates and "alternates" not in methods:
-        languages = _Languages(sitemap, origin)
-        fields["location"] = languages.path
-        fields["alternates"] = languages.alternates
-    return fields
 
 
 def methods_of(sitemap: Any) -> list[str]:
     """Return the extensions that a class has methods for; contrib asks none of them."""
     kind = sitemap if isinstance(sitemap, type) else type(sitemap)
-    return [name for name in NAMESPACE_OF if _takes_an_item(kind, name)]
-
-
-def _takes_an_item(kind: type[Any], name: str) -> bool:
-    # A method of this name that takes something else is one of the user's own.
-    method = inspect.getattr_static(kind, name, None)
-    try:
-        inspect.signature(method.__get__(object(), kind)).bind("an item")
-    except (AttributeError, TypeError, ValueError):
-        return False
-    return True
+    names = []
+    for name in NAMESPACE_OF:
+        method: Any = inspect.getattr_static(kind, name, None)
+        # A method of this name that takes something else is one of the user's own.
+        with suppress(AttributeError, TypeError, ValueError):
+            inspect.signature(method.__get__(object(), kind)).bind("an item")
+            names.append(name)
+    return names
 
 
 class _Languages:
@@ -113,18 +101,16 @@ class _Languages:
 
     def alternates(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
         """Return each language of a row's item with its URL."""
-        if self._alternates is None:
-            self._alternates = self._found(row)
-        return self._alternates
-
-    def _found(self, row: tuple[Any, str]) -> list[tuple[str, str]]:
+        if self._alternates is not None:
+            return self._alternates
         sitemap, default = self._sitemap, settings.LANGUAGE_CODE
         languages = sitemap.get_languages_for_item(row[0])
         found = {it: self.path(row, it) for it in languages}
         paths = {k: str(v) for k, v in found.items() if isinstance(v, str | Promise)}
         if sitemap.x_default and default in paths:
             paths["x-default"] = paths[default].replace(f"/{default}/", "/", 1)
-        return [(language, self._origin + path) for language, path in paths.items()]
+        self._alternates = [(code, self._origin + path) for code, path in paths.items()]
+        return self._alternates
 
 
 def aware(value: Any) -> Any:

@@ -89,8 +89,9 @@ def _images(origin: str, value: Any) -> str:
 def _image(origin: str, value: Any) -> Image | None:
     if isinstance(value, File):
         value = value.url if value else None  # type: ignore[attr-defined]  # of a field
-    elif not isinstance(value, str | Image):
-        value = _url_of(value)
+    elif not isinstance(value, str | Image):  # as those of media libraries
+        value = getattr(value, "url", value)
+        value = value() if callable(value) else value
     if value is None or value == "":
         return None
     if isinstance(value, Image):
@@ -105,12 +106,6 @@ def _image(origin: str, value: Any) -> Image | None:
     if origin:
         refuse_relative(value)
     return Image(value)
-
-
-def _url_of(value: Any) -> Any:
-    """Return the URL of an object, as those of media libraries have one."""
-    found = getattr(value, "url", value)
-    return found() if callable(found) else found
 
 
 @dataclass(frozen=True, kw_only=True)

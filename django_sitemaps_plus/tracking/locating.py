@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain as all_of
@@ -135,7 +135,7 @@ def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
         if owner is None or owner[2]:
             return None
         found.append(owner)
-    # That of the first: the plan may have changed before the others were asked for.
+    # The first version: the plan may have changed before the others were asked for.
     version, pages = found[0][1], frozenset([owner[0] for owner in found])
     deployed = [key for key, owner in zip(keys, found, strict=True) if owner[3]]
     return Located(version, pages, deployed)
@@ -187,13 +187,13 @@ def mark_rows(
     """
     reader = reader_of(source)
     space = reader.key_space()
-    ways = watched_ways(source) if isinstance(source, ModelSource) else ()
-    listed = {concrete(model) for model in reader.tracked_models}
-    is_watched = any(concrete(way.model) in listed for way in ways)
     if space is None:
         mark_all(section)
         delete_changes(changes)
         return
+    ways = watched_ways(source) if isinstance(source, ModelSource) else ()
+    listed = {concrete(model) for model in reader.tracked_models}
+    is_watched = any(concrete(way.model) in listed for way in ways)
     if not is_watched and reader.rows_depend:
         mark_all(section, is_named=True)
     mark_keys(section, space, keys, ranges, changes=changes)
@@ -278,7 +278,14 @@ def note_saved(
 ) -> None:
     """Note rows whose URLs engines are notified of, whatever became of their pages."""
     if (keys or ranges) and is_notified():
-        listed = all_of(keys, _between(space, ranges))
+        rows = plain(space.model._base_manager.using(space.alias))
+        within = (
+            rows.filter(**{f"{space.key}__range": bounds})  # both ends included
+            .values_list(space.key, flat=True)
+            .iterator(BATCH_KEYS)
+            for bounds in ranges
+        )
+        listed = all_of(keys, all_of.from_iterable(within))
         Publication.objects.note_saves(section, map(str, listed), at)
 
 
@@ -286,14 +293,6 @@ def is_notified() -> bool:
     """Return whether engines of any site are notified."""
     with in_force(None):
         return notifies_engines()
-
-
-def _between(space: KeySpace, ranges: Iterable[tuple[Any, Any]]) -> Iterator[Any]:
-    """Yield the keys of the rows in ranges; both ends of a range are included."""
-    rows = plain(space.model._base_manager.using(space.alias))
-    for bounds in ranges:
-        between = rows.filter(**{f"{space.key}__range": bounds})
-        yield from between.values_list(space.key, flat=True).iterator(BATCH_KEYS)
 
 
 def delete_changes(changes: Iterable[Change]) -> None:

@@ -81,11 +81,9 @@ def early_pages(section: Section) -> PageQuerySet | None:
     """Return the pages to compare once more, once the grace is over, else None."""
     if section.new_since is None:
         return None
-    grace = get_settings().deploy_time
-    rows = Section.objects.filter(pk=section.pk, new_since__lte=Now() - grace)
-    if not rows.exists():
+    end = section.new_since + get_settings().deploy_time
+    if section.now < end:
         return None
-    end = section.new_since + grace
     pages: PageQuerySet = Page.objects.filter(section=section)
     return pages.planned().exclude(checked_at__gte=end)
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.tracking import lookback
 from django_sitemaps_plus.tracking.detect import notice
@@ -51,7 +52,7 @@ def save(number, moment):
 
 
 def noticed(section):
-    notice(Section.objects.get(pk=section.pk), get_site())
+    notice(Section.objects.annotate(now=Now()).get(pk=section.pk), get_site())
     return dirty(section)
 
 
