@@ -86,7 +86,10 @@ def point(
     """
     # The next change may say otherwise. A new plan is announced as a whole.
     fields = {**pointer(page, built, now), "announce": page.state != State.NEXT}
-    fields["problems"] = _as_json(fields["problems"])
+    # A prepared query does not know what the field binds.
+    problems: Any = Page._meta.get_field("problems")
+    connection = connections[own_alias()]
+    fields["problems"] = problems.get_db_prep_save(fields["problems"], connection)
     pointed = Page.objects.flipped(
         page.low is None,
         page.high is None,
@@ -99,12 +102,6 @@ def point(
         **{**fields, **others},
     )
     return bool(pointed)
-
-
-def _as_json(problems: list[str]) -> Any:
-    """Return what a prepared query binds: it does not know the field."""
-    field = Page._meta.get_field("problems")
-    return field.get_db_prep_save(problems, connections[own_alias()])
 
 
 def read_announce(pages: Sequence[Page]) -> None:

@@ -63,13 +63,9 @@ def note_missing(site: Site) -> list[str]:
             ", ".join([f"section {name!r}" for name in names]),
             extra={"action": "section_missing"},
         )
-    if names:
-        _forget_missing(site)
-    return names
-
-
-def _forget_missing(site: Site) -> None:
-    """Have the index rendered again without sections that are missing too long."""
+    if not names:
+        return []
+    # Have the index rendered again without sections that are missing too long.
     past = timezone.now() - MISSING_GRACE
     gone = Section.objects.filter(site=site.name, missing_since__lte=past)
     last = gone.aggregate(last=Max("missing_since"))["last"]
@@ -77,3 +73,4 @@ def _forget_missing(site: Site) -> None:
         indexes = Page.objects.of(site.name, INDEX)
         before = indexes.filter(checked_at__lt=last + MISSING_GRACE)
         before.update(wanted=F("wanted") + 1)
+    return names

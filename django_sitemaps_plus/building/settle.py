@@ -27,15 +27,11 @@ def settle(build: Build, section: Section) -> bool:
     is_dirty = False
     if build.small and not section.pages.filter(state=State.NEXT).exists():
         is_dirty = merge_small(section, build.site, build.small)
-    if not build.waits and _is_left_to_others(section):
-        return is_dirty
+    if not build.waits:  # another process may build the last page, and decide
+        is_being_built = Page.objects.is_being_built([section.pk])
+        if is_being_built or section.pages.claimable().exists():
+            return is_dirty
     return _decide(build, section) or is_dirty
-
-
-def _is_left_to_others(section: Section) -> bool:
-    """Return whether another process will build the last page of a section."""
-    is_being_built = Page.objects.is_being_built([section.pk])
-    return is_being_built or section.pages.claimable().exists()
 
 
 def _decide(build: Build, section: Section) -> bool:

@@ -167,8 +167,8 @@ def publication_diff(publication: Publication) -> Diff:
 
 def _is_rendered_now(publication: Publication, name: str, document: bytes) -> bool:
     """Return whether the lastmods of a page are no news; False once it has others."""
-    ends = map(parse_w3c, lastmods_in(document[:_END] + document[-_END:]))
-    moments = sorted(ends)
+    ends = document[:_END] + document[-_END:]
+    moments = sorted(map(parse_w3c, lastmods_in(ends)))
     if not moments or moments[-1] - moments[0] > timedelta(minutes=1):
         return False  # the usual case, which takes no query
     pages = Page.objects.filter(section=publication.section_id, object=name)

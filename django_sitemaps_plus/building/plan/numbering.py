@@ -52,18 +52,14 @@ def _take_positions(section: Section, total: int) -> int:
         defaults={"next_number": 0, "origin": section.origin},
     )
     position = _take_numbers(index, total)
-    _add_indexes(index, position + total)
-    return position
-
-
-def _add_indexes(index: Section, positions: int) -> None:
+    limit = get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)
     # The first is page 0 (/sitemap.xml), the others 2 and on (/sitemaps-2.xml).
-    total = -(-positions // get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS))
-    wanted = {0, *range(2, total + 1)}
+    wanted = {0, *range(2, -(-(position + total) // limit) + 1)}
     known = set(index.pages.values_list("number", flat=True))
     Page.objects.bulk_create(
         [Page(section=index, number=number) for number in sorted(wanted - known)]
     )
+    return position
 
 
 def raise_plan_version(section: Section) -> None:
