@@ -222,8 +222,8 @@ class _Visit:
         if part.lines or not self.seconds or source.has_own_paging:
             return part
         make = partial(self._plan, name, source)
-        newer, is_other = newer_plan(self._key(Plan, name), plan, make)
-        return self._read(name, source, newer, number) if newer and is_other else part
+        newer = newer_plan(self._key(Plan, name), plan, make)
+        return self._read(name, source, newer, number) if newer else part
 
     def _read(self, name: str, source: PrintedSource, plan: Plan, number: int) -> _Part:
         (bounds,) = Paginator(plan.ranges, 1).page(number)

@@ -93,10 +93,8 @@ def live_plan(section: str, site: Site) -> Plan | None:
     return SingleFlight(_plan_key(section, site), Plan, seconds, make).value()
 
 
-def newer_plan(
-    key: str, plan: Plan, make: Callable[[], Plan | None]
-) -> tuple[Plan | None, bool]:
-    """Return the plan to use where a page of one is empty, and whether it is another.
+def newer_plan(key: str, plan: Plan, make: Callable[[], Plan | None]) -> Plan | None:
+    """Return another plan than one of which a page is empty; None if there is none.
 
     Rows may be under other keys by now, so the plan is made anew, though only once in
     EMPTY_SECONDS: a page of bad rows alone stays empty.
@@ -104,7 +102,7 @@ def newer_plan(
     if first_to(f"{key}:empty", EMPTY_SECONDS):
         forget(key)
     found = make()
-    return found, found != plan
+    return None if found == plan else found
 
 
 def shared(
@@ -203,8 +201,8 @@ def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
     plan, may_be_old = live_plan(section, site), True
     step = plan.step if plan else 0
     while plan and number <= len(plan.ranges):
+        bounds = plan.ranges[number - 1]
         try:
-            bounds = plan.ranges[number - 1]
             document = render_page(section, bounds, site, is_roomy=True).document
         except (LimitExceededError, StalePlanError):
             plan, may_be_old = _smaller_plan(section, site, step), False
@@ -213,9 +211,7 @@ def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
         if document is not None or not may_be_old:
             return document
         make, may_be_old = partial(live_plan, section, site), False
-        plan, is_other = newer_plan(_plan_key(section, site), plan, make)
-        if not is_other:
-            break
+        plan = newer_plan(_plan_key(section, site), plan, make)
     return None
 
 
