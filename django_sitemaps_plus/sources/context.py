@@ -9,12 +9,7 @@ from datetime import UTC
 
 from django.conf import settings
 from django.conf.urls.i18n import is_language_prefix_patterns_used
-from django.urls import (
-    get_script_prefix,
-    get_urlconf,
-    set_script_prefix,
-    set_urlconf,
-)
+from django.urls import get_script_prefix, get_urlconf, set_script_prefix, set_urlconf
 from django.utils import timezone, translation
 
 from django_sitemaps_plus.conf import Site

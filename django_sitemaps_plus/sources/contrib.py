@@ -219,7 +219,7 @@ class SitemapReader(Reader[SitemapSource]):
 
     def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
         rows = self._rows()
-        fields, lines = self._fields(rows, site)
+        render = self._renderer(rows, site, tally)
         if pages_by_key(rows):
             rows = self._in_range(self._written(rows), key_range)
             items = instances(limited(rows, self.max_entries + 1))
@@ -227,7 +227,7 @@ class SitemapReader(Reader[SitemapSource]):
             items = at_positions(rows, key_range)
         # To make some items, and then to ask these, takes a quarter less than in turn.
         for batch in batches(items, max(1, CHUNK_ROWS // self._languages)):
-            yield _render(batch, fields, lines, tally)
+            yield render(batch)
 
     def lines_by_key(
         self, keys: Collection[Any], site: Site, tally: Tally
@@ -235,11 +235,11 @@ class SitemapReader(Reader[SitemapSource]):
         rows = self._rows()
         if not pages_by_key(rows):
             return
-        fields, lines = self._fields(rows, site)
+        render = self._renderer(rows, site, tally)
         rows = self._written(narrowed(rows, Q(pk__in=keys)))
         for item in instances(by_key(rows, "pk")):
             if hasattr(item, "pk"):  # a class that fetches rows may give anything
-                yield str(item.pk), _render([item], fields, lines, tally)
+                yield str(item.pk), render([item])
 
     def _rows(self, site: Site | None = None) -> Iterable[Any]:
         items: Iterable[Any] = items_of(self.sitemap)
@@ -255,25 +255,24 @@ class SitemapReader(Reader[SitemapSource]):
         return in_range(rows, "pk", key_range)
 
     def _lastmod(self, value: Any) -> Any:
-        """Return what is written of a lastmod."""
         return aware(value)
 
-    def _fields(self, rows: object, site: Site) -> tuple[Fields, Lines]:
-        """Return what asks for the fields of rows, and what writes them."""
+    def _renderer(
+        self, rows: object, site: Site, tally: Tally
+    ) -> Callable[[Sequence[Any]], str]:
+        """Return what makes the lines of some of the rows, in all their languages."""
         origin = contrib_origin(self.sitemap, site)
         fields = Fields(self.sitemap, origin, self._lastmod)
         lines = self._lines(fields.getters, origin)
         if isinstance(rows, QuerySet):
             lines = without_repeated(lines, rows)
-        return fields, lines
 
+        def render(items: Sequence[Any]) -> str:
+            asked = fields.in_languages(items)
+            values = fields.rows(asked)
+            return lines.render(values, tally, lambda _, row: describe(asked[row]))
 
-def _render(items: Sequence[Any], fields: Fields, lines: Lines, tally: Tally) -> str:
-    """Return the lines of items, in each of their languages."""
-    asked = fields.in_languages(items)
-    return lines.render(
-        fields.rows(asked), tally, lambda _, number: describe(asked[number])
-    )
+        return render
 
 
 class OwnPagesReader(SitemapReader):

@@ -79,7 +79,6 @@ def _priority(value: object) -> str:
 
 
 def _written(text: str, values: Iterable[Alternate | News | Video]) -> str:
-    """Return the text of values, which may be doubtful."""
     words = [it.doubt for it in values if it.doubt]
     if not words:
         return text

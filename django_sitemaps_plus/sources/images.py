@@ -24,6 +24,7 @@ from .quoting import FILE_NAMES, Quoting, image_quoting
 
 _BEFORE = "<image:image><image:loc>"
 _AFTER = "</image:loc></image:image>"
+_ELEMENT: dict[str, Any] = {"name": "images", "before": _BEFORE, "after": _AFTER}
 
 # Names with much that storages quote, and with nothing.
 _SAMPLES = ("Aa/b '\"%41?#&<+;:@,=$!*()[]~-_.\u00e9\U0001f600.JPG", "c")
@@ -67,14 +68,8 @@ def _roots(origin: str) -> list[str]:
 
 def image_column(origin: str) -> UrlColumn:
     """Return what writes images on any host; paths are on the origin, if not empty."""
-    return _ImageColumn(
-        name="images",
-        origin=origin,
-        write=partial(_images, origin),
-        before=_BEFORE,
-        after=_AFTER,
-        quote=image_quoting(origin),
-    )
+    write, quote = partial(_images, origin), image_quoting(origin)
+    return _ImageColumn(**_ELEMENT, origin=origin, write=write, quote=quote)
 
 
 def _images(origin: str, value: Any) -> str:
@@ -149,9 +144,7 @@ def file_column(field: FileField, origin: str) -> FileColumn:
             value = field.attr_class(instance, field, value)
         return _images(origin, value)
 
-    return FileColumn(
-        name="images", write=write, before=_BEFORE, after=_AFTER, field=field
-    )
+    return FileColumn(**_ELEMENT, write=write, field=field)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,10 +184,8 @@ def held_images(
         # That of a subclass may order columns anew.
         keys = QuerySet.values_list(QuerySet.order_by(rows()), images)
         return _ObjectColumn(
-            name="images",
+            **_ELEMENT,
             write=partial(_images, origin),
-            before=_BEFORE,
-            after=_AFTER,
             keys=keys,
             model=model,
             attribute=attribute,

@@ -127,8 +127,11 @@ class LanguageLines(Lines):
         for language, texts in by_language.items():
             links += _link(language).parts(texts)
         if self.default in by_language:
-            root = self.sites[self.default].script_prefix
-            texts = _without_prefix(by_language[self.default], root, self.default)
+            # The URLs without a prefix, at which the site itself chooses the language.
+            root = re.escape(self.sites[self.default].script_prefix)
+            prefix = re.compile(rf"(https?://[^/]+{root}){re.escape(self.default)}/")
+            own = by_language[self.default]
+            texts = [prefix.sub(r"\1", url, count=1) for url in own]
             links += _link("x-default").parts(texts)
         rest = row_by_row(["</loc>", *fields, *links, "</url>\n"], count)
         parts: Parts = []
@@ -183,12 +186,6 @@ def _settled(
             done.add(row)
             settled.append((row, "location", error))
     return settled
-
-
-def _without_prefix(urls: list[str], root: str, language: str) -> list[str]:
-    """Return URLs at which the site itself chooses the language."""
-    prefix = re.compile(rf"(https?://[^/]+{re.escape(root)}){re.escape(language)}/")
-    return [prefix.sub(r"\1", url, count=1) for url in urls]
 
 
 @cache
