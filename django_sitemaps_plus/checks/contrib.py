@@ -25,13 +25,11 @@ from .messages import error, warning
 
 def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
     """Yield what is wrong with a class; return whether its attributes can be read."""
-    is_made = yield from examined(_used(source, lambda site: source.make()))
-    if not is_made:
+    if not (yield from examined(_used(source, lambda site: source.make()))):
         return False
     yield from examined(_used(source, lambda site: contrib_origin(source.make(), site)))
-    yield from examined(_unlocated(source))
-    yield from examined(_paged_by_position(source))
-    yield from examined(_codes(source))
+    for part in (_unlocated, _paged_by_position, _codes):
+        yield from examined(part(source))
     return True
 
 

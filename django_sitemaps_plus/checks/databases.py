@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from django.apps import apps
@@ -75,18 +75,13 @@ def _is_view(alias: str, model: Any) -> bool:
 @examining("the settings")
 def check_row_caches(**kwargs: Any) -> list[CheckMessage]:
     """Return the caches of the ORM that keep rows of ours, which hides changes."""
-    return [
-        warning(57, f"{cache} keeps the rows of {_LABEL}: changes are not taken.", hint)
-        for cache, hint in _row_caches()
-    ]
-
-
-def _row_caches() -> Iterator[tuple[str, str]]:
-    models = list(apps.get_app_config(_LABEL).get_models())
+    models, found = list(apps.get_app_config(_LABEL).get_models()), {}
     if any([_is_kept_by_cacheops(model._meta.model_name) for model in models]):
-        yield "django-cacheops", f'Add "{_LABEL}.*": None to CACHEOPS.'
+        found["django-cacheops"] = f'Add "{_LABEL}.*": None to CACHEOPS.'
     if _is_kept_by_cachalot({model._meta.db_table for model in models}):
-        yield "django-cachalot", f'Add "{_LABEL}" to CACHALOT_UNCACHABLE_APPS.'
+        found["django-cachalot"] = f'Add "{_LABEL}" to CACHALOT_UNCACHABLE_APPS.'
+    keeps = f"keeps the rows of {_LABEL}: changes are not taken."
+    return [warning(57, f"{cache} {keeps}", hint) for cache, hint in found.items()]
 
 
 def _is_kept_by_cacheops(model_name: str | None) -> bool:

@@ -15,10 +15,7 @@ from django_sitemaps_plus import views
 from django_sitemaps_plus.conf import SETTING, get_settings, get_site, is_test_run
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.notifications import Takes
-from django_sitemaps_plus.notifications.configuration import (
-    broken_engines,
-    get_engines,
-)
+from django_sitemaps_plus.notifications.configuration import broken_engines, get_engines
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import site_in_force
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source

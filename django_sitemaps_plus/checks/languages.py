@@ -20,8 +20,9 @@ from django_sitemaps_plus.core.extensions import Alternate
 from django_sitemaps_plus.sources import ModelSource, Route, ViewSource
 from django_sitemaps_plus.sources.context import default_language, surroundings_in
 from django_sitemaps_plus.sources.languages import languages_of
+from django_sitemaps_plus.sources.related import path_model
 from django_sitemaps_plus.sources.route import in_language
-from django_sitemaps_plus.tracking.relations import is_model, path_model
+from django_sitemaps_plus.tracking.relations import is_model
 
 from .examining import examined
 from .messages import error, warning

@@ -12,20 +12,7 @@ from typing import Any
 from django.apps import apps
 from django.core.checks import CheckMessage
 from django.core.exceptions import FieldDoesNotExist, FieldError
-from django.db import connections
-from django.db.models import (
-    CharField,
-    DateField,
-    F,
-    Field,
-    FileField,
-    FilePathField,
-    ForeignKey,
-    IntegerField,
-    QuerySet,
-    TextField,
-    UUIDField,
-)
+from django.db import connections, models
 from django.urls import NoReverseMatch, get_script_prefix
 from django.utils.module_loading import module_has_submodule
 
@@ -67,7 +54,7 @@ from .urls import explain_reverse, has_only_views_of_contrib, no_url
 from .watching import check_query, check_watched
 
 _NOT_OF_USERS = ("django.", "django_sitemaps_plus")
-_KEY_TYPES = (IntegerField, UUIDField, CharField, TextField)
+_KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.TextField)
 
 
 @examining("the sections")
@@ -168,7 +155,7 @@ def _key(source: ModelSource) -> Iterator[CheckMessage]:
     except ConfigurationError:
         yield error(14, f"{label} does not exist.", _suggest_field(source, key) or hint)
         return
-    if hasattr(field, "field_names") or not isinstance(field, Field):
+    if hasattr(field, "field_names") or not isinstance(field, models.Field):
         yield error(15, f"{label} has several columns.", hint)
         return
     held = key_field(source.model, key)
@@ -236,7 +223,7 @@ def _paths(source: ModelSource) -> Iterator[CheckMessage]:
 def _path(source: ModelSource, field: str, path: str) -> Iterator[CheckMessage]:
     message = f"{field} names {path!r}, which is not a field."
     file, _, name = path.rpartition("__")
-    if name == "url" and isinstance(find_field(source.model, file), FileField):
+    if name == "url" and isinstance(find_field(source.model, file), models.FileField):
         yield error(22, message, f"Write {field} = {file!r}.")
     try:
         path_field(source.model, path)
@@ -256,10 +243,10 @@ def _is_of_queryset(source: ModelSource, path: str) -> bool:
     if path.split("__")[0] in names:
         return False
     rows: object = queryset_of(source)
-    if not isinstance(rows, QuerySet):
+    if not isinstance(rows, models.QuerySet):
         return True  # the check of the query says so
     try:
-        F(path).resolve_expression(rows.query.clone())
+        models.F(path).resolve_expression(rows.query.clone())
     except FieldError as fault:
         if not is_unknown_field(fault):
             raise
@@ -271,13 +258,14 @@ def _images(source: ModelSource) -> Iterator[CheckMessage]:
     """Yield a field whose values are no images, though they are said to be."""
     path = source.images
     field: Any = find_field(source.model, path) if isinstance(path, str) else None
-    if isinstance(field, FilePathField):
+    if isinstance(field, models.FilePathField):
         message = f"images names {path!r}, which holds paths on the server's disk."
         hint = "Write a method that returns the URL at which such a file is served."
         yield warning(44, message, hint)
-    elif isinstance(field, ForeignKey) and not hasattr(field.related_model, "url"):
-        related: Any = field.related_model
-        files = [it.name for it in related._meta.fields if isinstance(it, FileField)]
+    related: Any = getattr(field, "related_model", None)
+    if isinstance(field, models.ForeignKey) and not hasattr(related, "url"):
+        fields = related._meta.fields
+        files = [it.name for it in fields if isinstance(it, models.FileField)]
         names = " or ".join([repr(f"{path}__{name}") for name in files])
         hint = f"Name its file: {names}." if files else ""
         message = f"images names {path!r}, and {related._meta.label} has no url."
@@ -321,7 +309,7 @@ def _lastmod(source: ModelSource) -> Iterator[CheckMessage]:
     if not isinstance(source.lastmod, str):
         return
     field = find_field(source.model, source.lastmod)
-    if isinstance(field, DateField) and not is_indexed(field):
+    if isinstance(field, models.DateField) and not is_indexed(field):
         message = (
             f"lastmod {source.lastmod!r} has no index, so builds cannot look for "
             "changes that sent no signal."

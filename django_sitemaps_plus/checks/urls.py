@@ -9,13 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage
 from django.http import HttpResponse
-from django.urls import (
-    NoReverseMatch,
-    Resolver404,
-    get_resolver,
-    resolve,
-    reverse,
-)
+from django.urls import NoReverseMatch, Resolver404, get_resolver, resolve, reverse
 
 from django_sitemaps_plus import views
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, product
 from typing import Any
@@ -13,21 +13,13 @@ from django.core.exceptions import EmptyResultSet, FieldDoesNotExist
 from django.db.models import F, Model, QuerySet
 
 from django_sitemaps_plus.conf import sample_site
-from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import ModelSource, Route, Under
+from django_sitemaps_plus.sources import ModelSource, Route, Under, dependencies
 from django_sitemaps_plus.sources.declarations import (
     declarations_of,
     is_expression,
     is_path,
-)
-from django_sitemaps_plus.sources.dependencies import (
-    dependence,
-    inner_tables,
-    joined_tables,
-    many_joins,
-    unknown_joins,
 )
 from django_sitemaps_plus.sources.fetching import has_windows
 from django_sitemaps_plus.sources.keys import key_field
@@ -36,6 +28,7 @@ from django_sitemaps_plus.sources.querysets import pages_by_key, queryset_of
 from django_sitemaps_plus.sources.related import (
     SEVERAL,
     joined_many,
+    path_model,
     path_to_many,
     related_queries,
 )
@@ -45,7 +38,6 @@ from django_sitemaps_plus.tracking.relations import (
     is_code,
     is_model,
     parents,
-    path_model,
     watched_ways,
 )
 from django_sitemaps_plus.tracking.watching import models_of
@@ -64,11 +56,16 @@ def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
         hint = f"Give a dict of models, each with its path to {listed._meta.label}."
         yield error(27, f"watch is {watch!r}.", hint)
         return
-    for twin in _twins(listed, watch):
-        hint = f"Add {twin.rpartition('.')[2]} to watch, with a function that returns "
-        hint += "the rows that one of it concerns; else only the audit finds them."
-        table = f"the table of {listed._meta.label}"
-        yield warning(46, f"{twin} has {table}, and its saves are not noticed.", hint)
+    own = concrete(listed)
+    for twin in apps.get_models(include_auto_created=True):
+        # A proxy or a child shares a table as well.
+        is_known = concrete(twin) is own or twin in watch
+        if twin._meta.db_table == own._meta.db_table and not is_known:
+            hint = f"Add {twin._meta.object_name} to watch, with a function that "
+            hint += "returns the rows that one of it concerns; else only the audit "
+            hint += "finds them."
+            words = f"{twin._meta.label} has the table of {listed._meta.label}"
+            yield warning(46, f"{words}, and its saves are not noticed.", hint)
     for model, rows in watch.items():
         if not is_model(model):
             hint = f"Name a model class with its path to {listed._meta.label}."
@@ -76,15 +73,6 @@ def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
         elif fault := _fault(source, model, rows):
             message = f"watch names {rows!r} for {model._meta.label}, and {fault}."
             yield error(27, message, _hint(model, listed))
-
-
-def _twins(listed: type[Model], watched: Collection[object]) -> Iterator[str]:
-    """Yield the other models of a table, which are none of its proxies or children."""
-    own = concrete(listed)
-    for model in apps.get_models(include_auto_created=True):
-        is_same = concrete(model) is own or model in watched
-        if model._meta.db_table == own._meta.db_table and not is_same:
-            yield model._meta.label
 
 
 def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
@@ -118,8 +106,7 @@ def _hint(model: type[Model], listed: type[Model]) -> str:
 
 def check_query(source: ModelSource) -> Iterator[CheckMessage]:
     """Compile the query, since an expression shows its faults nowhere else."""
-    site = sample_site()
-    with reading(source, site):
+    with reading(source, sample_site()):
         if not pages_by_key(given := queryset_of(source)):
             yield unreadable(
                 f"get_queryset() returns a {type(given).__name__}. Its pages are key "
@@ -129,14 +116,15 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
             return
         rows = listed_rows(source)
         if not (faults := [*_to_many(source, rows.query)]):
-            page = page_query(source, KeyRange(), site)
+            page = page_query(source)
             for query in (page, *related_queries(source, rows)):
                 with suppress(EmptyResultSet):  # such as that of none()
                     str(query.query)
     if faults:
         yield from faults
         return
-    if kinds := {*unknown_joins(rows.query), *unknown_joins(page.query)}:
+    found = map(dependencies.unknown_joins, (rows.query, page.query))
+    if kinds := {*chain.from_iterable(found)}:
         yield unexamined(f"its query joins tables by {', '.join(sorted(kinds))}")
         return
     yield from _missing(source, page.query)
@@ -190,7 +178,7 @@ def _missing(source: ModelSource, page: Any) -> Iterator[CheckMessage]:
 def _unwatched(source: ModelSource, page: Any) -> Iterator[str]:
     """Yield the labels of models that only joins and inner queries name."""
     watched = models_of(source)
-    tables = joined_tables(page) | inner_tables(page)
+    tables = dependencies.joined_tables(page) | dependencies.inner_tables(page)
     tables -= {model._meta.db_table for model in watched}
     for model in apps.get_models(include_auto_created=True):
         if model._meta.db_table not in tables:
@@ -204,8 +192,8 @@ def _unwatched(source: ModelSource, page: Any) -> Iterator[str]:
 
 
 def _repeated(rows: Any, page: Any) -> Iterator[CheckMessage]:
-    for table in many_joins(page):
-        if table in many_joins(rows):
+    for table in dependencies.many_joins(page):
+        if table in dependencies.many_joins(rows):
             subject, hint = "get_queryset()", "Add .distinct(), or filter by Exists()."
         else:
             subject = "a declaration that names a FilteredRelation"
@@ -225,7 +213,7 @@ def _tree(
     if not own.isdisjoint([concrete(way.model) for way in watched_ways(source)]):
         return
     effect = "so each save marks all pages"
-    if not (reason := dependence(rows, page)):
+    if not (reason := dependencies.dependence(rows, page)):
         effect = "and a save marks only the page of its own row"
         reason = _dependence(source)
     if reason:

@@ -38,9 +38,9 @@ from .lines import Lines
 from .model import ModelSource
 from .related import (
     Narrow,
+    Related,
     joined_many,
     path_to_many,
-    related,
     related_rows,
     several_column,
 )
@@ -178,7 +178,7 @@ def _fields(
     for name, value in declared.items():
         if path := path_to_many(source.model, name, value):
             take = columns.add(source.key)
-            found = related(queryset, narrow, source.key, path, take)
+            found = Related(queryset, narrow, source.key, path, take)
             fields.append(Values(found, several_column(own[name])))
             continue
         dates = None

@@ -91,8 +91,13 @@ def columns(source: Source) -> frozenset[str] | None:
         return None
     if takes_site(source):  # of another site it may be of other fields
         return None
-    queried = _queried(queryset_of(source))
-    return own_fields(source.model, chain(_declared(source), queried, [source.key]))
+    query: Any = queryset_of(source).query
+    # The conditions of a FilteredRelation stand nowhere else, until a path names it.
+    if len(query.alias_map) > 1 or query._filtered_relations:
+        return None
+    queried = map(_paths_in, (query.where, *query.annotations.values()))
+    found = chain(_declared(source), *queried, [source.key])
+    return own_fields(source.model, found)
 
 
 def own_fields(
@@ -112,16 +117,6 @@ def own_fields(
             waiting += _paths_in(field.expression)  # type: ignore[attr-defined]  # not in the stubs
     # An annotation of the queryset: its own fields are in the query.
     return frozenset(names & fields.keys())
-
-
-def _queried(queryset: QuerySet[Any]) -> Iterator[str | None]:
-    """Yield the fields that filter, order and annotations of a queryset name."""
-    query: Any = queryset.query
-    # The conditions of a FilteredRelation stand nowhere else, until a path names it.
-    if len(query.alias_map) > 1 or query._filtered_relations:
-        yield None
-    for part in (query.where, *query.annotations.values()):
-        yield from _paths_in(part)
 
 
 def many_joins(query: Query) -> list[str]:

@@ -8,15 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from django.core.exceptions import FieldDoesNotExist, ValidationError
-from django.db import connections
-from django.db.models import (
-    BinaryField,
-    CompositePrimaryKey,
-    Field,
-    IntegerField,
-    JSONField,
-    Model,
-)
+from django.db import connections, models
 
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
@@ -28,27 +20,27 @@ from django_sitemaps_plus.exceptions import (
 BOUNDS_AT_ONCE = 30_000
 
 # Types of Django whose values, as text, do not give themselves back.
-_WITHOUT_TEXT = (BinaryField, CompositePrimaryKey, JSONField)
+_WITHOUT_TEXT = (models.BinaryField, models.CompositePrimaryKey, models.JSONField)
 
 # Methods by which a type converts its values.
 _CONVERSIONS = {"to_python", "from_db_value", "get_prep_value", "get_db_prep_value"}
 
 # Whether keys of other types give themselves back, once one was seen.
-_give_back: dict[Field[Any, Any], bool] = {}
+_give_back: dict[models.Field[Any, Any], bool] = {}
 
 # Names of functions that make UUIDs of which a later one is the greater.
 _ORDERED = {"uuid6", "uuid7"}
 
 
-def key_field(model: type[Model], key: str) -> Field[Any, Any]:
+def key_field(model: type[models.Model], key: str) -> models.Field[Any, Any]:
     """Return the field that pages are cut by; of a relation, the field it holds."""
     field = own_field(model, key)
     while field.remote_field is not None:
         field = field.target_field
-    return cast("Field[Any, Any]", field)
+    return cast("models.Field[Any, Any]", field)
 
 
-def own_field(model: type[Model], key: str) -> Any:
+def own_field(model: type[models.Model], key: str) -> Any:
     """Return the field that a key names, which may be a relation."""
     try:
         return model._meta.pk if key == "pk" else model._meta.get_field(key)
@@ -59,7 +51,7 @@ def own_field(model: type[Model], key: str) -> Any:
         ) from error
 
 
-def has_text(field: Field[Any, Any], sample: Callable[[], Any]) -> bool:
+def has_text(field: models.Field[Any, Any], sample: Callable[[], Any]) -> bool:
     """Return whether a key can be a bound of pages, which are kept as text.
 
     Types of Django are known. Of others a key is asked for, None if there is none yet.
@@ -76,29 +68,22 @@ def has_text(field: Field[Any, Any], sample: Callable[[], Any]) -> bool:
     return _give_back[field]
 
 
-def _gives_back(field: Field[Any, Any], key: Any) -> bool:
+def _gives_back(field: models.Field[Any, Any], key: Any) -> bool:
     with suppress(Exception):  # it may be the user's code
         return bool(field.to_python(str(key)) == key)
     return False
-
-
-def _makes_ordered(field: Field[Any, Any]) -> bool:
-    """Return whether a default of the field makes UUIDs in the order of time."""
-    defaults = (field.default, type(field.db_default))
-    names = {getattr(default, "__name__", "").lower() for default in defaults}
-    return not names.isdisjoint(_ORDERED)
 
 
 @dataclass(frozen=True, slots=True)
 class KeySpace:
     """The keys of a model in the order of its database."""
 
-    model: type[Model]
+    model: type[models.Model]
     key: str
     alias: str
 
     @property
-    def field(self) -> Field[Any, Any]:
+    def field(self) -> models.Field[Any, Any]:
         """The field that holds the key."""
         return key_field(self.model, self.key)
 
@@ -110,7 +95,11 @@ class KeySpace:
     @property
     def grows(self) -> bool:
         """Whether a new key is above all others, as a rule."""
-        return isinstance(self.field, IntegerField) or _makes_ordered(self.field)
+        if isinstance(self.field, models.IntegerField):
+            return True
+        defaults = (self.field.default, type(self.field.db_default))
+        names = {getattr(default, "__name__", "").lower() for default in defaults}
+        return not names.isdisjoint(_ORDERED)
 
     def text(self, key: Any) -> str:
         """Return a key as the text of a bound, or raise SourceError: it is no such."""
@@ -147,7 +136,7 @@ class KeySpace:
 
     def ascends(self, bounds: Sequence[str]) -> bool:
         """Return whether the database still sorts bounds as they were when planned."""
-        if isinstance(self.field, IntegerField):
+        if isinstance(self.field, models.IntegerField):
             values = [int(bound) for bound in bounds]
             return values == sorted(values)
         # The last bound of a part is the first of the next.

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from django.db.models import DateTimeField, Max, Model, Q, QuerySet
 
-from django_sitemaps_plus.conf import Site, sample_site, site_in
+from django_sitemaps_plus.conf import Site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 
@@ -28,22 +28,8 @@ from .languages import language_lines, languages_of
 from .lines import CHUNK_ROWS, Lines, Tally, lines_of
 from .model import ModelSource
 from .positions import at_positions, positions
-from .querysets import (
-    batches,
-    by_key,
-    first_keys,
-    in_range,
-    keys_of,
-    pages_by_key,
-)
-from .rows import (
-    listed_rows,
-    names_of,
-    page_query,
-    read,
-    select,
-    without_repeated,
-)
+from .querysets import batches, by_key, first_keys, in_range, keys_of, pages_by_key
+from .rows import listed_rows, names_of, page_query, read, select, without_repeated
 from .views import ViewSource
 
 S = TypeVar("S", bound=Source)
@@ -231,8 +217,7 @@ class ModelReader(_DeclaredReader[ModelSource]):
 
     @property
     def rows_depend(self) -> bool:  # type: ignore[override]
-        page = page_query(self.source, EVERYTHING, sample_site())
-        return bool(dependence(listed_rows(self.source), page))
+        return bool(dependence(listed_rows(self.source), page_query(self.source)))
 
     def newest_keys(self, most: int) -> list[Any] | None:
         field = indexed_lastmod(self.source)

@@ -6,7 +6,7 @@ from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate, chain, islice, pairwise, takewhile
 from typing import Any
 
@@ -43,6 +43,20 @@ def many(model: type[Model], path: str) -> str:
     return found
 
 
+def path_model(model: type[Model], path: str) -> type[Model]:
+    """Return the model at the end of a path of relations.
+
+    Raises:
+        FieldDoesNotExist: the path leads nowhere.
+    """
+    for name in path.split("__"):
+        related: Any = model._meta.get_field(name).related_model
+        if related is None:
+            raise FieldDoesNotExist(f"{model._meta.label}.{name} is not a relation")
+        model = related
+    return model
+
+
 def path_to_many(model: type[Model], name: str, value: object) -> str:
     """Return the path of a declaration that is read by a query of its own, or ""."""
     path = value.name if type(value) is F else value  # type: ignore[attr-defined]
@@ -73,14 +87,10 @@ def ordering_paths(model: type[Model], path: str) -> Iterator[str]:
 
 def _ordering(model: type[Model], relation: str, seen: set[str]) -> Iterator[str]:
     """Yield what orders the rows at the end of a path; none where it is a column."""
-    for name in relation.split("__"):
-        try:
-            related_model: Any = model._meta.get_field(name).related_model
-        except FieldDoesNotExist:
-            return
-        if related_model is None:
-            return
-        model = related_model
+    try:
+        model = path_model(model, relation)
+    except FieldDoesNotExist:
+        return
     if model._meta.label not in seen:
         seen.add(model._meta.label)
         for path in chain.from_iterable(map(_named_in, model._meta.ordering or ())):
@@ -108,25 +118,40 @@ def related_queries(
             yield related_values(rows, source.key, path)
 
 
-@dataclass(slots=True)
 class Related:
-    """Takes from rows what they relate to."""
+    """Takes the values of a path from rows, given to it as they come.
 
-    key: Callable[[Any], Any]  # takes the key from a row
-    pairs: Iterator[list[Any]]  # keys of the same rows, each with a value, in batches
-    in_order: bool = True  # whether rows come in the order of their key
-    #: Values that were read, by key, of rows that may be still to come.
-    ahead: defaultdict[Any, list[Any]] = field(
-        default_factory=lambda: defaultdict(list)
-    )
+    Args:
+        queryset: the listed rows.
+        narrow: leaves those of them that come.
+        key: the name of their key.
+        path: the path to many.
+        take: takes the key from a row.
+    """
+
+    def __init__(
+        self,
+        queryset: QuerySet[Any],
+        narrow: Narrow,
+        key: str,
+        path: str,
+        take: Callable[[Any], Any],
+    ) -> None:
+        rows = related_rows(queryset, narrow, key)
+        self._pairs = tuples(related_values(rows, key, path))
+        self._take = take
+        # A class that takes part in fetching rows may order them anew.
+        self._in_order = not fetches(queryset)
+        # Values that were read, by key, of rows that may be still to come.
+        self._ahead = defaultdict[Any, list[Any]](list)
 
     def __call__(self, rows: Sequence[Any]) -> Sequence[Any]:
         """Return the values of each row."""
-        keys, ahead = [*map(self.key, rows)], self.ahead
+        keys, ahead = [*map(self._take, rows)], self._ahead
         last = keys[-1]
         # Keys are compared for equality alone: their order is that of the database.
-        while not self.in_order or last not in ahead or next(reversed(ahead)) == last:
-            batch = next(self.pairs, None)
+        while not self._in_order or last not in ahead or next(reversed(ahead)) == last:
+            batch = next(self._pairs, None)
             if batch is None:
                 break
             for key, value in batch:
@@ -136,7 +161,7 @@ class Related:
                     ahead[key]  # is known to have none, so far
         found = [ahead.get(key, ()) for key in keys]
         # A row that came in between the two queries is not among them.
-        if self.in_order and last in ahead:
+        if self._in_order and last in ahead:
             for key in [*takewhile(last.__ne__, ahead)]:
                 del ahead[key]
         return found
@@ -151,19 +176,6 @@ def related_rows(queryset: QuerySet[Any], narrow: Narrow, key: str) -> QuerySet[
         listed = plain(narrow(queryset)).values(key)
         rows = rows.filter(**{f"{key}__in": listed})
     return rows
-
-
-def related(
-    queryset: QuerySet[Any],
-    narrow: Narrow,
-    key: str,
-    path: str,
-    take: Callable[[Any], Any],
-) -> Related:
-    """Return what takes the values of a path from those rows of a queryset."""
-    pairs = tuples(related_values(related_rows(queryset, narrow, key), key, path))
-    # A class that takes part in fetching rows may order them anew.
-    return Related(take, pairs, in_order=not fetches(queryset))
 
 
 @dataclass(frozen=True, kw_only=True)

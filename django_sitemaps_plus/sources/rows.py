@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 from django.db.models.sql.constants import LOUTER
 from django.db.models.sql.datastructures import Join
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import ConfigurationError
@@ -23,6 +23,7 @@ from .lines import CHUNK_ROWS, Lines, describe, named
 from .model import ModelSource
 from .querysets import (
     batches,
+    by_key,
     in_range,
     on_write_database,
     pages_by_key,
@@ -53,11 +54,11 @@ def rows_in(source: ModelSource, key_range: KeyRange) -> QuerySet[Any]:
     return in_range(listed_rows(source), source.key, key_range)
 
 
-def page_query(source: ModelSource, key_range: KeyRange, site: Site) -> QuerySet[Any]:
-    """Return the query that reads a page, not yet run."""
+def page_query(source: ModelSource) -> QuerySet[Any]:
+    """Return the query that reads a page, not yet run, for the rows of all pages."""
     rows = listed_rows(source)
-    columns, _ = compile_lines(source, rows, site)
-    return in_range(select(rows, columns), source.key, key_range)
+    columns, _ = compile_lines(source, rows, sample_site())
+    return by_key(select(rows, columns), source.key)
 
 
 def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:

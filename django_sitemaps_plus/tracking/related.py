@@ -16,8 +16,9 @@ from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.sources import Source, Under
 from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
+from django_sitemaps_plus.sources.related import path_model
 
-from .relations import BY_CODE, path_model, rows_of
+from .relations import BY_CODE, rows_of
 
 logger = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ from django.db.models import ForeignKey, ManyToManyField, Model, QuerySet
 
 from django_sitemaps_plus.sources import ModelSource, Source, Under
 from django_sitemaps_plus.sources.dependencies import image_paths, paths
+from django_sitemaps_plus.sources.related import path_model
 
 #: In the place of a path to rows: code in ``watch`` finds them.
 BY_CODE = "*"
@@ -43,20 +44,6 @@ class Way(NamedTuple):
         """Return the way by the value that saved objects have in a field."""
         to_saved = "__".join(filter(None, [self.to_saved, field.name]))
         return f"{self.model._meta.label}:{self.to_rows}:{to_saved}"
-
-
-def path_model(model: type[Model], path: str) -> type[Model]:
-    """Return the model at the end of a path of relations.
-
-    Raises:
-        FieldDoesNotExist: the path leads nowhere.
-    """
-    for name in path.split("__"):
-        related: Any = model._meta.get_field(name).related_model
-        if related is None:
-            raise FieldDoesNotExist(f"{model._meta.label}.{name} is not a relation")
-        model = related
-    return model
 
 
 def watched_ways(source: ModelSource) -> Iterator[Way]:
@@ -204,16 +191,12 @@ def many_to_many(source: Source) -> Iterator[Crossing]:
         if relation.many_to_many:
             yield _crossing(relation, model, Way(source.model, "", before))
     for way in watched_ways(source):
-        yield from _crossings_to_rows(way.model, way.to_rows.split("__"))
-
-
-def _crossings_to_rows(model: type[Model], names: list[str]) -> Iterator[Crossing]:
-    """Yield the same of a path that leads the other way, to the rows."""
-    for depth, name in enumerate(names, 1):
-        relation = _relation(model, name)
-        if relation is None:
-            return  # a change by a path that leads nowhere marks all pages
-        model = relation.related_model
-        if relation.many_to_many:
-            way = Way(model, "__".join(names[depth:]))
-            yield _crossing(relation.remote_field, model, way)
+        model, names = way.model, way.to_rows.split("__")
+        for depth, name in enumerate(names, 1):
+            relation = _relation(model, name)
+            if relation is None:
+                break  # a change by a path that leads nowhere marks all pages
+            model = relation.related_model
+            if relation.many_to_many:
+                rest = Way(model, "__".join(names[depth:]))
+                yield _crossing(relation.remote_field, model, rest)

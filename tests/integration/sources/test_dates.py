@@ -7,9 +7,7 @@ from datetime import UTC, date, datetime
 import pytest
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.dates import w3c
-from django_sitemaps_plus.core.key_ranges import EVERYTHING
 from django_sitemaps_plus.sources.rows import page_query
 from tests.support.documents import read_urlset
 from tests.support.rendered import plain, render
@@ -66,7 +64,7 @@ class TestAwareDates:
     def test_the_database_formats(self):
         """The page's query asks for text, so that nothing is parsed here."""
         save_dates(list(self.moments))
-        query = page_query(ProductSource(), EVERYTHING, get_site())
+        query = page_query(ProductSource())
         assert {type(lastmod) for _, lastmod in query} == {str}
 
     def test_rows_without_a_date_have_no_lastmod(self):
