@@ -31,13 +31,7 @@ from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import get_storage
-from django_sitemaps_plus.tracking.deploys import (
-    fingerprint,
-    is_of_other_code,
-    is_replaced,
-    note_build,
-    note_interval,
-)
+from django_sitemaps_plus.tracking import deploys
 from django_sitemaps_plus.tracking.detect import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
@@ -219,10 +213,10 @@ class Build:
 
     def _prepare(self, section: Section) -> None:
         """Mark what has changed, and have a held section looked at anew."""
-        current = fingerprint(registry.get(section.name), self.site)
+        current = deploys.fingerprint(registry.get(section.name), self.site)
         self.fingerprints[section.pk] = current
         is_forced = self.full or self.move_origin
-        if not is_forced and is_replaced(section, current):
+        if not is_forced and deploys.is_replaced(section, current):
             self.leave(section.name)
             return
         if renew_plan(section, self.site, current):
@@ -246,10 +240,10 @@ class Build:
 
     def note_at_work(self, section: int) -> None:
         """Note now and then, while a build takes long, that this version builds."""
-        now, interval = time.monotonic(), note_interval().total_seconds()
+        now, interval = time.monotonic(), deploys.note_interval().total_seconds()
         if now > self.noted_at.get(section, self.began) + interval:
             self.noted_at[section] = now
-            note_build(section, self.fingerprints.get(section, ""))
+            deploys.note_build(section, self.fingerprints.get(section, ""))
 
     def _call_help(self, sections: list[Section]) -> None:
         pages = Page.objects.claimable().filter(section__in=sections)
@@ -325,7 +319,8 @@ class Build:
     def _is_of_others(self, section: Section) -> bool:
         """Return whether a section was left, or would be as soon as it is built."""
         return self._is_left(section) or (
-            not self.notices and is_of_other_code(section, self.site, self.fingerprints)
+            not self.notices
+            and deploys.is_of_other_code(section, self.site, self.fingerprints)
         )
 
     def _publish_index(self) -> list[Page] | None:

@@ -83,8 +83,11 @@ def _read(section: Section, source: Source, alias: str) -> list[Change]:
     if not found:
         return []
     space = reader_of(source).key_space()
-    if space is None and _is_resting(section, source):
-        return []
+    if space is None:  # each change concerns all pages, so these rest a while
+        rest = timedelta(seconds=(source.max_age or 3_600) / 60)
+        pages = Page.objects.filter(section__name=section.name)
+        if pages.filter(checked_at__gt=Now() - rest).exists():
+            return []
     if (source.using if space is None else space.alias) not in (None, alias):
         found = attempt(alias, partial(_replicated, rows)) or []
     return found
@@ -104,13 +107,6 @@ def _replicated(rows: QuerySet[Change]) -> list[Change]:
     return list(rows.filter(seen_at__lte=Now() - lag)[:BATCH_CHANGES])
 
 
-def _is_resting(section: Section, source: Source) -> bool:
-    """Return whether pages that each change concerns were just rendered on a site."""
-    rest = timedelta(seconds=(source.max_age or 3_600) / 60)
-    pages = Page.objects.filter(section__name=section.name)
-    return pages.filter(checked_at__gt=Now() - rest).exists()
-
-
 def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
     """Make the pages of changes dirty, on all sites, and delete the changes."""
     space = reader_of(source).key_space()
@@ -118,7 +114,9 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
     named = _Named([], [], True)  # a row that comes or goes moves all rows after it
     if space is not None:
         named = _named(source, space, changes)
-    for one in [*_on_other_sites(section), section]:
+    others = Section.objects.filter(name=section.name).exclude(pk=section.pk)
+    has_others = get_settings().sites is not None
+    for one in [*(others.order_by("pk") if has_others else ()), section]:
         if space is not None and (is_announced or one.next_number == 1):
             note_saved(one, space, named.keys, named.ranges, changes[0].at)
         # These go with the last mark: a crash in between marks other sites twice.
@@ -133,17 +131,7 @@ def _take(section: Section, source: Source, changes: list[Change]) -> Collection
     return () if named.is_all else named.keys
 
 
-def _on_other_sites(section: Section) -> list[Section]:
-    """Return the sections of the same name, which have the same changes."""
-    if get_settings().sites is None:
-        return []
-    others = Section.objects.filter(name=section.name).exclude(pk=section.pk)
-    return list(others.order_by("pk"))
-
-
 class _Named(NamedTuple):
-    """What changes name."""
-
     keys: list[Any]
     ranges: list[tuple[Any, Any]]  # both ends included
     is_all: bool  # whether there are other rows, unknown or too many

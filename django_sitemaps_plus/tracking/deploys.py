@@ -10,16 +10,7 @@ from types import CodeType
 from typing import Any
 
 from django.conf import settings
-from django.db import connections
-from django.db.models import (
-    CharField,
-    F,
-    IntegerField,
-    Model,
-    QuerySet,
-    TextField,
-    UUIDField,
-)
+from django.db import connections, models
 from django.utils import translation
 
 from django_sitemaps_plus.conf import Site, get_settings, site_in
@@ -63,13 +54,13 @@ _IGNORED = {
 # Types of keys that come in an order of their own. One and the same bound may be a key
 # of several.
 _KEY_TYPES: dict[str, Any] = {
-    "integer": IntegerField,
-    "uuid": UUIDField,
-    "string": (CharField, TextField),
+    "integer": models.IntegerField,
+    "uuid": models.UUIDField,
+    "string": (models.CharField, models.TextField),
 }
 
 # Types of keys in the fingerprints of sources that are not paged by key.
-_NO_KEYS = ("page", "position")
+_PAGE, _POSITION = "page", "position"
 
 # Digits of the hash; what follows it is the type of the keys.
 _DIGITS = 48
@@ -116,7 +107,7 @@ def note_deploy(section: Section, current: str, values: str = "") -> None:
             noted["replaced"] = section.replaced = others[-MAX_REPLACED:]
             noted["new_since"] = Now()
             # Keys that were located before are located again, among marked pages.
-            noted["plan_version"] = F("plan_version") + 1
+            noted["plan_version"] = models.F("plan_version") + 1
             section.new_since = None  # for this build
         rows.update(**noted, built_at=Now())
 
@@ -126,8 +117,7 @@ def note_build(section: int, current: str) -> None:
 
     To be called no less often than by :func:`note_interval`.
     """
-    rows = Section.objects.filter(pk=section, fingerprint=current)
-    rows.update(built_at=Now())
+    Section.objects.filter(pk=section, fingerprint=current).update(built_at=Now())
 
 
 def note_interval() -> timedelta:
@@ -177,11 +167,18 @@ def fingerprint(source: Source, site: Site) -> str:
     out: they may come from rows, or be the present time. See :func:`query_values`.
     """
     # Once: of some sources only items() says it, which may read all rows.
-    space = reader_of(source).key_space()
+    reader = reader_of(source)
+    space = reader.key_space()
     digest = hashlib.sha256()
     for part in _parts(source, site, space):
         digest.update(f"{part}\n".encode("utf-8", "backslashreplace"))
-    return f"{digest.hexdigest()[:_DIGITS]} {_key_type(source, space)}"
+    if space is None:
+        kind = _PAGE if reader.has_own_paging else _POSITION
+    else:
+        field = space.field
+        kinds = (name for name, it in _KEY_TYPES.items() if isinstance(field, it))
+        kind = next(kinds, "other")
+    return f"{digest.hexdigest()[:_DIGITS]} {kind}"
 
 
 def query_values(source: Source, site: Site, current: str) -> str:
@@ -190,9 +187,9 @@ def query_values(source: Source, site: Site, current: str) -> str:
     If only these change, rows have, or a constant that the fingerprint does not see.
     """
     # To ask for items that are no queryset may read all rows.
-    has_keys = current.partition(" ")[2] not in _NO_KEYS
+    has_keys = current.partition(" ")[2] not in (_PAGE, _POSITION)
     queries = reader_of(source).queries(site) if has_keys else []
-    queries += [it for it in _held(source).values() if isinstance(it, QuerySet)]
+    queries += [it for it in _held(source).values() if isinstance(it, models.QuerySet)]
     found = [shape_of(queryset) for queryset in queries]
     return hashlib.sha256(repr(found).encode("utf-8", "backslashreplace")).hexdigest()
 
@@ -201,13 +198,6 @@ def _held(source: Source) -> dict[str, Any]:
     """Return the attributes of an instance of a contrib class."""
     given = source.sample if isinstance(source, SitemapSource) else source
     return {} if isinstance(given, type) else dict(getattr(given, "__dict__", {}))
-
-
-def _key_type(source: Source, space: KeySpace | None) -> str:
-    if space is None:
-        return _NO_KEYS[not reader_of(source).has_own_paging]
-    found = (name for name, kind in _KEY_TYPES.items() if isinstance(space.field, kind))
-    return next(found, "other")
 
 
 def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
@@ -264,11 +254,11 @@ def _words(value: Any) -> str:
     if isinstance(code, CodeType):
         constants = [_words(item) for item in code.co_consts]
         return f"{code.co_code.hex()} {code.co_names} {constants}"
-    if isinstance(value, type) and issubclass(value, Model):
+    if isinstance(value, type) and issubclass(value, models.Model):
         return value._meta.label
     if isinstance(value, Route):
         return _ADDRESS.sub("", f"{value!r} {value.compile().patterns}")
-    if isinstance(value, QuerySet):
+    if isinstance(value, models.QuerySet):
         return _query_words(value)  # its repr() would read rows
     if isinstance(value, set | frozenset):
         return str(sorted(map(_words, value)))  # their order differs by process
@@ -279,5 +269,5 @@ def _words(value: Any) -> str:
     return _ADDRESS.sub("", repr(value))
 
 
-def _query_words(queryset: QuerySet[Any]) -> str:
+def _query_words(queryset: models.QuerySet[Any]) -> str:
     return shape_of(queryset)[0]

@@ -29,12 +29,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.publications import BATCH_KEYS
-from django_sitemaps_plus.models.transactions import (
-    atomic,
-    lock,
-    retried,
-    update_pages,
-)
+from django_sitemaps_plus.models.transactions import atomic, lock, retried, update_pages
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import ModelSource, Source, reader_of
 from django_sitemaps_plus.sources.fetching import plain

@@ -180,13 +180,9 @@ def _changes(name: str, source: Source, queryset: QuerySet[Any]) -> Iterable[Row
         return ()
     if space is None:
         return [(name, Change.Kind.AUDIT, "", "")]
-    return _change_rows(name, space.key, listed)
-
-
-def _change_rows(section: str, key: str, queryset: QuerySet[Any]) -> Iterable[Row]:
-    keys = keys_of(queryset, key)
+    keys = keys_of(listed, space.key)
     found = list(keys[: SINGLE_KEYS + 1])
     if len(found) <= SINGLE_KEYS:
-        return [(section, Change.Kind.KEY, str(value), "") for value in found]
-    cuts = [*first_keys(queryset, key, RANGE_KEYS), str(keys.last())]
-    return [(section, Change.Kind.RANGE, *bounds) for bounds in pairwise(cuts)]
+        return [(name, Change.Kind.KEY, str(value), "") for value in found]
+    cuts = [*first_keys(listed, space.key, RANGE_KEYS), str(keys.last())]
+    return [(name, Change.Kind.RANGE, *bounds) for bounds in pairwise(cuts)]

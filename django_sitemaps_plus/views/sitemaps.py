@@ -13,11 +13,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.exceptions import (
-    SitemapsPlusError,
-    SourceError,
-    StoreError,
-)
+from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.damage import note_damaged
 from django_sitemaps_plus.models.sections import check_origin

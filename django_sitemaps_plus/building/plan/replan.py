@@ -21,16 +21,8 @@ from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
-from django_sitemaps_plus.tracking import readers
+from django_sitemaps_plus.tracking import deploys, readers
 from django_sitemaps_plus.tracking.collecting import waiting_changes
-from django_sitemaps_plus.tracking.deploys import (
-    has_other_keys,
-    note_build,
-    note_deploy,
-    note_interval,
-    note_values,
-    query_values,
-)
 from django_sitemaps_plus.tracking.learning import note_models
 from django_sitemaps_plus.tracking.locating import mark_all
 
@@ -89,17 +81,18 @@ def renew_plan(section: Section, site: Site, current: str) -> bool:
     """
     source = registry.get(section.name)
     was_deployed = current != section.fingerprint
-    values = query_values(source, site, current)
+    values = deploys.query_values(source, site, current)
     note_models(section, source, is_new=was_deployed)
-    has_others = has_other_keys(section.fingerprint, current)
+    has_others = deploys.has_other_keys(section.fingerprint, current)
     if not was_deployed:
-        if section.built_at is None or section.now - section.built_at > note_interval():
-            note_build(section.pk, current)
-        note_values(section, values)
+        built_at = section.built_at
+        if built_at is None or section.now - built_at > deploys.note_interval():
+            deploys.note_build(section.pk, current)
+        deploys.note_values(section, values)
     elif not has_others:
         if get_settings().historic_limits:
             _renew_indexes(section, site)
-        note_deploy(section, current, values)
+        deploys.note_deploy(section, current, values)
     section.fingerprint = current
     if not has_others and not is_broken(section, was_deployed=was_deployed):
         return False
@@ -173,7 +166,7 @@ def begin_replan(
         if fingerprint:
             if Section.objects.filter(pk=section.pk, fingerprint=fingerprint).exists():
                 return False  # another builder was faster, and builds its plan
-            note_deploy(section, fingerprint)
+            deploys.note_deploy(section, fingerprint)
             if waiting_changes([section.name]):
                 mark_all(section)  # they name rows by other keys: whole pages announce
         section.pages.filter(state=State.NEXT).delete()

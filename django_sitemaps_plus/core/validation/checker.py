@@ -127,7 +127,6 @@ class Checker:
             raise Fault("index-nested", "an index lists this index: list its sitemaps")
 
     def _child(self, entry: Element) -> None:
-        """Take a child of the root."""
         if entry.name == self._file.kind:
             self._take(entry)
         elif not entry.name.startswith("{"):  # other namespaces may have a meaning

@@ -110,7 +110,6 @@ def _value_faults(element: Element, now: datetime) -> Iterator[Fault]:
 
 
 def _link_faults(entry: Element) -> Iterator[Fault]:
-    """Yield what is wrong with the language versions of an entry."""
     found = dict[str, str]()
     for link in entry.named(_LINK):
         try:
