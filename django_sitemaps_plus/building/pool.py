@@ -28,7 +28,7 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 # Databases in use: the name of each, and where the parent finds tables in it.
-_Used = dict[str, tuple[Any, Any]]
+_Databases = dict[str, tuple[Any, Any]]
 
 #: Seconds that a helper has to give up its pages when it is asked to end.
 END_SECONDS = 10
@@ -59,7 +59,7 @@ class Helpers:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.end()
+        self._end(self._children)
 
     @property
     def have_died(self) -> bool:
@@ -88,21 +88,21 @@ class Helpers:
                 if error is not None:
                     raise error
         except BaseException:
-            self.end()
+            self._end(self._children)
             raise
         return [own, *[result for result, _ in answers]]
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")
         # A test run has databases with other names than the settings say.
-        used = {it.alias: (it.settings_dict["NAME"], _place(it)) for it in _used()}
+        databases = {it.alias: (it.settings_dict["NAME"], _place(it)) for it in _used()}
         main = sys.modules["__main__"]
-        # Children that ran a script without a guard would start some of their own.
+        # A child runs that module again: without a guard it would start children too.
         sys.modules["__main__"] = ModuleType("__main__")
         try:
             for _ in range(self._count):
                 own, its = context.Pipe()
-                given = (its, settings.SETTINGS_MODULE, is_test_run(), used)
+                given = (its, settings.SETTINGS_MODULE, is_test_run(), databases)
                 process = context.Process(target=_help, args=given, daemon=True)
                 process.start()
                 its.close()  # so that reading fails once it has died
@@ -112,11 +112,8 @@ class Helpers:
         for child in self._children:
             child.send(self._surroundings)
 
-    def end(self) -> None:
-        """End them; each gives up the pages that it is at work on."""
-        self._end(self._children)
-
     def _end(self, children: list[_Child]) -> None:
+        """End some of them; each gives up the pages that it is at work on."""
         self._children = [it for it in self._children if it not in children]
         for child in children:
             child.pipe.close()
@@ -193,7 +190,9 @@ def _place(connection: Any) -> Any:
         return None
 
 
-def _help(parent: Connection, module: str, is_test: bool, used: _Used) -> None:
+def _help(
+    parent: Connection, module: str, is_test: bool, databases: _Databases
+) -> None:
     """Become what the parent is, and do what it asks for until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends what it has started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which releases claims
@@ -204,23 +203,23 @@ def _help(parent: Connection, module: str, is_test: bool, used: _Used) -> None:
         from django.test.utils import setup_test_environment
 
         setup_test_environment()
-    for alias, (name, _) in used.items():
+    for alias, (name, _) in databases.items():
         connections[alias].settings_dict["NAME"] = name
     with suppress(EOFError), parent.recv()():
         parent.send("ready")
         while True:
             function, given = parent.recv()
             try:
-                _check_places(used)
+                _check_places(databases)
                 result, failure = function(given), None
             except Exception as error:  # noqa: BLE001 - raised in the parent
                 result, failure = None, _picklable(error)
             parent.send((result, failure))
 
 
-def _check_places(used: _Used) -> None:
+def _check_places(databases: _Databases) -> None:
     """Raise a BuildError unless tables are found where the parent finds them."""
-    for alias, (_, place) in used.items():
+    for alias, (_, place) in databases.items():
         own = _place(connections[alias])
         if None not in (own, place) and own != place:
             raise BuildError(
