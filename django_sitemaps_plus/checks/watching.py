@@ -165,30 +165,25 @@ def _hint_to_many(name: str, value: Any) -> str:
 
 
 def _missing(source: ModelSource, page: Any) -> Iterator[CheckMessage]:
-    """Yield the models that a queryset which works reads and no watch covers."""
-    if names := ", ".join(sorted({*_unwatched(source, page)})):
+    """Yield the models that only joins and inner queries name, and no watch covers."""
+    watched, labels = models_of(source), set[str]()
+    tables = dependencies.joined_tables(page) | dependencies.inner_tables(page)
+    tables -= {model._meta.db_table for model in watched}
+    for model in apps.get_models(include_auto_created=True):
+        if model._meta.db_table in tables:
+            ends: list[Any] = [model]
+            # The table of a relation is watched with the models at its ends.
+            if model._meta.auto_created:
+                ends = [field.related_model for field in model._meta.fields]
+            labels |= {end._meta.label for end in ends if end and end not in watched}
+    if labels:
+        names = ", ".join(sorted(labels))
         yield warning(
             9,
             f"it depends on rows of {names}, whose saves it does not watch.",
             "Name the model in watch, with the path that leads from it to the rows "
             "listed. Where no path does, pass these rows to notify_changed().",
         )
-
-
-def _unwatched(source: ModelSource, page: Any) -> Iterator[str]:
-    """Yield the labels of models that only joins and inner queries name."""
-    watched = models_of(source)
-    tables = dependencies.joined_tables(page) | dependencies.inner_tables(page)
-    tables -= {model._meta.db_table for model in watched}
-    for model in apps.get_models(include_auto_created=True):
-        if model._meta.db_table not in tables:
-            continue
-        if not model._meta.auto_created:
-            yield model._meta.label
-            continue
-        # Who watches the models at the ends of a relation watches it as well.
-        ends = [field.related_model for field in model._meta.fields]
-        yield from {end._meta.label for end in ends if end and end not in watched}
 
 
 def _repeated(rows: Any, page: Any) -> Iterator[CheckMessage]:
@@ -230,12 +225,6 @@ def _dependence(source: ModelSource) -> str:
     for base in source.model.__mro__:
         if base.__module__.partition(".")[0] in _TREES:
             return f"that is a {base.__module__}.{base.__name__}"
-    names = ", ".join(_reads_of_own_model(source))
-    return names and f"a method reads {names}"
-
-
-def _reads_of_own_model(source: ModelSource) -> list[str]:
-    """Return the relations of a model to itself that methods name."""
     model: Any = source.model
     methods = [*declarations_of(source).values()]
     if source.location is None:
@@ -244,7 +233,8 @@ def _reads_of_own_model(source: ModelSource) -> list[str]:
     read = set(chain.from_iterable(code.co_names for code in codes))
     relations = [field for field in model._meta.fields if field.related_model]
     own = [it for it in relations if concrete(it.related_model) is concrete(model)]
-    return [it.name for it in own if it.name in read]
+    names = ", ".join([it.name for it in own if it.name in read])
+    return names and f"a method reads {names}"
 
 
 def _proposed(model: type[Model]) -> str:

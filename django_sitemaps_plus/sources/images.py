@@ -29,7 +29,6 @@ _ELEMENT: dict[str, Any] = {"name": "images", "before": _BEFORE, "after": _AFTER
 # Names with much that storages quote, and with nothing.
 _SAMPLES = ("Aa/b '\"%41?#&<+;:@,=$!*()[]~-_.\u00e9\U0001f600.JPG", "c")
 
-
 _ON_DISK = "is a path on the server's disk; give the URL at which the file is served"
 
 

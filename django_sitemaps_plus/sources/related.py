@@ -119,23 +119,15 @@ def related_queries(
 
 
 class Related:
-    """Takes the values of a path from rows, given to it as they come.
-
-    Args:
-        queryset: the listed rows.
-        narrow: leaves those of them that come.
-        key: the name of their key.
-        path: the path to many.
-        take: takes the key from a row.
-    """
+    """Takes the values of a path to many from rows of a queryset, as they come."""
 
     def __init__(
         self,
         queryset: QuerySet[Any],
-        narrow: Narrow,
+        narrow: Narrow,  # leaves the rows that come
         key: str,
         path: str,
-        take: Callable[[Any], Any],
+        take: Callable[[Any], Any],  # takes the key from a row
     ) -> None:
         rows = related_rows(queryset, narrow, key)
         self._pairs = tuples(related_values(rows, key, path))
