@@ -117,7 +117,13 @@ def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
     held = section.pages.active().filter(hold=Hold.HELD)
     reason = ""
     if held.exists() and not allow_shrink:
-        reason = _section_reason(section)
+        after = Case(When(hold=Hold.HELD, then="held_entries"), default="entries")
+        bad = Case(When(hold=Hold.HELD, then="held_skipped"), default="skipped")
+        totals = section.pages.active().aggregate(
+            after=Sum(after), bad=Sum(bad), before=Sum("entries")
+        )
+        entries, skipped = totals["after"] or 0, totals["bad"] or 0
+        reason = _reason(section, entries, skipped, totals["before"])
     if not reason:
         update_pages(held, [section.pk], hold=Hold.RELEASED)
     reason = reason or of_plan
@@ -137,15 +143,6 @@ def plan_reason(section: Section, plan: Sequence[Page]) -> str:
     return _reason(section, entries, sum(page.skipped for page in plan), before)
 
 
-def _section_reason(section: Section) -> str:
-    totals = section.pages.active().aggregate(
-        after=Sum(Case(When(hold=Hold.HELD, then="held_entries"), default="entries")),
-        bad=Sum(Case(When(hold=Hold.HELD, then="held_skipped"), default="skipped")),
-        before=Sum("entries"),
-    )
-    return _reason(section, totals["after"] or 0, totals["bad"] or 0, totals["before"])
-
-
 def _reason(section: Section, entries: int, skipped: int, before: int | None) -> str:
     is_large = entries + skipped >= MIN_ENTRIES
     if (is_large or not entries) and _is_bad(entries, skipped):
@@ -156,19 +153,15 @@ def _reason(section: Section, entries: int, skipped: int, before: int | None) ->
     peak = max(section.peak, section.earlier_peak, before or 0)
     is_large = peak >= MIN_ENTRIES
     least = peak * (1 - get_settings().shrink_guard)
-    is_lost = not entries and not _may_run_empty(section)
+    source = registry.get(section.name) if section.name in registry else None
+    may_run_empty = any(getattr(source, name, None) for name in ("ends", "news"))
+    is_lost = not entries and not may_run_empty  # rows may leave by the clock
     if (is_large or is_lost) and entries < least:
         return (
             f"it would fall from {peak:,} entries to {entries:,}. If that is right, "
             f"run build_sitemaps {quote(section.name)} --allow-shrink"
         )
     return ""
-
-
-def _may_run_empty(section: Section) -> bool:
-    """Return whether its source says that rows leave by the clock."""
-    source = registry.get(section.name) if section.name in registry else None
-    return any(getattr(source, name, None) for name in ("ends", "news"))
 
 
 def forget_peak(section: Section) -> None:

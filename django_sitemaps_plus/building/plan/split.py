@@ -68,7 +68,12 @@ def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
 
 @retried
 def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
-    built = _build_pieces(page, ranges, site)
+    pieces = [with_end(page, ranges[0].high)]
+    for bounds in ranges[1:]:
+        given = {"low": bounds.low, "high": bounds.high}
+        pieces.append(Page(section=page.section, number=page.number, **given))
+    with deferred_flush():  # of their own, since they are pointed to before the batch
+        built = [build_page(piece, site) for piece in pieces]
     if _is_held(page, built):
         return []
     take_changes_meanwhile(page, site)
@@ -86,18 +91,6 @@ def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
         publish([(page, [page], built)])
         show_when_committed([page, *others])
     return list(zip([page, *others], built, strict=True))
-
-
-def _build_pieces(page: Page, ranges: list[KeyRange], site: Site) -> list[BuiltPage]:
-    pieces = [
-        with_end(page, ranges[0].high),
-        *[
-            Page(section=page.section, number=page.number, low=r.low, high=r.high)
-            for r in ranges[1:]
-        ],
-    ]
-    with deferred_flush():  # of their own, since they are pointed to before the batch
-        return [build_page(piece, site) for piece in pieces]
 
 
 def _is_held(page: Page, pieces: list[BuiltPage]) -> bool:
