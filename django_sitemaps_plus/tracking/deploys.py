@@ -204,7 +204,7 @@ def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
     yield f"{RENDERER_VERSION} {site.origin} {site.script_prefix}"
     yield f"{stylesheet_url(site)} {get_settings().historic_limits}"
     language = f"{settings.LANGUAGE_CODE} {rendered_language()}"
-    yield f"{language} {settings.USE_I18N} {settings.LANGUAGES}"
+    yield f"{language} {settings.USE_I18N} {[code for code, _ in settings.LANGUAGES]}"
     given = source.sample if isinstance(source, SitemapSource) else source
     kind = given if isinstance(given, type) else type(given)
     for ancestor in kind.__mro__:

@@ -102,7 +102,9 @@ def start_crew(
                 start_worker(
                     broker,
                     include=[f"{__package__}.celery_section"],
+                    # Or they would be another version of the project.
                     ROOT_URLCONF=settings.ROOT_URLCONF,
+                    LANGUAGES=settings.LANGUAGES,
                     BENCHMARK_SECTION=[rows, limit],
                     **overrides,
                 )

@@ -16,6 +16,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.findings import read_findings
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.pages import RENDERED_NOW
+from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
@@ -106,3 +107,18 @@ def test_the_audit_says_so(publish, later, settings):
     found = read_findings(get_site())
     assert found is not None
     assert found["counts"]["lastmod-now"] == 1
+
+
+def test_an_edit_is_told_wherever_the_ends_of_a_page_are_cut(publish, monkeypatch):
+    """Only these are looked at, and both may be cut within a date."""
+    rows = make_products(9)
+    publish(limited(10))
+    with hearing(urls_changed) as heard:
+        for end in range(300, 410, 5):  # a line has some 107 bytes
+            monkeypatch.setattr(url_changes, "_END", end)
+            rows[4].slug = f"renamed-{end}"
+            rows[4].save()
+            build_and_relay()
+    added, _ = changes(heard)
+    slugs = [f"renamed-{end}" for end in range(300, 410, 5)]
+    assert added == [f"https://example.com/products/{slug}/" for slug in slugs]
