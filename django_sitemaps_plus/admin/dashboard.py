@@ -14,9 +14,8 @@ from django_sitemaps_plus.models import Dashboard
 
 from .actions import act
 from .overview import overview, running, workers
-from .page_map import map_data, map_entries, page_map
-from .plots import plots
 from .problems import problems
+from .sections import page_entries, section_page
 
 if TYPE_CHECKING:
     _Admin = admin.ModelAdmin[Dashboard]
@@ -33,10 +32,8 @@ VIEWS: list[tuple[str, str, View]] = [
     ("running", "running/", running),
     ("workers", "workers/", workers),
     ("act", "actions/<slug:name>/", act),
-    ("plots", "plots/", plots),
-    ("map", "map/", page_map),
-    ("map_data", "map/data/", map_data),
-    ("map_entries", "map/entries/", map_entries),
+    ("section", "section/", section_page),
+    ("entries", "section/entries/", page_entries),
     ("problems", "problems/", problems),
 ]
 

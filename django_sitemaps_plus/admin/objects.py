@@ -114,7 +114,7 @@ def _show(model_admin: Any, request: HttpRequest, row: Model) -> TemplateRespons
         "exclusion": Exclusion.objects.of_row(row).first(),
         "may_exclude": _may_exclude(model_admin, request, row),
         "may_lift": _may_lift(request),
-        "may_view_map": request.user.has_perm("sitemaps_plus.view_dashboard"),
+        "may_view_page": request.user.has_perm("sitemaps_plus.view_dashboard"),
         "note_field": NoteForm(auto_id="sitemaps-%s")["note"],
         "is_part": is_part,
         "url": request.get_full_path(),

@@ -20,8 +20,6 @@ from django_sitemaps_plus.models import Dashboard
 #: The pages that lead to each other, by the names of their URLs.
 TABS = [
     ("changelist", _("Overview")),
-    ("plots", _("Plots")),
-    ("map", _("Map of the pages")),
     ("problems", _("Problems")),
 ]
 

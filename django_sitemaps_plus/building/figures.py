@@ -1,4 +1,4 @@
-"""Figures of builds, which the dashboard plots."""
+"""Figures of builds, which the page of a section shows."""
 
 from __future__ import annotations
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.db.models import Count, Min, Q, QuerySet, Sum
 from django.template.defaultfilters import pluralize
@@ -14,7 +13,6 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import Delivery, EngineHost, Figure
-from django_sitemaps_plus.models.figures import DELAYS
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.sites import in_force
@@ -31,10 +29,6 @@ class EngineStatus:
     engine: str
     accepted: int = 0  # targets, in the last 24 hours
     failed: int = 0  # the same of requests that were, or are, made again
-    #: Seconds from the commit of a change until the engine had accepted it, of the same
-    #: time; None where it has accepted nothing.
-    delay_median: float | None = None
-    delay_p95: float | None = None
     is_busy: bool = False  # a process is submitting to it
     waiting: int = 0  # targets that wait to be submitted
     #: Targets among them whose time has not come: they were submitted lately, mostly.
@@ -88,8 +82,9 @@ def engine_status(*sites: Site) -> list[EngineStatus]:
         fill(status(row.pop("site"), row.pop("engine")), row)
     for site_name, name, target, feedback in _feedback(names, takers):
         status(site_name, name).feedback[target] = feedback
-    for (site_name, name), figures in _recent_figures(names).items():
-        _fill_figures(status(site_name, name), figures)
+    for site_name, name, kind, value in _recent_figures(names):
+        # Both kinds are called as the number of a status that they are.
+        setattr(status(site_name, name), kind, int(value))
     order = [site.name for site in sites]
     return sorted(found.values(), key=lambda it: (order.index(it.site), it.engine))
 
@@ -112,29 +107,6 @@ def _fill_host(status: EngineStatus, host: EngineHost) -> None:
         status.parked[host.host] = host.parked_reason
     elif host.failures:
         status.failing[host.host] = host.error
-
-
-def _fill_figures(status: EngineStatus, figures: Figures) -> None:
-    accepted = figures[Figure.Kind.ACCEPTED]
-    status.accepted = sum(accepted.values())
-    status.failed = sum(figures[Figure.Kind.FAILED].values())
-    status.delay_median = quantile(accepted, 0.5)
-    status.delay_p95 = quantile(accepted, 0.95)
-
-
-def quantile(counts: Mapping[int, int], share: float) -> float | None:
-    """Return the delay in seconds that a share of all has not exceeded, or nearly so.
-
-    The counts are by upper bounds, as in DELAYS. Within two bounds all are taken to be
-    as far from each other; longer than the last is the last. None of none.
-    """
-    rank, below = share * sum(counts.values()), 0.0
-    for bound in DELAYS:
-        number = counts.get(bound, 0)
-        if number and number >= rank:
-            return below + (bound - below) * rank / number if bound else below
-        rank, below = rank - number, bound or below
-    return None
 
 
 def _delivery_rows(
@@ -175,17 +147,9 @@ def _feedback(
     return rows.values_list("site", "engine", "target", "feedback")
 
 
-#: Numbers of the recent past, by kind and bucket.
-Figures: TypeAlias = defaultdict[str, dict[int, int]]
-
-
-def _recent_figures(sites: Collection[str]) -> dict[tuple[str, str], Figures]:
+def _recent_figures(sites: Collection[str]) -> list[tuple[str, str, str, float]]:
+    """Return site, engine, kind and sum of what was counted of the recent past."""
     kinds = (Figure.Kind.ACCEPTED, Figure.Kind.FAILED)
     rows = Figure.objects.since(timezone.now() - RECENTLY)
     rows = rows.filter(site__in=sites, kind__in=kinds).order_by()
-    sums = rows.values_list("site", "name", "kind", "bucket").annotate(Sum("value"))
-    found: dict[tuple[str, str], Figures] = {}
-    for site, name, kind, bucket, value in sums:
-        figures = found.setdefault((site, name), defaultdict(dict))
-        figures[kind][bucket] = int(value)
-    return found
+    return list(rows.values_list("site", "name", "kind").annotate(Sum("value")))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from django.utils.translation import gettext as _
-
 from django_sitemaps_plus.core.diff import urls_in
 
 
@@ -51,12 +49,3 @@ class Explanation:
     def is_listed(self) -> bool:
         """Whether the URL itself is listed."""
         return any(listing.url == self.url for listing in self.listings)
-
-    def __str__(self) -> str:
-        for it in self.listings:
-            words = _("It is listed on page %(page)s of section %(section)s.")
-            return words % {"page": it.page, "section": it.section}
-        reasons = [reason for row in self.rows for reason in row.reasons]
-        if found := [*reasons, *self.notes]:
-            return _("It is not listed: %s.") % found[0].rstrip(".")
-        return _("No section lists it.")

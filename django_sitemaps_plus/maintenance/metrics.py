@@ -87,14 +87,6 @@ METRICS = [
             "Age of the oldest change to be submitted",
             "oldest",
         ),
-        delivery_delay_median_seconds=(
-            "From commit to acceptance in the last 24 hours, half of all",
-            "delay_median",
-        ),
-        delivery_delay_p95_seconds=(
-            "From commit to acceptance in the last 24 hours, 95 of 100",
-            "delay_p95",
-        ),
         parked_hosts=("Hosts for which the engine is not notified", "parked"),
         failing_hosts=("Hosts for which its last request failed", "failing"),
     ),

@@ -67,7 +67,7 @@ class PruneReport:
     objects: int = 0  # files that no row names
     waiting: int = 0  # such files that are not old enough yet
     deliveries: int = 0  # URLs that were submitted, or whose engine was removed
-    figures: int = 0  # numbers of hours that no plot shows any more
+    figures: int = 0  # numbers of hours that no trend shows any more
 
 
 def prune(
@@ -270,7 +270,7 @@ class _Prune:
         self._delete(hosts.exclude(engine__in=names))
 
     def remove_figures(self) -> None:
-        """Remove figures that are too old for the plots, also of removed sites."""
+        """Remove figures that are too old for the trends, also of removed sites."""
         old = Figure.objects.filter(hour__lt=timezone.now() - KEPT)
         self.report.figures += self._delete(old)
 

@@ -1,4 +1,4 @@
-"""Figures: what each hour came to, for the plots of the dashboard."""
+"""Figures: what each hour came to, for the dashboard."""
 
 from __future__ import annotations
 

@@ -7,15 +7,12 @@ from typing import Any
 
 from django import template
 from django.template import Context
-from django.template.defaultfilters import floatformat
 from django.utils import timezone
 from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, ngettext_lazy
+from django.utils.translation import ngettext_lazy
 
 register = template.Library()
-
-_MINUTE = 60
 
 # Whole phrases, since "3 days" has another form in "3 days ago" in some languages.
 _AGO: dict[str, Any] = {
@@ -33,19 +30,9 @@ def age(moment: datetime | None) -> str:
     """Return how long ago a moment was, in one unit; a dash for None."""
     if moment is None:
         return "\N{EN DASH}"
-    if timezone.now() - moment < timedelta(seconds=_MINUTE):
+    if timezone.now() - moment < timedelta(minutes=1):
         return _("just now")
     return timesince(moment, time_strings=_AGO, depth=1)
-
-
-@register.filter
-def seconds(number: float) -> str:
-    """Return a number of seconds as a person says it."""
-    if number < _MINUTE:
-        count = floatformat(number, "-1")
-        return ngettext("%s second", "%s seconds", 1 if number == 1 else 2) % count
-    now = timezone.now()
-    return timesince(now - timedelta(seconds=number), now)
 
 
 @register.inclusion_tag("sitemaps_plus/admin/_action.html", takes_context=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from time import sleep
@@ -14,8 +14,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import close_old_connections
 
 from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
-from django_sitemaps_plus.maintenance.engine_status import EngineStatus
-from django_sitemaps_plus.maintenance.status import SectionStatus, overdue
+from django_sitemaps_plus.maintenance.status import overdue
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
@@ -95,8 +94,7 @@ class Command(SiteCommand):
         try:
             super().handle(**options)
         except CommandError as error:
-            for line in str(error).splitlines():
-                self.stdout.write(self.style.ERROR(line))
+            self.stdout.write(str(error))
         self.stdout.flush()
         close_old_connections()
 
@@ -109,41 +107,12 @@ class Command(SiteCommand):
             found["engines"] = [asdict(engine) for engine in engines]
             self.write_json(found)
         else:
-            self.stdout.write("\n".join(self._lines(status)))
+            self.stdout.write("\n".join(_lines(status)))
         problems = list(status.problems)
         if max_age is not None:
             problems += overdue(sections, engines, max_age)
         if problems:
             raise CommandError("\n".join(problems))
-
-    def _lines(self, status: SiteStatus) -> Iterator[str]:
-        yield from self._table(_COLUMNS, status.sections)
-        if status.engines:
-            yield from self._table(_ENGINE_COLUMNS, status.engines)
-        for engine in status.engines:
-            for feed, feedback in engine.feedback.items():
-                words = json.dumps(feedback, ensure_ascii=False)
-                yield f"{engine.engine} says of {feed}: {words}"
-
-    def _table(
-        self, columns: Mapping[str, str], found: Sequence[SectionStatus | EngineStatus]
-    ) -> Iterator[str]:
-        """Yield the lines of a table; in colour whole lines, so that columns fit."""
-        head, rule, *lines = table(columns, map(_row, found)).split("\n")
-        yield from (head, rule)
-        for line, status in zip(lines, found, strict=True):
-            yield self._in_colour(line, status)
-
-    def _in_colour(self, line: str, status: SectionStatus | EngineStatus) -> str:
-        """Return a line in the colour of the worst that is said of what it shows."""
-        match status:
-            case _ if status.problems:
-                return str(self.style.ERROR(line))
-            case SectionStatus() if status.dirty or status.changes:
-                return str(self.style.WARNING(line))
-            case EngineStatus() if status.failing:
-                return str(self.style.WARNING(line))
-        return str(self.style.SUCCESS(line))
 
 
 def pause(text: str) -> int:
@@ -153,6 +122,12 @@ def pause(text: str) -> int:
     return int(text)
 
 
-def _row(status: SectionStatus | EngineStatus) -> dict[str, Any]:
-    row = asdict(status)
-    return row | _LIVE if row.get("live") else row
+def _lines(status: SiteStatus) -> Iterator[str]:
+    rows = [asdict(it) | (_LIVE if it.live else {}) for it in status.sections]
+    yield table(_COLUMNS, rows)
+    if status.engines:
+        yield table(_ENGINE_COLUMNS, map(asdict, status.engines))
+    for engine in status.engines:
+        for feed, feedback in engine.feedback.items():
+            words = json.dumps(feedback, ensure_ascii=False)
+            yield f"{engine.engine} says of {feed}: {words}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from .walk import DASHBOARD
@@ -13,23 +12,6 @@ CITY = "/admin/atlas/city/3/"
 def texts(page: Any, selector: str) -> list[str]:
     """Return the texts of elements."""
     return [text.strip() for text in page.locator(selector).all_inner_texts()]
-
-
-def details(page: Any) -> tuple[str, str]:
-    """Return number and state of the page that the map shows."""
-    found = [
-        page.locator(f"[data-detail={name}]").inner_text()
-        for name in ("number", "state")
-    ]
-    return (found[0], found[1])
-
-
-def open_map(visit: Any, **options: Any) -> tuple[Any, Any]:
-    """Open the map of the towns; return the page and the strip on it."""
-    page = visit(f"{DASHBOARD}map/?section=towns", **options)
-    strip = page.get_by_role("slider", name="Pages of towns")
-    strip.wait_for()
-    return page, strip
 
 
 def has_focus(element: Any) -> bool:
@@ -95,20 +77,18 @@ class TestOverview:
         assert statuses == {"ada": (True, 200, 200), "vera": (False, 403, 403)}
 
 
-class TestMap:
+class TestSection:
     def test_by_keyboard_to_a_page_an_entry_and_the_live_url(self, visit, site):
-        page, strip = open_map(visit)
+        page = visit(DASHBOARD)
+        page.get_by_role("link", name="towns", exact=True).click()
+        link = page.get_by_role("link", name="page 9", exact=True)
         for _ in range(60):
-            if has_focus(strip):
+            if has_focus(link):
                 break
             page.keyboard.press("Tab")
-        for _ in range(8):
-            page.keyboard.press("ArrowRight")
-        assert details(page) == ("9", "dirty")
-        assert strip.get_attribute("aria-valuetext").startswith("Page 9, dirty")
         page.keyboard.press("Enter")
-        page.wait_for_url("**/map/entries/?**")
-        links = page.locator(".map-entries a")
+        page.wait_for_url("**/section/entries/?**")
+        links = page.locator(".sitemaps-entries a")
         count, wanted = links.count(), links.last.get_attribute("href")
         page.get_by_label("Text in the URL").fill(wanted)
         page.keyboard.press("Enter")
@@ -117,56 +97,22 @@ class TestMap:
         page.wait_for_url(wanted)
         assert site.get(wanted).status_code == 200
 
-    def test_the_legend_goes_from_one_failed_page_to_the_next(self, visit):
-        page, strip = open_map(visit)
-        seen = []
-        for _ in range(3):
-            page.get_by_role("button", name="failed 2").click()
-            seen.append(details(page))
-        assert seen == [("21", "failed"), ("22", "failed"), ("21", "failed")]
-        assert has_focus(strip)
-        assert page.get_by_role("button", name="held 0").is_disabled()
-        assert "OperationalError" in page.locator(".map-error").inner_text()
-
-    def test_a_number_and_the_mouse_choose_a_page(self, visit):
-        """What is hovered over is shown for as long."""
-        page, strip = open_map(visit)
-        page.get_by_label("Page number").fill("12")
-        page.get_by_role("button", name="Go").click()
-        assert details(page) == ("12", "building")
-        strip.hover(position={"x": 3 + 8 * 2 + 4, "y": 15})
-        assert details(page) == ("3", "fresh")
-        page.get_by_role("heading", level=1).hover()
-        assert details(page) == ("12", "building")
-        strip.click(position={"x": 3 + 8 * 2 + 4, "y": 15})
-        page.wait_for_url("**number=3")
-
-    def test_times_are_in_the_zone_of_the_admin(self, visit, site):
-        """Which is UTC, wherever the browser is."""
-        page, _ = open_map(visit, timezone_id="Asia/Tokyo")
-        shown = " ".join(page.locator("[data-detail=rendered]").inner_text().split())
-        [(rendered,)] = site.rows(
-            "SELECT max(checked_at) FROM sitemaps_plus_page WHERE number = 1 AND "
-            "section_id = (SELECT id FROM sitemaps_plus_section WHERE name = 'towns')"
-        )
-        found = datetime.strptime(f"{shown} +0000", "%b %d, %Y, %I:%M %p %z")
-        assert found == datetime.fromisoformat(f"{rendered[:16]}+00:00")
-
-
-def test_plots_are_drawn_and_written_down(visit):
-    """Each with its table; a section and a range can be chosen."""
-    page = visit(f"{DASHBOARD}plots/?range=7d")
-    page.locator("canvas").nth(4).wait_for()
-    assert page.locator("canvas").count() == 5
-    table = page.locator("table[data-plot=entries]")
-    assert not table.is_visible()
-    page.get_by_text("The numbers").first.click()
-    assert table.is_visible()
-    assert table.locator("tbody tr").count() == 7 * 24
-    page.get_by_label("Section").select_option("towns")
-    page.get_by_label("Range").select_option("30 days")
-    page.get_by_role("button", name="Show").click()
-    page.wait_for_url("**/plots/?section=towns&range=30d")
-    page.get_by_role("heading", name="Deliveries per 6 hours").wait_for()
-    page.locator(".u-label").first.wait_for()
-    assert texts(page, "[aria-labelledby=plot-entries] .u-label") == ["From", "towns"]
+    def test_each_page_says_how_it_is(self, visit):
+        """In words, and with the error where there is one; also without scripts."""
+        page = visit(f"{DASHBOARD}section/?section=towns", java_script_enabled=False)
+        said = {}
+        for number in (8, 9, 12, 21, 22):
+            row = page.get_by_role("row").filter(
+                has=page.get_by_role("rowheader", name=f"page {number}", exact=True)
+            )
+            said[number] = row.get_by_role("cell").last.inner_text().split("\n")
+        assert {number: words[0] for number, words in said.items()} == {
+            8: "up to date",
+            9: "to build",
+            12: "being built",
+            21: "gave up after 5 attempts",
+            22: "failed, is tried again",
+        }
+        assert said[21][1].startswith("OperationalError: could not read")
+        page.get_by_text("The numbers").click()
+        assert page.locator("details tbody tr").count() == 30

@@ -12,15 +12,14 @@ import pytest
 from lxml import html
 
 DASHBOARD = "/admin/sitemaps_plus/dashboard/"
-_ENTRIES = f"{DASHBOARD}map/entries/?section=cities&number=1&page=6"
+_ENTRIES = f"{DASHBOARD}section/entries/?section=cities&number=1&page=6"
 
 #: The path of each page, and what is in sight once it is complete.
 PAGES = {
     "overview": (DASHBOARD, ".sitemaps-workers.sitemaps-ok"),
-    "plots": (f"{DASHBOARD}plots/?range=7d", ".plots-chart:not([hidden]) canvas"),
-    "map": (f"{DASHBOARD}map/", ".map-strip"),
-    "map-section": (f"{DASHBOARD}map/?section=towns", ".map-strip"),
-    "entries": (_ENTRIES, ".map-pages"),
+    "section": (f"{DASHBOARD}section/?section=towns", ".sitemaps-trends svg"),
+    "section-held": (f"{DASHBOARD}section/?section=harbours", ".sitemaps-pages"),
+    "entries": (_ENTRIES, ".sitemaps-pager"),
     "problems": (f"{DASHBOARD}problems/", ".sitemaps-problem"),
     "release": (f"{DASHBOARD}actions/release/?section=harbours", "[type=submit]"),
     "submit": (f"{DASHBOARD}actions/submit/", "textarea"),

@@ -136,7 +136,7 @@ class TestPage:
 
 class TestPanel:
     def test_it_says_where_an_object_is_listed(self, client, editor, products):
-        """With its page, since when, and a link to the map."""
+        """With its page, since when, and a link to its entries."""
         answer = client.get(panel_of(products[12]))
         found = html.fromstring(answer.content.decode())
         assert found.cssselect("li > a")[0].get("href") == product_urls([12])[0]

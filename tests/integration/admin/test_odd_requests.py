@@ -22,14 +22,12 @@ ENCODED = [*map(quote, VALUES), "%ed%a0%80", "%ff"]
 
 URLS = [
     f"{DASHBOARD}?site={{}}",
-    f"{DASHBOARD}plots/?range={{}}",
-    f"{DASHBOARD}plots/?section={{}}",
-    f"{DASHBOARD}map/?section={{}}",
-    f"{DASHBOARD}map/data/?section={{}}",
-    f"{DASHBOARD}map/entries/?section=products&number={{}}",
-    f"{DASHBOARD}map/entries/?section=products&number=1&page={{}}",
-    f"{DASHBOARD}map/entries/?section=products&number=1&q={{}}",
-    f"{DASHBOARD}map/entries/?section={{}}&number=1",
+    f"{DASHBOARD}section/?section={{}}",
+    f"{DASHBOARD}section/?section=products&from={{}}",
+    f"{DASHBOARD}section/entries/?section=products&number={{}}",
+    f"{DASHBOARD}section/entries/?section=products&number=1&page={{}}",
+    f"{DASHBOARD}section/entries/?section=products&number=1&q={{}}",
+    f"{DASHBOARD}section/entries/?section={{}}&number=1",
     f"{DASHBOARD}actions/{{}}/",
     f"{DASHBOARD}actions/refresh/?section={{}}",
     f"{DASHBOARD}actions/pause/?engine={{}}",
@@ -75,7 +73,7 @@ def test_odd_forms_are_answered(asked):
     assert [it for it in found if it[0] not in (200, 302, 400, 404)] == []
 
 
-@pytest.mark.parametrize("page", ["", "plots/", "map/", "problems/"])
+@pytest.mark.parametrize("page", ["", "problems/"])
 def test_a_developer_needs_no_base_url(asked, sections, settings, page):
     """With DEBUG the site is that of the request, as it is for the sitemaps."""
     configure(settings, BASE_URL=None)

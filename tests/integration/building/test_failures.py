@@ -30,7 +30,7 @@ OURS = writes_to("sitemaps_plus_")
 
 
 def is_needed(sql: str) -> bool:
-    """Return whether a query is a write of ours, but for figures to plot."""
+    """Return whether a query is a write of ours, but for figures of the dashboard."""
     return OURS(sql) and "sitemaps_plus_figure" not in sql
 
 

@@ -1,4 +1,4 @@
-"""What builds record of the hour, for the plots of the dashboard."""
+"""What builds record of the hour, for the page of a section."""
 
 from __future__ import annotations
 

@@ -11,7 +11,6 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_sites
 from django_sitemaps_plus.maintenance.dashboard import SiteStatus, read_dashboard
-from django_sitemaps_plus.maintenance.engine_status import quantile
 from django_sitemaps_plus.maintenance.status import overdue
 from django_sitemaps_plus.models import (
     INDEX,
@@ -160,9 +159,7 @@ def test_an_engine_says_each_number():
     assert it.parked == {"a.example": "the key is wrong"}
     assert it.failing == {"b.example": "it is down"}
     assert (it.accepted, it.failed) == (4, 4)
-    assert it.delay_median == pytest.approx(5 + 5 * 2 / 3)
-    assert it.delay_p95 == pytest.approx(10 + 10 * 0.8)
-    assert (other.engine, other.accepted, other.delay_median) == ("two", 0, None)
+    assert (other.engine, other.accepted) == ("two", 0)
 
 
 def test_figures_of_more_than_a_day_ago_do_not_count():
@@ -173,26 +170,6 @@ def test_figures_of_more_than_a_day_ago_do_not_count():
     accept(0, 5, 1_000, name="two")
     [one, two] = read().engines
     assert (one.accepted, two.accepted) == (23, 1_000)
-
-
-@pytest.mark.parametrize(
-    ("counts", "share", "expected"),
-    [
-        ({}, 0.5, None),
-        ({5: 0}, 0.5, None),
-        ({1: 10}, 0.5, 0.5),  # as if they were spread from 0 to 1 s
-        ({1: 10}, 0.95, 0.95),
-        ({2: 10}, 0.5, 1.5),  # none was below 1 s
-        ({5: 4}, 1.0, 5.0),
-        ({1: 50, 2: 50}, 0.5, 1.0),
-        ({1: 50, 2: 50}, 0.75, 1.5),
-        ({1: 90, 60: 10}, 0.95, 45.0),  # from 30 to 60 s
-        ({1: 1, 0: 99}, 0.5, 86_400.0),  # longer than the last bound
-    ],
-)
-def test_quantiles_are_read_from_counts(counts, share, expected):
-    """Within two bounds by a straight line."""
-    assert quantile(counts, share) == expected
 
 
 def test_only_claims_that_live_are_at_work():

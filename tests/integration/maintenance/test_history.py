@@ -1,18 +1,16 @@
-"""The history of a site, which the dashboard plots."""
+"""The history of a section: what each of 30 days came to."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.history import OTHERS, RANGES, read_history
-from django_sitemaps_plus.models import Figure, Page, Section
+from django_sitemaps_plus.maintenance.history import History, read_history
+from django_sitemaps_plus.models import Figure
 
 pytestmark = [pytest.mark.database, pytest.mark.django_db]
 
@@ -22,7 +20,7 @@ HOUR = NOW.replace(minute=0)
 
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the time be NOW."""
+    """Let the time be NOW, which is 16:20 in the zone of the settings, Berlin."""
     monkeypatch.setattr(timezone, "now", lambda: NOW)
 
 
@@ -33,132 +31,75 @@ def figure(hours: float, kind: str, value: float, **others: Any) -> None:
     Figure.objects.create(**key | others, value=value)
 
 
-def plan(*names: str) -> None:
-    """Have sections with a page each."""
-    for number, name in enumerate(names, 1):
-        section = Section.objects.create(site="default", name=name)
-        Page.objects.create(section=section, number=1, index_position=number)
+def read() -> History:
+    """Return the history of the products."""
+    return read_history("products", get_site())
 
 
-@pytest.mark.parametrize(
-    ("name", "count", "first", "last"),
-    [
-        ("24h", 24, HOUR - timedelta(hours=23), HOUR),
-        ("7d", 168, HOUR - timedelta(hours=167), HOUR),
-        ("30d", 120, HOUR.replace(day=26, month=10, hour=18), HOUR.replace(hour=12)),
-    ],
-)
-def test_a_range_ends_with_the_present_step(name, count, first, last):
-    """Steps of six hours begin as those of UTC's days."""
-    times = read_history(get_site(), name).times
-    assert (len(times), times[0], times[-1]) == (count, first, last)
+def test_days_are_those_of_the_zone_and_end_today():
+    found = read()
+    assert (len(found.days), found.days[-1]) == (30, date(2026, 11, 25))
+    assert found.days[0] == date(2026, 10, 27)
+    assert found.is_empty
+    figure(16, "pages", 1)  # at 23:00 UTC, which is midnight
+    figure(17, "pages", 4)
+    assert read().rendered[-2:] == [4, 1]
 
 
-class TestEntries:
-    def test_an_hour_without_a_build_has_the_last_number(self):
-        """Also one from before the range; a section that is new begins later."""
-        plan("products", "others")
-        figure(700, "entries", 5)
-        figure(30, "entries", 7)
-        figure(2, "entries", 9)
-        figure(1, "entries", 3, name="others")
-        found = read_history(get_site(), "24h").entries
-        assert found == {
-            "products": [7] * 21 + [9] * 3,
-            "others": [None] * 22 + [3] * 2,
-        }
-
-    def test_a_step_of_several_hours_has_the_last_of_them(self):
-        plan("products")
-        figure(1, "entries", 2)  # at 14:00
-        figure(3, "entries", 1)  # at 12:00
-        assert read_history(get_site(), "30d").entries["products"][-2:] == [None, 2]
-
-    def test_a_removed_section_ends_with_its_last_build(self):
-        figure(3, "entries", 7)
-        figure(26, "entries", 7, name="earlier")
-        found = read_history(get_site(), "24h")
-        assert found.entries == {"products": [None] * 20 + [7] + [None] * 3}
-        assert found.sections == []
-
-    def test_the_smallest_of_many_are_one_line(self):
-        """The first and the second here, the second of which is new."""
-        names = [f"s{number:02}" for number in range(12)]
-        plan(*names)
-        for number, name in enumerate(names):
-            figure(1 if number == 1 else 30, "entries", 89 + number, name=name)
-        found = read_history(get_site(), "24h").entries
-        assert list(found) == [*reversed(names[2:]), OTHERS]
-        assert found[OTHERS] == [89] * 22 + [179] * 2
-
-    def test_one_section_is_alone(self):
-        plan("products", "others")
-        figure(1, "entries", 7)
-        figure(1, "entries", 8, name="others")
-        found = read_history(get_site(), "24h", "others")
-        assert list(found.entries) == ["others"]
-        assert found.sections == ["others", "products"]
+def test_a_day_without_a_build_has_the_last_number_of_entries():
+    """And one with several has that of the last; those before the first have none."""
+    figure(50, "entries", 7)
+    figure(30, "entries", 5)
+    figure(28, "entries", 9)
+    figure(25, "pages", 3)
+    found = read()
+    assert found.entries == [None] * 27 + [7, 9, 9]
+    assert found.rendered == [0] * 28 + [3, 0]
+    assert not found.is_empty
 
 
-def test_what_builds_took_is_by_build():
-    """Of an hour in which none began it is all; without pages there is no number."""
-    figure(3, "pages", 12)
-    figure(3, "pages", 3, name="others")
-    figure(3, "seconds", 6)
-    figure(3, "builds", 2)
-    figure(3, "builds", 1, name="others")
-    figure(2, "pages", 8)
-    found = read_history(get_site(), "24h")
-    assert found.pages[-4:] == [5, 8, None, None]
-    assert found.seconds[-4:] == [2, None, None, None]
-    alone = read_history(get_site(), "24h", "products")
-    assert alone.pages[-4:] == [6, 8, None, None]
-    by_six = read_history(get_site(), "30d")
-    assert by_six.pages[-2:] == [None, 23 / 3]
+def test_the_hours_before_the_first_day_say_with_how_many_it_began():
+    """What was rendered in them is of no day."""
+    figure(30 * 24, "entries", 6)
+    figure(30 * 24, "pages", 6)
+    found = read()
+    assert found.entries == [6] * 30
+    assert found.rendered == [0] * 30
 
 
-def test_deliveries_are_of_all_engines():
-    """Whatever section is asked for, and whatever its name is."""
-    figure(1, "accepted", 4, name="products", bucket=10)
-    figure(1, "accepted", 2, name="bing", bucket=60)
-    figure(1, "rejected", 1, name="bing")
-    figure(0, "failed", 3, name="bing")
-    figure(24, "failed", 9, name="bing")  # before the range
-    figure(1, "failed", 9, name="bing", site="another")
-    for section in ("", "products", "others"):
-        found = read_history(get_site(), "24h", section)
-        assert found.accepted == [0] * 22 + [6, 0]
-        assert found.rejected == [0] * 22 + [1, 0]
-        assert found.failed == [0] * 23 + [3]
+def test_a_clock_that_is_ahead_counts_as_today():
+    figure(-30, "pages", 3)
+    figure(-30, "entries", 3)
+    found = read()
+    assert (found.entries[-1], found.rendered[-1]) == (3, 3)
 
 
-@pytest.mark.parametrize(
-    ("counts", "median", "p95"),
-    [
-        ({}, None, None),
-        ({1: 10}, 0.5, 0.95),
-        ({10: 50, 60: 50}, 10, 57),
-        ({30: 94, 0: 6}, pytest.approx(20 + 10 * 50 / 94), 86_400),
-    ],
-)
-def test_delays_are_told_by_their_bounds(counts, median, p95):
-    for bucket, count in counts.items():
-        figure(0, "accepted", count, bucket=bucket)
-    found = read_history(get_site(), "24h")
-    assert (found.delay_median[-1], found.delay_p95[-1]) == (median, p95)
+def test_others_do_not_count():
+    """Sites, sections, and engines that are named as sections are."""
+    figure(1, "entries", 1, site="another")
+    figure(1, "entries", 1, name="others")
+    figure(1, "accepted", 1, bucket=60)
+    figure(1, "builds", 1)
+    assert read().is_empty
+    assert read().rendered == [0] * 30
 
 
-def test_few_queries_whatever_the_size():
-    plan("products", "others")
+def test_there_are_no_zones_without_use_tz(settings, monkeypatch):
+    """Times are those of TIME_ZONE, and naive."""
+    settings.USE_TZ = False
+    now = datetime(2026, 11, 25, 0, 20)  # noqa: DTZ001 - naive on purpose
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    for ago in (0, 1):
+        hour = now.replace(minute=0) - timedelta(hours=ago)
+        key = {"site": "default", "name": "products", "kind": "pages"}
+        Figure.objects.create(**key, hour=hour, value=ago + 1)
+    found = read()
+    assert (found.days[-1], found.rendered[-2:]) == (date(2026, 11, 25), [2, 1])
+
+
+def test_one_query_whatever_the_size(django_assert_num_queries):
     for hour in range(50):
         figure(hour, "entries", hour)
         figure(hour, "pages", hour)
-    for name in RANGES:
-        with CaptureQueriesContext(connection) as queries:
-            read_history(get_site(), name)
-        assert len(queries) == 3
-
-
-def test_a_clock_that_is_ahead_counts_as_now():
-    figure(-1, "failed", 3)
-    assert read_history(get_site(), "24h").failed[-1] == 3
+    with django_assert_num_queries(1):
+        read()

@@ -84,11 +84,9 @@ ADMIN: dict[str, list[Row]] = {
     "sitemaps_plus_dashboard_changelist": [page_of("")],
     "sitemaps_plus_dashboard_running": [page_of("running/")],
     "sitemaps_plus_dashboard_workers": [page_of("workers/")],
-    "sitemaps_plus_dashboard_plots": [page_of("plots/")],
-    "sitemaps_plus_dashboard_map": [page_of("map/")],
-    "sitemaps_plus_dashboard_map_data": [page_of("map/data/?section=products")],
-    "sitemaps_plus_dashboard_map_entries": [
-        page_of("map/entries/?section=products&number=1")
+    "sitemaps_plus_dashboard_section": [page_of("section/?section=products")],
+    "sitemaps_plus_dashboard_entries": [
+        page_of("section/entries/?section=products&number=1")
     ],
     "sitemaps_plus_dashboard_problems": [page_of("problems/")],
     "sitemaps_plus_dashboard_act": [

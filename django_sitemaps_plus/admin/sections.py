@@ -1,27 +1,27 @@
-"""The map: each section as a strip of its pages, and the entries of a page."""
+"""A section: its trend, its pages, and the entries of one of them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from html import unescape
 from typing import Any
 from urllib.parse import unquote
 
 from django.contrib.admin import AdminSite
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
-from django.template.defaultfilters import floatformat
+from django.http import Http404, HttpRequest, HttpResponse
 from django.urls import NoReverseMatch
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.maintenance.page_map import (
-    MapState,
-    PageMap,
-    read_map,
+from django_sitemaps_plus.maintenance.history import read_history
+from django_sitemaps_plus.maintenance.section_pages import (
+    SectionPages,
+    read_pages,
     section_names,
 )
 from django_sitemaps_plus.models import Page
@@ -30,7 +30,7 @@ from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.views.crawled import ask, entries_in
 from django_sitemaps_plus.views.sitemaps import page
 
-from .pages import chosen_site, known_sites, show
+from .pages import chosen_site, show
 
 #: Entries that are shown at once.
 ENTRIES = 100
@@ -39,42 +39,59 @@ ENTRIES = 100
 _NUMBER = re.compile("[1-9][0-9]{0,8}")
 
 
-@require_safe
-def page_map(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
-    """Show the sections of a site, or one of them, as strips of their pages."""
-    sites, fault = known_sites(request)
-    context: dict[str, Any] = {"sites": sites, "fault": fault}
-    if sites:
-        site = chosen_site(request)
-        with in_force(site):
-            is_one = bool(request.GET.get("section"))
-            names = [_section(request, site)] if is_one else section_names(site)
-        context |= {"site": site, "sections": names, "is_one": is_one}
-        context["states"] = MapState.choices
-    return show(request, admin_site, "map", "map.html", **context)
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Numbers of days, drawn as an area with a step for each."""
+
+    title: str
+    values: Sequence[float | None]
+
+    @property
+    def highest(self) -> float:
+        """The number that reaches to the top."""
+        return max([value or 0 for value in self.values])
+
+    @property
+    def path(self) -> str:
+        """The area as the path of an SVG: 1 wide for each day, and 100 high."""
+        top = self.highest or 1
+        heights = [100 - 100 * (value or 0) / top for value in self.values]
+        steps = [f"V{height:.2f}H{day}" for day, height in enumerate(heights, 1)]
+        return f"M0 100{''.join(steps)}V100Z"
 
 
 @require_safe
-def map_data(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
-    """Answer with the pages of a section as JSON."""
+def section_page(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+    """Show the trend of a section, and its pages from one of them on."""
     site = chosen_site(request)
     with in_force(site):
-        found = read_map(_section(request, site), site)
-    data = {
-        "limit": found.limit,
-        "notes": _notes(found),
-        "file": found.file_url,
-        "pages": found.pages,
+        name = _section(request, site)
+        first = _number(request, "from") if request.GET.get("from") else None
+        found = read_pages(name, site, first)
+        history = read_history(name, site)
+    trends = [
+        Trend(_("Entries"), history.entries),
+        Trend(_("Pages rendered in a day"), history.rendered),
+    ]
+    rows = zip(history.days, history.entries, history.rendered, strict=True)
+    context = {
+        "site": site,
+        "section": name,
+        "subtitle": name,
+        "notes": _notes(found, first),
+        "found": found,
+        "trends": [] if found.is_live or history.is_empty else trends,
+        "days": [*rows][::-1],
     }
-    return JsonResponse(data, json_dumps_params={"separators": (",", ":")})
+    return show(request, admin_site, "changelist", "section.html", **context)
 
 
 @require_safe
-def map_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
+def page_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
     """Show the entries of a page that have a text in their URL."""
     site = chosen_site(request)
     with in_force(site):
-        section, number = _section(request, site), _number(request)
+        section, number = _section(request, site), _number(request, "number")
         answer, words = _answer(request, site, section, number)
         context = {
             "site": site,
@@ -87,7 +104,7 @@ def map_entries(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
             context["file_url"] = page_url(section, number, site)
     if answer is not None:
         context |= _entries(request, answer)
-    return show(request, admin_site, "map", "entries.html", **context)
+    return show(request, admin_site, "changelist", "entries.html", **context)
 
 
 def _section(request: HttpRequest, site: Site) -> str:
@@ -98,28 +115,25 @@ def _section(request: HttpRequest, site: Site) -> str:
     return name
 
 
-def _number(request: HttpRequest) -> int:
-    number = request.GET.get("number", "")
+def _number(request: HttpRequest, name: str) -> int:
+    number = request.GET.get(name, "")
     if not _NUMBER.fullmatch(number):
         raise Http404("No such page")
     return int(number)
 
 
-def _notes(found: PageMap) -> list[str]:
+def _notes(found: SectionPages, first: int | None) -> list[str]:
     notes = []
     if found.is_live:
         notes.append(_("Served live: no build has made pages of this section."))
-    if found.next_pages:
-        words = ngettext(
-            "A new plan of %s page is being built.",
-            "A new plan of %s pages is being built.",
-            found.next_pages,
-        )
-        notes.append(words % floatformat(found.next_pages, "g"))
+    if found.has_next_plan:
+        notes.append(_("A new plan of its pages is being built."))
     if found.fault:
         notes.append(_("Its pages are not known: %s") % found.fault)
     elif not found.pages:
         notes.append(_("There are no pages."))
+    elif first and found.pages[0].number != first:
+        notes.append(_("There is no such page."))
     return notes
 
 

@@ -1,0 +1,538 @@
+"""The page of a section: its trend, its pages in order, and what each lists."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.db.models import F
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+from lxml import html
+
+from django_sitemaps_plus import Entry, ModelSource, Route, Source
+from django_sitemaps_plus.conf import get_site, get_sites
+from django_sitemaps_plus.maintenance.section_pages import (
+    PageState,
+    SectionPages,
+    read_pages,
+)
+from django_sitemaps_plus.models import (
+    MAX_ATTEMPTS,
+    Figure,
+    Hold,
+    Page,
+    Section,
+    State,
+)
+from django_sitemaps_plus.sites import in_force
+from tests.support.builds import build_fully
+from tests.support.configuring import configure
+from tests.support.faults import fail_open
+from tests.support.published import path_of
+from tests.support.shop import limited, make_products, product_urls
+from tests.support.testapp.models import Label
+
+pytestmark = pytest.mark.django_db
+
+DASH = "\N{EN DASH}"
+TABLE = "table[@class='sitemaps-entries']"
+PAGES = "table[contains(@class, 'sitemaps-pages')]"
+#: How databases say that they read or sort all pages.
+READS_ALL = re.compile(
+    "SCAN sitemaps_plus_page|TEMP B-TREE|Seq Scan on sitemaps_plus_page|"
+    "Sort Key: sitemaps_plus_page.low"
+)
+
+HOSTILE = "a\"><b> 'x' ?&#="
+INJECTED = '<img src=x onerror="alert(1)">'
+
+
+def path(name: str, **values: Any) -> str:
+    """Return the path of a page of the dashboard."""
+    query = urlencode(values)
+    return f"{reverse(f'admin:sitemaps_plus_dashboard_{name}')}?{query}"
+
+
+def tree(response: Any) -> Any:
+    """Return a page as a tree."""
+    return html.fromstring(response.content.decode())
+
+
+def pages_of(section: str) -> Any:
+    """Return the rows of a section."""
+    return Page.objects.filter(section__name=section)
+
+
+def pages_from(number: int | None = None, section: str = "products") -> SectionPages:
+    """Return the pages of a section from one of them on."""
+    with in_force(get_site()):
+        return read_pages(section, get_site(), number)
+
+
+def numbers(found: SectionPages) -> list[int]:
+    """Return the numbers of pages."""
+    return [it.number for it in found.pages]
+
+
+def cells(page: Any) -> list[list[str]]:
+    """Return the texts of a table of pages."""
+    rows = page.xpath(f"//{PAGES}/tbody/tr")
+    return [[" ".join(it.text_content().split()) for it in row] for row in rows]
+
+
+@pytest.mark.database
+class TestStates:
+    @pytest.mark.parametrize(
+        ("fields", "expected"),
+        [
+            ({}, PageState.FRESH),
+            ({"wanted": F("wanted") + 1}, PageState.DIRTY),
+            ({"wanted": 9, "token": "a", "age": 10}, PageState.BUILDING),
+            ({"token": "a", "age": 10}, PageState.BUILDING),
+            ({"wanted": 9, "token": "a", "age": 90}, PageState.DIRTY),
+            ({"wanted": 9, "age": 10}, PageState.DIRTY),
+            ({"wanted": 9, "error": "it broke"}, PageState.FAILED),
+            ({"wanted": 9, "attempts": MAX_ATTEMPTS}, PageState.PARKED),
+            ({"wanted": 9, "error": "x", "deaths": 3}, PageState.PARKED),
+            ({"wanted": 9, "error": "x", "token": "a", "age": 10}, PageState.FAILED),
+            ({"wanted": 9, "error": "x", "hold": Hold.HELD}, PageState.HELD),
+            ({"wanted": 9, "hold": Hold.RELEASED}, PageState.DIRTY),
+        ],
+    )
+    def test_of_several_the_worst_counts(self, products, fields, expected):
+        """A claim counts for as long as its lease."""
+        fields = dict(fields)
+        if age := fields.pop("age", None):
+            fields["claimed_at"] = timezone.now() - timedelta(seconds=age)
+        pages_of("products").filter(number=2).update(**fields)
+        found = {it.number: it.state for it in pages_from().pages}
+        assert found == {1: "fresh", 2: expected, 3: "fresh"}
+
+    def test_other_plans_are_not_shown(self, products, admin_client):
+        """But that there will be another one."""
+        pages_of("products").filter(number=1).update(state=State.RETIRED, low="x")
+        pages_of("products").filter(number=2).update(state=State.NEXT, low=None)
+        pages_of("products").filter(number=3).update(low=None, low_number=None)
+        page = admin_client.get(path("section", section="products"))
+        assert [row[0] for row in cells(tree(page))] == ["page 3"]
+        assert "A new plan of its pages is being built." in page.text
+
+
+class LabelSource(ModelSource):
+    """Labels, whose keys are text."""
+
+    model = Label
+    location = Route("label-detail", code="pk")
+    limit = 5
+
+
+@pytest.mark.database
+class TestOrder:
+    def test_pages_are_in_the_order_of_integers(self, products):
+        """Not of numbers, nor of text: a split makes new numbers."""
+        bounds = pages_of("products").order_by("number").values_list("low", flat=True)
+        first, second, third = bounds
+        pages_of("products").filter(number=2).update(number=9)
+        pages_of("products").filter(number=3).update(number=2)
+        found = pages_from()
+        assert numbers(found) == [1, 9, 2]
+        assert [it.low for it in found.pages] == [first, second, third]
+        assert first is None
+
+    def test_pages_are_in_the_order_of_text(self, sections):
+        Label.objects.bulk_create([Label(pk=f"label-{n:02}") for n in range(20)])
+        sections.register("labels", LabelSource)
+        build_fully()
+        pages_of("labels").filter(low=None).update(number=99)
+        pages = pages_from(section="labels").pages
+        assert [it.number for it in pages] == [99, *range(2, len(pages) + 1)]
+        assert len(pages) > 2
+        assert [it.low for it in pages[1:]] == sorted([it.low for it in pages[1:]])
+        found = pages_from(3, "labels")
+        assert numbers(found) == [*range(3, len(pages) + 1)]
+
+    def test_a_damaged_plan_is_shown(self, products):
+        pages_of("products").filter(number=2).update(low="0")
+        assert numbers(pages_from()) == [1, 2, 3]
+
+
+@pytest.fixture
+def plan(sections: Any, monkeypatch: Any) -> Section:
+    """Have a section of 25 pages, of which ten are shown at once."""
+    monkeypatch.setattr("django_sitemaps_plus.maintenance.section_pages.AT_ONCE", 10)
+    sections.register("products", limited(10))
+    section = Section.objects.create(site="default", name="products")
+    Page.objects.bulk_create(
+        Page(
+            section=section,
+            number=number,
+            low=str(number * 10) if number > 1 else None,
+            low_number=number * 10 if number > 1 else None,
+        )
+        for number in range(1, 26)
+    )
+    return section
+
+
+@pytest.mark.database
+class TestPaging:
+    @pytest.mark.parametrize(
+        ("number", "expected", "previous", "following"),
+        [
+            (None, range(1, 11), None, 11),
+            (1, range(1, 11), None, 11),
+            (11, range(11, 21), None, 21),
+            (12, range(12, 22), 2, 22),
+            (16, range(16, 26), 6, None),
+            (25, [25], 15, None),
+            (26, range(1, 11), None, 11),  # which there is not
+        ],
+    )
+    @pytest.mark.parametrize("kind", ["integer", "text", "live"])
+    def test_some_pages_are_shown(
+        self, plan, kind, number, expected, previous, following
+    ):
+        """From any of them on; the pages before and after begin with others."""
+        if kind == "text":
+            for page in plan.pages.exclude(low=None):
+                low = f"k{page.low:0>5}"
+                plan.pages.filter(pk=page.pk).update(low=low, low_number=None)
+        elif kind == "live":
+            plan.pages.all().delete()
+            make_products(250)
+        found = pages_from(number)
+        assert numbers(found) == [*expected]
+        assert found.is_first is (expected[0] == 1)
+        assert (found.previous, found.following) == (previous, following)
+
+    def test_links_lead_to_all_of_them(self, plan, admin_client):
+        """There and back; a number leads to its page."""
+        url = path("section", site="default", section="products")
+        seen, place = [], url.partition("?")[0]
+        for rel in ("next", "next", "prev", "prev"):
+            page = tree(admin_client.get(url))
+            seen.append(cells(page)[0][0])
+            (link,) = page.xpath(f"//a[@rel='{rel}']/@href")
+            url = place + link
+        assert seen == ["page 1", "page 11", "page 21", "page 11"]
+        page = tree(admin_client.get(url))
+        assert page.xpath("//a[@rel='prev']") == []
+        (form,) = page.xpath("//form[contains(@class, 'sitemaps-search')]")
+        values = {it.get("name"): it.get("value", "7") for it in form.xpath(".//input")}
+        page = tree(admin_client.get(path("section", **values)))
+        assert cells(page)[0][0] == "page 7"
+
+    def test_one_that_is_gone_is_said_to_be(self, plan, admin_client):
+        """As after a new plan: the first are shown."""
+        page = admin_client.get(path("section", section="products", **{"from": 999}))
+        assert "There is no such page." in page.text
+        assert cells(tree(page))[0][0] == "page 1"
+
+    def test_queries_do_not_grow(
+        self, plan, admin_client, django_assert_max_num_queries
+    ):
+        """Session, user, names of sections; six of pages, one of figures."""
+        values = {"section": "products", "from": 11}
+        with django_assert_max_num_queries(10):
+            admin_client.get(path("section", **values))
+
+    def test_an_index_finds_the_pages(self, plan):
+        """Where keys are integers, no query reads or sorts all pages."""
+        if connection.vendor == "mysql":
+            pytest.skip("its plans name no sort of a few rows")
+        Page.objects.bulk_create(
+            Page(section=plan, number=n, low=str(n * 10), low_number=n * 10)
+            for n in range(26, 5_000)
+        )
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE sitemaps_plus_page")
+        with CaptureQueriesContext(connection) as queries:
+            assert numbers(pages_from(3_000)) == [*range(3_000, 3_010)]
+        words = "EXPLAIN QUERY PLAN" if connection.vendor == "sqlite" else "EXPLAIN"
+        for query in [*queries]:
+            with connection.cursor() as cursor:
+                cursor.execute(f"{words} {query['sql']}")
+                assert not READS_ALL.search(str(cursor.fetchall()))
+
+
+@pytest.mark.database
+class TestShown:
+    def test_each_page_says_what_it_is(self, products, admin_client):
+        """In words that people understand."""
+        pages = pages_of("products")
+        pages.filter(number=2).update(skipped=3, error="it broke" * 99, wanted=9)
+        pages.filter(number=3).update(attempts=7, wanted=9)
+        pages.filter(number=2).update(high="k" * 81)
+        page = tree(admin_client.get(path("section", section="products")))
+        first, second, third = cells(page)
+        row, lastmod = pages.get(number=2), "2026-01-01T12:09:00+00:00"
+        assert first == ["page 1", DASH, "10", lastmod, "just now", "up to date"]
+        assert second[:5] == [
+            *("page 2", row.low, "10left out: 3", row.lastmod, "just now")
+        ]
+        error = second[5].removeprefix("failed, is tried again")
+        assert (error[:8], error[-1], len(error)) == ("it broke", "…", 300)
+        assert third[5] == "gave up after 7 attempts"
+        links = page.xpath(f"//{PAGES}//a/@href")
+        assert admin_client.get(links[1]).status_code == 200
+        assert links[1].endswith("?site=default&section=products&number=2")
+
+    def test_long_keys_are_cut(self, products, admin_client):
+        pages_of("products").filter(number=2).update(low="k" * 81, low_number=None)
+        page = admin_client.get(path("section", section="products"))
+        (low,) = [row[1] for row in cells(tree(page))][2:]
+        assert low == f"{'k' * 79}…"
+
+    def test_one_that_is_no_longer_registered_is_shown(
+        self, products, sections, admin_client
+    ):
+        sections.unregister("products")
+        page = admin_client.get(path("section", section="products"))
+        assert len(cells(tree(page))) == 3
+
+    def test_one_without_a_plan_is_served_live(self, sections, admin_client):
+        make_products(15)
+        sections.register("products", limited(10))
+        page = admin_client.get(path("section", section="products"))
+        assert "Served live: no build has made pages of this section." in page.text
+        rows = cells(tree(page))
+        assert [(row[0], row[2], row[5]) for row in rows] == [
+            ("page 1", DASH, "served live"),
+            ("page 2", DASH, "served live"),
+        ]
+        assert "30 days" not in page.text
+
+    def test_a_source_that_fails_says_why(self, sections, admin_client):
+        class Broken(Source):
+            def entries(self, origin: str) -> Any:
+                raise RuntimeError(INJECTED)
+
+        sections.register("broken", Broken)
+        page = tree(admin_client.get(path("section", section="broken")))
+        assert INJECTED in page.xpath("string(//*[@id='content-main'])")
+        assert page.xpath("//img") == []
+
+    @pytest.mark.parametrize("name", ["section", "entries"])
+    @pytest.mark.parametrize(
+        "query", [{"section": "nothing"}, {"section": "products", "site": "nowhere"}]
+    )
+    def test_what_is_unknown_is_404(self, products, admin_client, name, query):
+        assert admin_client.get(path(name, number=1, **query)).status_code == 404
+
+    def test_a_number_that_is_none_is_404(self, products, admin_client):
+        query = {"section": "products", "from": "x"}
+        assert admin_client.get(path("section", **query)).status_code == 404
+
+    @pytest.mark.parametrize("name", ["section", "entries"])
+    def test_others_do_not_see_it(self, products, client, django_user_model, name):
+        """Without the permission to view the dashboard."""
+        user = django_user_model.objects.create_user("editor", is_staff=True)
+        client.force_login(user)
+        query = {"section": "products", "number": 1}
+        assert client.get(path(name, **query)).status_code == 403
+
+    def test_each_site_has_its_own(self, sections, settings, admin_client):
+        sites = {it: {"BASE_URL": f"https://{it}.example"} for it in ("shop", "blog")}
+        configure(settings, BASE_URL=None, SITES=sites)
+        make_products(15)
+        sections.register("products", limited(10, sites=["shop"]))
+        sections.register("posts", limited(10, sites=["blog"]))
+        for site in get_sites():
+            with in_force(site):
+                build_fully()
+        for site, own, other in (
+            ("shop", "products", "posts"),
+            ("blog", "posts", "products"),
+        ):
+            page = admin_client.get(path("section", site=site, section=own))
+            assert len(cells(tree(page))) == 2
+            query = {"site": site, "section": other, "number": 1}
+            for name in ("section", "entries"):
+                assert admin_client.get(path(name, **query)).status_code == 404
+            entries = admin_client.get(path("entries", **query | {"section": own}))
+            assert f"https://{site}.example/products/product-00000/" in entries.text
+
+
+class TestTrend:
+    @pytest.fixture
+    def show(self, plan, client, monkeypatch) -> Any:
+        """Return what gives the page as a tree; it is 4 p.m. in Berlin."""
+        client.force_login(User.objects.create(is_staff=True, is_superuser=True))
+        now = datetime(2026, 11, 25, 15, 20, tzinfo=UTC)
+        monkeypatch.setattr(timezone, "now", lambda: now)
+
+        def show(**values: str) -> Any:
+            response = client.get(path("section", section="products", **values))
+            return tree(response)
+
+        return show
+
+    def test_it_is_drawn_and_written_down(self, show):
+        """A step for each day; the table has the newest first."""
+        for hours, kind, value in (
+            (49, "entries", 5_000),
+            (25, "entries", 10_000),
+            (25, "pages", 40),
+            (1, "pages", 2),
+            (0, "pages", 8),
+        ):
+            hour = datetime(2026, 11, 25, 15, tzinfo=UTC) - timedelta(hours=hours)
+            key = {"site": "default", "name": "products", "kind": kind, "hour": hour}
+            Figure.objects.create(**key, value=value)
+        page = show()
+        captions = page.xpath("//figure/figcaption")
+        assert [" ".join(it.text_content().split()) for it in captions] == [
+            "Entries: 10,000 highest: 10,000",
+            "Pages rendered in a day: 10 highest: 40",
+        ]
+        entries, rendered = page.xpath("//figure/svg/path/@d")
+        assert entries.endswith("V100.00H27V50.00H28V0.00H29V0.00H30V100Z")
+        assert rendered.endswith("V100.00H28V0.00H29V75.00H30V100Z")
+        assert page.xpath("//figure/svg/@viewbox") == ["0 0 30 100"] * 2
+        rows = page.xpath("//details/table/tbody/tr")
+        assert len(rows) == 30
+        assert [[it.text_content() for it in row] for row in rows[:4]] == [
+            ["11/25/2026", "10,000", "10"],
+            ["11/24/2026", "10,000", "40"],
+            ["11/23/2026", "5,000", "0"],
+            ["11/22/2026", DASH, "0"],
+        ]
+        assert rows[0].xpath("th/time/@datetime") == ["2026-11-25"]
+
+    def test_without_figures_it_says_so(self, show):
+        page = show()
+        assert page.xpath("//svg[not(ancestor::header)]/path") == []
+        words = page.xpath("string(//*[@id='content-main'])")
+        assert "No build has rendered a page in this time." in words
+
+
+class Hostile(Source):
+    """Entries that look like HTML."""
+
+    def entries(self, origin: str) -> Any:
+        """Yield one."""
+        yield Entry(f"{origin}/%3Cb%3E?a=1&b={INJECTED}")
+
+
+def test_names_and_urls_stay_text(sections, admin_client):
+    """Their links lead where they should."""
+    sections.register(HOSTILE, Hostile)
+    build_fully()
+    overview = tree(admin_client.get(path("changelist")))
+    (link,) = overview.xpath("//a[contains(@href, '/section/')]")
+    assert link.text == HOSTILE
+    page = tree(admin_client.get(link.get("href")))
+    assert page.xpath("//h2/bdi/text()") == [HOSTILE]
+    (row,) = cells(page)
+    assert row[0] == "page 1"
+    (link,) = page.xpath(f"//{PAGES}//a/@href")
+    response = admin_client.get(link)
+    page = tree(response)
+    assert page.xpath("//h2/bdi/text()") == [HOSTILE]
+    (link,) = page.xpath(f"//{TABLE}//a")
+    assert link.text_content() == link.get("href")
+    assert (link.get("rel"), "onerror" in link.get("href")) == ("noopener", True)
+    assert page.xpath("//b | //img | //@onerror | //@style | //script[not(@src)]") == []
+    (back,) = page.xpath("//*[@id='content-main']/p[1]/a/@href")
+    assert admin_client.get(back).status_code == 200
+
+
+class TestEntries:
+    def shown(self, client: Any, **values: Any) -> list[str]:
+        """Return the URLs that are shown of the first page."""
+        query = {"section": "products", "number": 1, **values}
+        response = client.get(path("entries", **query))
+        assert response.status_code == 200
+        return tree(response).xpath(f"//{TABLE}//a/@href")
+
+    @pytest.fixture(params=["live", "published"])
+    def many(self, request: Any, sections: Any) -> None:
+        """Have a page of 250 products, live or published."""
+        make_products(250)
+        sections.register("products", limited(1_000))
+        if request.param == "published":
+            build_fully()
+
+    def test_a_hundred_are_shown_at_once(self, many, admin_client):
+        assert self.shown(admin_client) == product_urls(range(100))
+        assert self.shown(admin_client, page=3) == product_urls(range(200, 250))
+        assert self.shown(admin_client, page="x") == product_urls(range(100))
+
+    def test_search_looks_at_all_of_them(self, many, admin_client):
+        """Page links keep what was searched for."""
+        found = [number for number in range(250) if "1" in f"{number:05}"]
+        urls = product_urls(found)
+        assert len(urls) > 100
+        assert self.shown(admin_client, q="1") == urls[:100]
+        query = {"section": "products", "number": 1, "q": "1"}
+        page = tree(admin_client.get(path("entries", **query)))
+        (following,) = page.xpath("//a[@rel='next']/@href")
+        url = path("entries").partition("?")[0] + following
+        page = tree(admin_client.get(url))
+        assert page.xpath(f"//{TABLE}//a/@href") == urls[100:200]
+        assert self.shown(admin_client, q="nothing") == []
+
+    def test_search_knows_what_urls_and_xml_encode(self, sections, admin_client):
+        class Towns(Source):
+            def entries(self, origin: str) -> Any:
+                towns = ("köln/?a=1&b=2", "bonn/?a=1&amp=2")
+                yield from [Entry(f"{origin}/{town}") for town in towns]
+
+        sections.register("products", Towns)
+        urls = ["https://example.com/k%C3%B6ln/?a=1&b=2"]
+        for text in ("KÖLN", "k%c3%b6", " köln ", "1&b"):
+            assert self.shown(admin_client, q=text) == urls
+
+    def test_the_date_is_that_of_the_sitemap(self, many, admin_client):
+        query = {"section": "products", "number": 1, "q": "00007"}
+        page = tree(admin_client.get(path("entries", **query)))
+        assert page.xpath(f"//{TABLE}//time/@datetime") == ["2026-01-01T12:07:00+00:00"]
+        file = "https://example.com/sitemap-products-1.xml"
+        assert page.xpath(f"//p/a[@href='{file}']/bdi/text()") == [file]
+
+    @pytest.mark.parametrize("number", ["4", "0", "-1", "x", "1" * 30, "", "\u0661"])
+    def test_an_unknown_page_is_404(self, products, admin_client, number):
+        query = {"section": "products", "number": number}
+        assert admin_client.get(path("entries", **query)).status_code == 404
+
+    def test_a_page_without_entries_says_so(self, products, admin_client):
+        pages_of("products").filter(number=2).update(object="", entries=0)
+        query = {"section": "products", "number": 2}
+        page = admin_client.get(path("entries", **query))
+        assert "The page has no entries." in page.text
+
+    def test_a_lost_object_is_rendered_instead(self, products, admin_client):
+        path_of(pages_of("products").get(number=1)).unlink()
+        assert self.shown(admin_client) == product_urls(range(10))
+
+    def test_one_that_cannot_be_rendered_says_so(
+        self, products, sections, monkeypatch, admin_client
+    ):
+        sections.unregister("products")
+        fail_open(monkeypatch)
+        query = {"section": "products", "number": 1}
+        page = admin_client.get(path("entries", **query))
+        assert page.status_code == 200
+        assert "The page cannot be read now." in page.text
+
+    def test_only_web_addresses_are_links(self, products, admin_client, monkeypatch):
+        """Whatever got into an object."""
+        monkeypatch.setattr(
+            "django_sitemaps_plus.admin.sections.entries_in",
+            lambda answer: [("javascript:alert(1)", "", "")],
+        )
+        assert self.shown(admin_client) == []
+
+    def test_queries_do_not_grow(
+        self, products, admin_client, django_assert_max_num_queries
+    ):
+        query = {"section": "products", "number": 1}
+        with django_assert_max_num_queries(5):
+            admin_client.get(path("entries", **query))

@@ -1,1 +1,0 @@
-"""Template tags, printed by real templates."""
