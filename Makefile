@@ -33,7 +33,7 @@ help:
 	@echo "make bench  measure against django.contrib.sitemaps and django-icv-sitemaps"
 	@echo "make walks  count the files and functions that a request, a save, a build pass"
 	@echo "make mutants  plant known mistakes, see that the tests catch each"
-	@echo "make lint   format, style, types, layers"
+	@echo "make lint   format, style, types, layers, and limits of size"
 	@echo "make docs   build the documentation"
 	@echo "make messages  note new texts in the translations, and compile them"
 	@echo "make clean  remove all that was made, the environment and the data too"
@@ -141,6 +141,7 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/lint-imports
 	$(BIN)/mypy
+	$(BIN)/python -m tests.benchmarks.house
 
 docs: $(STAMP)
 	$(BIN)/sphinx-build -n -W -q docs build/docs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from inspect import CO_OPTIMIZED
 from itertools import pairwise
 from multiprocessing import get_context
@@ -73,10 +73,12 @@ def _all() -> None:
     _get(_PAGE)
 
 
+FIRST_BUILD = "build_sitemaps, first build, 3 pages"
+
 #: What is counted, in this order, with the figures that it is to come to.
 WALKS: dict[str, tuple[Callable[[], object], Figures]] = {
     "/sitemap.xml live, one section": (lambda: _get("/sitemap.xml"), (14, 60, 30)),
-    "build_sitemaps, first build, 3 pages": (_build, (36, 200, 100)),
+    FIRST_BUILD: (_build, (36, 200, 100)),
     "published page, GET": (lambda: _get(_PAGE), (9, 21, 11)),
     "build_sitemaps, nothing to do": (_build, (22, 80, 40)),
     "save() alone": (_save, (6, 14, 8)),
@@ -111,19 +113,25 @@ def _walk(title: str, results: Any) -> None:
         results.put(figures(walk))
 
 
-def main() -> None:
-    """Take the walks and print the table."""
+def taken(titles: Iterable[str]) -> Iterator[Figures]:
+    """Yield the figures of walks, on an SQLite database that is made for them."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "tests.support.settings"
     os.environ["TEST_DB"] = "sqlite"
     django.setup()
     context = get_context("fork")
     _in_child(context, _set_up)
-    print(f"{'walk':45} {'files':>11} {'functions':>13} {'changes':>13}")
-    for title, (_, aims) in WALKS.items():
+    for title in titles:
         results = context.SimpleQueue()
         _in_child(context, _walk, title, results)
-        pairs = zip(results.get(), aims, (11, 13, 13), strict=True)
-        cells = [f"{f'{found} / {aim}':>{width}}" for found, aim, width in pairs]
+        yield results.get()
+
+
+def main() -> None:
+    """Take the walks and print the table."""
+    print(f"{'walk':45} {'files':>11} {'functions':>13} {'changes':>13}")
+    for found, (title, (_, aims)) in zip(taken(WALKS), WALKS.items(), strict=True):
+        pairs = zip(found, aims, (11, 13, 13), strict=True)
+        cells = [f"{f'{count} / {aim}':>{width}}" for count, aim, width in pairs]
         print(f"{title:45} {' '.join(cells)}")
     print(f"\nfound / aim; {ROWS} rows, {ROWS_OF_A_PAGE} a page, on SQLite")
 
