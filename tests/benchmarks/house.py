@@ -26,26 +26,26 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 29_100,
-    "files": 239,
+    "lines of the package": 28_350,
+    "files": 237,
     "most files in a folder": 30,
-    "lines of the longest file": 362,
+    "lines of the longest file": 357,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 585,
+    "functions called once": 540,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 509,
-    "private functions used once, % of all functions": 28,
-    "lines that are imports, %": 12,
+    "private functions used once": 462,
+    "private functions used once, % of all functions": 26,
+    "lines that are imports, %": 11.5,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
     "circles of imports": 2,
     "files in circles": 8,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 407,
+    "functions that a build passes": 400,
     "files that a build passes": 78,
-    "lines of tests and support": 57_150,
+    "lines of tests and support": 56_800,
     "lines of programs of tests": 9_100,
 }
 
