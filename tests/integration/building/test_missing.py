@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
@@ -52,6 +53,18 @@ def test_it_is_listed_for_a_day_and_served_on(gone, crawl, client, hours, listed
     assert build().missing == ["gone"]
     assert list(crawl()) == listed
     assert client.get(GONE).status_code == 200
+
+
+@pytest.mark.parametrize("is_built", [False, True])
+def test_an_index_that_is_rendered_meanwhile_lists_it(gone, crawl, is_built):
+    """By a view, or by the next build: as after an edit of another section."""
+    build()
+    indexes = Page.objects.filter(section__name=INDEX)
+    indexes.update(wanted=F("wanted") + 1)
+    if is_built:
+        build()
+        assert not indexes.filter(wanted__gt=F("built")).exists()
+    assert list(crawl()) == [KEPT, GONE]
 
 
 def test_the_log_names_it_once_and_the_command_each_time(gone, caplog):

@@ -50,6 +50,13 @@ class TestCodings:
         if path == PAGE:
             assert locs(content) == product_urls(range(10))
 
+    def test_the_beginning_of_a_long_header_is_read(self, client):
+        """A request of 64 KiB costs no more than one of 4."""
+        for length, coding in ((4_000, "gzip"), (5_000, None)):
+            header = "br," * (length // 3) + "gzip"
+            response = client.get(PAGE, headers={"Accept-Encoding": header})
+            assert response.headers.get("Content-Encoding") == coding
+
     @pytest.mark.parametrize("path", FILES)
     @pytest.mark.parametrize("header", ["gzip", "gzip;q=0"])
     def test_a_gz_url_is_a_gzip_file(self, client, path, header):

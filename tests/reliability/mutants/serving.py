@@ -107,3 +107,23 @@ def every_caller_computes(value, flight):
 
     found = recall(flight.key, flight.kind)
     return flight.compute() if found is None else found
+
+
+@mutant(
+    "views.responses:_MAX_HEADER",
+    "tests/integration/views/test_http.py::TestCodings"
+    "::test_the_beginning_of_a_long_header_is_read",
+)
+def long_header_read_whole(most):
+    """Accept-Encoding is read however long it is."""
+    return most * 1_000
+
+
+@mutant(
+    "models.sections:MISSING_GRACE",
+    "tests/integration/building/test_missing.py"
+    "::test_an_index_that_is_rendered_meanwhile_lists_it",
+)
+def missing_section_forgotten_at_once(grace):
+    """An index forgets a section as soon as it is no longer registered."""
+    return grace * 0
