@@ -354,4 +354,4 @@ class Build:
                     report.dirty = 0
                 note_peak(section, report.entries)
             if report.rendered:
-                record(self.site, report, is_help=not self.notices)
+                record(self.site, report)

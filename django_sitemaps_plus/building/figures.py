@@ -14,16 +14,10 @@ from .report import SectionReport
 logger = logging.getLogger(__name__)
 
 
-def record(site: Site, report: SectionReport, *, is_help: bool) -> None:
-    """Record what a build did to a section; one that helps another is none itself."""
+def record(site: Site, report: SectionReport) -> None:
+    """Record what a build did to a section."""
     kind = Figure.Kind
-    added: dict[tuple[Figure.Kind, int], float] = {
-        (kind.ENTRIES, 0): report.entries,
-        (kind.PAGES, 0): report.rendered,
-        (kind.SECONDS, 0): report.seconds,
-    }
-    if not is_help:
-        added[kind.BUILDS, 0] = 1
+    added = {kind.ENTRIES: report.entries, kind.PAGES: report.rendered}
     try:
         Figure.objects.add(site.name, report.section, added)
     except Error as error:  # the build has published, and that counts

@@ -234,17 +234,13 @@ class Migration(migrations.Migration):
                     models.CharField(
                         choices=[
                             ("entries", "Entries"),
-                            ("builds", "Builds"),
                             ("pages", "Pages"),
-                            ("seconds", "Seconds"),
                             ("accepted", "Accepted"),
-                            ("rejected", "Rejected"),
                             ("failed", "Failed"),
                         ],
                         max_length=8,
                     ),
                 ),
-                ("bucket", models.PositiveIntegerField(default=0)),
                 ("hour", models.DateTimeField()),
                 ("value", models.FloatField(default=0)),
             ],
@@ -256,7 +252,7 @@ class Migration(migrations.Migration):
                 ],
                 "constraints": [
                     models.UniqueConstraint(
-                        fields=("site", "kind", "name", "hour", "bucket"),
+                        fields=("site", "kind", "name", "hour"),
                         name="sitemaps_plus_figure_key",
                     )
                 ],

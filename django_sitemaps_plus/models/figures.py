@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.db import models
 from django.db.models import F
@@ -16,18 +16,6 @@ from .transactions import retried
 #: How long figures are kept, whatever the size of a site.
 KEPT = timedelta(days=30)
 
-#: Upper bounds, in seconds, of the delays that are counted together; 0 for longer ones.
-DELAYS = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1_800, 3_600, 21_600, 86_400, 0)
-
-#: What is added: numbers by kind and bucket.
-Added: TypeAlias = Mapping[tuple["Figure.Kind", int], float]
-
-
-def bucket_of(delay: timedelta) -> int:
-    """Return the one of DELAYS with which a delay is counted."""
-    seconds = delay.total_seconds()
-    return next((bound for bound in DELAYS if seconds <= bound), 0)
-
 
 class FigureQuerySet(RowQuerySet["Figure"]):
     """Figures by what they are of."""
@@ -36,12 +24,11 @@ class FigureQuerySet(RowQuerySet["Figure"]):
         """Return those of hours that were not over at a moment."""
         return self.filter(hour__gt=moment - timedelta(hours=1))
 
-    def add(self, site: str, name: str, added: Added) -> None:
+    def add(self, site: str, name: str, added: Mapping[Figure.Kind, float]) -> None:
         """Add to the figures of the present hour; of entries the last number counts."""
         hour = timezone.now().replace(minute=0, second=0, microsecond=0)
-        for (kind, bucket), value in added.items():
-            key = {"site": site, "name": name, "kind": kind, "bucket": bucket}
-            self._add(value, **key, hour=hour)
+        for kind, value in added.items():
+            self._add(value, site=site, name=name, kind=kind, hour=hour)
 
     # One figure at a time: what was added before a deadlock is not added twice.
     @retried
@@ -61,17 +48,13 @@ class Figure(Row):
         """What was counted."""
 
         ENTRIES = "entries"  # that a section has after its last build of the hour
-        BUILDS = "builds"  # that rendered a page
         PAGES = "pages"  # that were rendered
-        SECONDS = "seconds"  # of rendering, of all processes together
-        ACCEPTED = "accepted"  # targets, by their delay: from the commit of the change
-        REJECTED = "rejected"  # targets
+        ACCEPTED = "accepted"  # targets
         FAILED = "failed"  # targets of requests that are made again
 
     site = models.CharField(max_length=64)
     name = models.CharField(max_length=64)  # of a section or an engine
     kind = models.CharField(max_length=8, choices=Kind)
-    bucket = models.PositiveIntegerField(default=0)  # one of DELAYS
     hour = models.DateTimeField()  # when it began
     value = models.FloatField(default=0)
 
@@ -80,7 +63,7 @@ class Figure(Row):
     class Meta(Row.Meta):
         constraints = [
             models.UniqueConstraint(
-                fields=["site", "kind", "name", "hour", "bucket"],
+                fields=["site", "kind", "name", "hour"],
                 name="sitemaps_plus_figure_key",
             )
         ]

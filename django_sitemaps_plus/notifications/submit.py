@@ -23,7 +23,6 @@ from django_sitemaps_plus.exceptions import (
     RetryLater,
 )
 from django_sitemaps_plus.models import Delivery, EngineHost, Figure
-from django_sitemaps_plus.models.figures import bucket_of
 from django_sitemaps_plus.outages import ends_work
 
 from . import backoff
@@ -58,8 +57,8 @@ class Submitter:
     report: DeliveryReport
     until: float = math.inf  # by the monotonic clock
     blamed: int = 0  # single targets, since the last success
-    #: Targets by what became of them, and by their delay.
-    figures: Counter[tuple[Figure.Kind, int]] = field(default_factory=Counter)
+    #: Targets by what became of them.
+    figures: Counter[Figure.Kind] = field(default_factory=Counter)
 
     def run(self) -> None:
         """Make requests until nothing is due, and give up the claim."""
@@ -115,8 +114,7 @@ class Submitter:
         now = timezone.now()
         Delivery.objects.accept(rows, now + self._interval())
         batch = backoff.batch_after_success(self.host.batch, self.engine.max_batch)
-        delays = [bucket_of(now - row.changed_at) for row in rows]
-        self.figures.update([(Figure.Kind.ACCEPTED, delay) for delay in delays])
+        self.figures[Figure.Kind.ACCEPTED] += len(rows)
         self.host.note(failures=0, rejections=0, error="", sent_at=now, batch=batch)
         self.report.sent += len(rows)
         self.blamed = 0
@@ -130,7 +128,7 @@ class Submitter:
     def _pause(self, rows: Sequence[Delivery], error: RetryLater) -> bool:
         """Pause after a failure, or let a target rest that is to blame for it."""
         self.report.failures.append(f"{self.host}: {error}")
-        self.figures[Figure.Kind.FAILED, 0] += len(rows)
+        self.figures[Figure.Kind.FAILED] += len(rows)
         given = len(rows), rows[0].attempts, self.host.failures, self.blamed
         # An engine that asks for patience is busy, whatever it gets.
         is_to_blame = backoff.is_to_blame(*given) and not error.after
@@ -172,7 +170,6 @@ class Submitter:
     def _reject(self, rows: Sequence[Delivery], error: BatchRejected) -> None:
         Delivery.objects.reject(rows, error, timezone.now() + self._interval())
         self.report.rejected += len(rows)
-        self.figures[Figure.Kind.REJECTED, 0] += len(rows)
         for row in rows:
             words = "%s rejected %s: %s"
             self._log(logging.ERROR, "target_rejected", words, row.target, error)

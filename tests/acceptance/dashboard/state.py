@@ -123,16 +123,11 @@ def remember() -> None:
         for name, entries in {"cities": 420, "towns": 420, "harbours": 400}.items():
             rows += [
                 Figure(**own, name=name, kind=kind.ENTRIES, value=entries - ago),
-                Figure(**own, name=name, kind=kind.BUILDS, value=4),
                 Figure(**own, name=name, kind=kind.PAGES, value=chance.randint(4, 60)),
-                Figure(**own, name=name, kind=kind.SECONDS, value=chance.random() * 9),
             ]
-        for bucket in (2, 5, 30, 600):
-            shared = {**own, "name": "indexnow", "value": chance.randint(0, 90)}
-            rows.append(Figure(**shared, kind=kind.ACCEPTED, bucket=bucket))
-        for outcome in (kind.REJECTED, kind.FAILED):
-            few = {**own, "name": "indexnow", "value": chance.randint(0, 9)}
-            rows.append(Figure(**few, kind=outcome))
+        for outcome, most in {kind.ACCEPTED: 360, kind.FAILED: 9}.items():
+            number = chance.randint(0, most)
+            rows.append(Figure(**own, name="indexnow", kind=outcome, value=number))
     Figure.objects.bulk_create(rows)
     problems = [
         _finding("page-missing", 3, "the server answers 404"),

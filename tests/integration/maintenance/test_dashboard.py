@@ -71,11 +71,11 @@ def know(host: str, site: str = "shop", engine: str = "one", **fields: Any) -> N
     EngineHost.objects.create(site=site, engine=engine, host=host, **fields)
 
 
-def accept(hours: float, bucket: int, value: int, **others: Any) -> None:
+def accept(hours: float, value: int, **others: Any) -> None:
     """Add what an engine has accepted in an hour of the past."""
     usual = {"site": "shop", "name": "one", "kind": Figure.Kind.ACCEPTED}
     began = timezone.now() - timedelta(hours=hours)
-    Figure.objects.create(**usual | others, hour=began, bucket=bucket, value=value)
+    Figure.objects.create(**usual | others, hour=began, value=value)
 
 
 def read(site: str = "shop") -> SiteStatus:
@@ -99,7 +99,7 @@ def test_it_takes_few_queries_whatever_there_is(django_assert_max_num_queries):
             deliver(f"https://{site}.example/{number}", site)
             deliver(f"https://{site}.example/{number}", site, engine=f"old-{number}")
             know("it.example", site, f"old-{number}", parked_reason="it broke")
-            accept(number, 5, 1, site=site)
+            accept(number, 1, site=site)
             Change.objects.create(section="products", kind="key", low=str(number))
     with django_assert_max_num_queries(12) as full:
         found = read_dashboard(sites)
@@ -149,10 +149,9 @@ def test_an_engine_says_each_number():
     deliver("d", dead_since=now, error="no such URL")
     know("a.example", parked_reason="the key is wrong", sent_at=ago[6])
     know("b.example", failures=2, error="it is down", sent_at=ago[5])
-    accept(1, 10, 3)
-    accept(2, 20, 1)
-    accept(1, 0, 4, kind=Figure.Kind.FAILED)
-    accept(1, 0, 8, kind=Figure.Kind.REJECTED)
+    accept(1, 3)
+    accept(2, 1)
+    accept(1, 4, kind=Figure.Kind.FAILED)
     [it, other] = read().engines
     assert (it.engine, it.waiting, it.resting, it.dead) == ("one", 2, 1, 1)
     assert (it.oldest, it.sent_at, it.error) == (ago[3], ago[5], "no such URL")
@@ -164,10 +163,10 @@ def test_an_engine_says_each_number():
 
 def test_figures_of_more_than_a_day_ago_do_not_count():
     """An hour counts as long as a part of it is within the day."""
-    accept(25.1, 5, 100)
-    accept(24.5, 5, 20)
-    accept(0, 5, 3)
-    accept(0, 5, 1_000, name="two")
+    accept(25.1, 100)
+    accept(24.5, 20)
+    accept(0, 3)
+    accept(0, 1_000, name="two")
     [one, two] = read().engines
     assert (one.accepted, two.accepted) == (23, 1_000)
 
@@ -200,7 +199,7 @@ def test_sites_are_kept_apart():
             make_page(section, page + 1, wanted=2, entries=10 * number)
             deliver(f"{site}-{page}", site)
             know(f"{page}.{site}", site, parked_reason=site)
-            accept(page, 5, 1, site=site)
+            accept(page, 1, site=site)
     shop, blog = read_dashboard(get_sites())
     assert [shop.site.name, blog.site.name] == list(SITES)
     assert [(it.pages, it.dirty, it.entries) for it in (shop, blog)] == [
