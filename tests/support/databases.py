@@ -99,6 +99,10 @@ def new_postgresql() -> Any:
             directory / "data", cleanup_mode="delete"
         )
     _at_exit(server.cleanup)
+    # Tests end servers, which lose nothing by that, and cut no power.
+    for name in ("fsync", "full_page_writes"):
+        server.psql(f"ALTER SYSTEM SET {name} = off")
+    server.psql("SELECT pg_reload_conf()")
     return server
 
 
