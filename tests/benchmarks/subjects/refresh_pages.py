@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.building import build_all, hide, show, unbuild
 from tests.benchmarks.changing import edit, listening, refresh_one
 from tests.benchmarks.harness import Contender, Subject, Target, timed
 from tests.benchmarks.sources import DeclaredSource
+from tests.support.builds import build_and_relay
 from tests.support.testapp.models import Product
 
 _FEW, _MANY = 100, 10_000
@@ -71,7 +71,7 @@ class _Variant:
 
         def put_back() -> None:
             product.save()
-            build(waits=False)
+            build_and_relay(waits=False)
 
         return self._timed(before, heard, put_back)
 
