@@ -68,20 +68,20 @@ class PublicTree:
 
     def belongs_to(self, namespace: str) -> bool:
         """Return whether names are those of a database; of the first that asks."""
-        owner = self._top / OWNER
+        if found := self.owner():
+            return found == namespace
+        owner, new = self._top / OWNER, self._top / f"{TEMPORARY}{secrets.token_hex(8)}"
         with _store_errors(PUBLIC):
-            if not self.owner():
-                make_directory(self.storage, self._top)
-                new = self._top / f"{TEMPORARY}{secrets.token_hex(8)}"
-                try:
-                    write_file(new, [namespace.encode()], file_mode(self.storage))
-                    with suppress(FileExistsError):  # another was faster
-                        os.link(new, owner)
-                except OSError:  # without links
-                    os.replace(new, owner)
-                finally:
-                    new.unlink(missing_ok=True)
-                flush_directory(self._top)
+            make_directory(self.storage, self._top)
+            try:
+                write_file(new, [namespace.encode()], file_mode(self.storage))
+                with suppress(FileExistsError):  # another was faster
+                    os.link(new, owner)
+            except OSError:  # without links
+                os.replace(new, owner)
+            finally:
+                new.unlink(missing_ok=True)
+            flush_directory(self._top)
         return self.owner() == namespace
 
     def owner(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from django.core.exceptions import EmptyResultSet, FullResultSet
@@ -54,13 +55,12 @@ def has_windows(queryset: QuerySet[Any]) -> bool:
         return True
     # RawSQL, and functions of the project, tell it by their SQL alone.
     texts = [sql for sql, _ in query.extra_select.values()]
-    compiler = query.get_compiler(queryset.db)
-    for expression in query.annotation_select.values():
-        if not isinstance(expression, Col):
-            try:
+    found = query.annotation_select.values()
+    if expressions := [it for it in found if not isinstance(it, Col)]:
+        compiler = query.get_compiler(queryset.db)
+        for expression in expressions:
+            with suppress(EmptyResultSet, FullResultSet):  # a constant
                 texts.append(compiler.compile(expression)[0])
-            except (EmptyResultSet, FullResultSet):
-                continue  # a constant
     return any(map(_has_over, texts))
 
 
