@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from shlex import quote
+
+from django.db import Error
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
@@ -13,6 +16,7 @@ from django_sitemaps_plus.models import (
     INDEX,
     MAX_ATTEMPTS,
     MAX_DEATHS,
+    Figure,
     Page,
     Section,
     State,
@@ -24,6 +28,8 @@ from django_sitemaps_plus.registry import registry
 from .plan.replan import active_plan
 from .plan.split import split_ranges
 from .store import BuiltPage, build_page
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,6 +71,15 @@ class SectionReport:
                 continue
             self.pages, self.entries, self.plain_size, self.gzip_size = sums[:4]
             self.skipped, self.dropped, self.dirty = sums[4:]
+
+    def record(self, site: Site) -> None:
+        """Record what the build did, as figures."""
+        kind = Figure.Kind
+        added = {kind.ENTRIES: self.entries, kind.PAGES: self.rendered}
+        try:
+            Figure.objects.add(site.name, self.section, added)
+        except Error as error:  # the build has published, and that counts
+            logger.warning("The figures of %s are lost: %s", self.section, error)
 
 
 @dataclass(slots=True, kw_only=True)

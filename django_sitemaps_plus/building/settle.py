@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from django_sitemaps_plus.models import Hold, Page, Section, State
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
@@ -11,9 +9,7 @@ from .flip import take_new_changes
 from .guard import forget_peak, judge, plan_reason
 from .plan.merge import merge_small
 from .plan.replan import begin_replan, finish_replan, next_plan
-
-if TYPE_CHECKING:
-    from .build import Build
+from .state import Build
 
 
 def settle(build: Build, section: Section) -> bool:

@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 from django.db import Error, OperationalError
 
@@ -29,10 +28,8 @@ from django_sitemaps_plus.tracking.deploys import is_of_other_code
 from .flip import flip, send_page_built, take_changes_meanwhile
 from .index import build_index_page
 from .plan.split import split
+from .state import Build
 from .store import BuiltPage, Result, build_page
-
-if TYPE_CHECKING:
-    from .build import Build
 
 logger = logging.getLogger(__name__)
 

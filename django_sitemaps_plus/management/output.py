@@ -14,8 +14,8 @@ from typing import Any
 from django.core.management.base import OutputWrapper
 from django.template.defaultfilters import pluralize
 
-from django_sitemaps_plus.building.build import Progress
 from django_sitemaps_plus.building.report import SectionReport
+from django_sitemaps_plus.building.state import Progress
 from django_sitemaps_plus.maintenance.status import age_of
 from django_sitemaps_plus.sources import Tally
 

@@ -29,18 +29,18 @@ LIMITS: dict[str, float] = {
     "lines of the package": 28_350,
     "files": 237,
     "most files in a folder": 30,
-    "lines of the longest file": 357,
+    "lines of the longest file": 353,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 540,
+    "functions called once": 539,
     # Functions that their module uses in one place, by a call or by handing them on.
     "private functions used once": 462,
     "private functions used once, % of all functions": 26,
     "lines that are imports, %": 11.5,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
-    "circles of imports": 2,
-    "files in circles": 8,
+    "circles of imports": 1,
+    "files in circles": 5,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
     "functions that a build passes": 400,

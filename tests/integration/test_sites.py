@@ -18,7 +18,8 @@ from django.test import override_settings
 from django.utils import timezone
 
 from django_sitemaps_plus import ModelSource, Route, ViewSource, tasks
-from django_sitemaps_plus.building.build import Build
+from django_sitemaps_plus.building import build as building
+from django_sitemaps_plus.building.state import Build
 from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.models import Change, Page, Publication, Section
 from django_sitemaps_plus.sites import in_force
@@ -422,7 +423,7 @@ class TestTracking:
         def mark(build: Build, sections: list[Section]) -> None:
             Page.objects.filter(section__in=sections).update(wanted=F("wanted") + 1)
 
-        monkeypatch.setattr(Build, "_audit", mark)
+        monkeypatch.setattr(building, "_audit", mark)
         call_command("build_sitemaps", site=["shop"], verbosity=0)
         assert ("shop", "products") in self.dirty()
 

@@ -7,8 +7,8 @@ from typing import Any
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.building.build import Build
 from django_sitemaps_plus.building.report import SectionReport
+from django_sitemaps_plus.building.state import Build
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.models import Page
 from tests.support.testapp.models import Product

@@ -10,7 +10,8 @@ from django.core.management import call_command
 from django.db.models import F
 
 from django_sitemaps_plus.building import audit, worker
-from django_sitemaps_plus.building.build import Build, build
+from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.building.state import Build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Change, Publication, Section
 from django_sitemaps_plus.notifications.url_changes import relay

@@ -12,7 +12,8 @@ from django.db.models import F
 from django.db.models.functions import Now
 
 from django_sitemaps_plus import ModelSource, Route
-from django_sitemaps_plus.building.build import Build, build
+from django_sitemaps_plus.building import build as building
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Change, Page, State
@@ -129,7 +130,7 @@ def test_a_plan_that_was_complete_before_a_crash_is_taken(section, monkeypatch):
     """No page is dirty then, so nothing else would bring the section up."""
     replace(limited(6))
     with monkeypatch.context() as patch:
-        patch.setattr(Build, "_settle", lambda self, section: False)
+        patch.setattr(building, "_settle", lambda build, section: False)
         build(replan=True)
     assert numbers(section) == [1, 2, 3]
     command()

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from django_sitemaps_plus.building.build import Build, build
+from django_sitemaps_plus.building import build as building
+from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Publication
 from django_sitemaps_plus.notifications import url_changes
@@ -134,7 +135,7 @@ class TestUrlsChanged:
         recut(7)
         with hearing(urls_changed):
             with monkeypatch.context() as patch:
-                patch.setattr(Build, "_settle", lambda self, section: False)
+                patch.setattr(building, "_settle", lambda build, section: False)
                 build(replan=True)
             section.pages.filter(state="next").update(announce=True)
             build()

@@ -1,0 +1,101 @@
+"""The state of one build: what is asked for, and what was done."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.tracking import deploys
+
+from .pool import Helpers
+from .report import SectionReport
+
+logger = logging.getLogger(__name__)
+
+#: Called after each page: its section, pages done and pages to do.
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Build:
+    """One build of some sections of a site: what is asked for, and what was done."""
+
+    names: list[str]
+    site: Site
+    full: bool = False  # render every page, and store those whose bytes differ
+    replan: bool = False  # make new plans first
+    allow_shrink: bool = False  # let the guard pass everything
+    move_origin: bool = False  # take over what was built for another origin
+    #: Where to store all objects anew, apart from those of the database that this was
+    #: copied from; "" for where they are.
+    new_namespace: str = ""
+    helpers: Helpers | None = None  # other processes that build, if there is enough
+    progress: Progress | None = None
+    #: Look for changes first, rather than build only what is known.
+    notices: bool = True
+    #: Compare the pages longest unchecked too, for a bounded time.
+    audits: bool = True
+    #: Return when all is published, by whichever process, and take over claims made
+    #: before; else leave to others what they are at.
+    waits: bool = True
+    seconds: float | None = None  # after which no more pages are begun
+    #: Called with the sections and the number of pages to build, if they are many.
+    call_help: Callable[[list[str], int], None] | None = None
+
+    since: datetime | None = None  # claims made before this time are taken over
+    reports: dict[str, SectionReport] = field(default_factory=dict)  # by section
+    stale: set[str] = field(default_factory=set)  # whose plan fits the source no more
+    small: set[int] = field(default_factory=set)  # pages that may merge
+    #: Of the sources of this process, by the key of their section.
+    fingerprints: dict[int, str] = field(default_factory=dict)
+    #: When it was last noted that sections are built, by the monotonic clock.
+    noted_at: dict[int, float] = field(default_factory=dict)
+    #: Whether public names may have been wrong before the first page was built; None
+    #: until then.
+    was_behind: bool | None = None
+    #: Whether no page was dirty when the last one was built.
+    is_through: bool = False
+    began: float = field(default_factory=time.monotonic)
+    expected: dict[str, int] = field(default_factory=dict)  # pages to build
+
+    def report(self, name: str) -> SectionReport:
+        """Return the report of a section, to add to it."""
+        return self.reports.setdefault(name, SectionReport(section=name))
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more pages are to be begun."""
+        passed = time.monotonic() - self.began
+        return self.seconds is not None and passed >= self.seconds
+
+    @property
+    def waits_for_others(self) -> bool:
+        """Whether to wait for pages that others are at work on; not for the dead."""
+        return self.waits and not (self.helpers and self.helpers.have_died)
+
+    def leave(self, name: str) -> None:
+        """Leave a section to builders of another version of the project."""
+        logger.warning("Section %s is left to builders with other code", name)
+        self.report(name).is_left = True
+
+    def is_left(self, section: Section) -> bool:
+        """Return whether a section is left to builders of other code."""
+        return section.name in self.reports and self.reports[section.name].is_left
+
+    def note_at_work(self, section: int) -> None:
+        """Note now and then, while a build takes long, that this version builds."""
+        now, interval = time.monotonic(), deploys.note_interval().total_seconds()
+        if now > self.noted_at.get(section, self.began) + interval:
+            self.noted_at[section] = now
+            deploys.note_build(section, self.fingerprints.get(section, ""))
+
+    def show_progress(self, report: SectionReport) -> None:
+        """Say that a page of a section was built."""
+        if self.progress is not None:
+            total = max(report.rendered, self.expected.get(report.section, 0))
+            self.progress(report.section, report.rendered, total)
