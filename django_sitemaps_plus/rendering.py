@@ -15,7 +15,8 @@ from django_sitemaps_plus.core.limits import HISTORIC_BYTES, LimitExceededError
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.exceptions import BuildError, SourceError
 from django_sitemaps_plus.models.lease import heartbeat
-from django_sitemaps_plus.models.transactions import contained, is_well
+from django_sitemaps_plus.models.sections import is_well
+from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import ends_work, is_outage
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import stylesheet_url

@@ -14,7 +14,6 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import LostObjectError, StoreError
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.damage import damaged_pages, forget_damaged
-from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.storage import delete_object, read_object
 from django_sitemaps_plus.tracking.schedule import AUDIT_PAGES, early_pages, end_grace
 
@@ -33,7 +32,7 @@ def mark_unchecked(sections: Collection[Section]) -> bool:
         pages = dict(Page.objects.unchecked(ids, age, AUDIT_PAGES))
     if pages:
         rows = Page.objects.filter(pk__in=pages)
-        update_pages(rows, pages.values(), wanted=F("wanted") + 1)
+        rows.update_locked(pages.values(), wanted=F("wanted") + 1)
     return bool(pages)
 
 
@@ -63,7 +62,7 @@ def mark_damaged() -> None:
         return
     pages = [page for page in Page.objects.filter(pk__in=noted) if _is_damaged(page)]
     rows = Page.objects.filter(pk__in=[page.pk for page in pages])
-    update_pages(rows, [page.section_id for page in pages], wanted=F("wanted") + 1)
+    rows.update_locked([page.section_id for page in pages], wanted=F("wanted") + 1)
     forget_damaged()
 
 

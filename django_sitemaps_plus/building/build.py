@@ -17,12 +17,8 @@ from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES, UNTRIED
-from django_sitemaps_plus.models.sections import take_namespace, take_origin
-from django_sitemaps_plus.models.transactions import (
-    as_django_errors,
-    is_well,
-    update_pages,
-)
+from django_sitemaps_plus.models.sections import is_well, take_namespace, take_origin
+from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
@@ -167,7 +163,7 @@ def _prepare(build: Build, section: Section) -> None:
         look_again(section, at_once=build.waits)
     if build.full or build.new_namespace:
         pages = section.pages.planned()
-        update_pages(pages, [section.pk], wanted=F("wanted") + 1, **UNTRIED)
+        pages.update_locked([section.pk], wanted=F("wanted") + 1, **UNTRIED)
 
 
 def _call_help(build: Build, sections: list[Section]) -> None:

@@ -21,7 +21,7 @@ from django_sitemaps_plus.models import (
     own_alias,
 )
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.transactions import atomic, lock, retried
+from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.signals import page_built
@@ -54,7 +54,9 @@ def flip(results: Sequence[Result]) -> list[Result]:
     held = [result for result in results if must_wait(*result)]
     with atomic():
         # Splits change the ranges of pages; an index has none.
-        lock([page.section_id for page, _ in results if page.section.name != INDEX])
+        Section.objects.lock(
+            [page.section_id for page, _ in results if page.section.name != INDEX]
+        )
         held += eroding([it for it in results if it not in held])
         if held:
             hold(held)

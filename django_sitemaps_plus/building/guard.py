@@ -14,7 +14,6 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.page_claims import UNTRIED
-from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.registry import registry
 
 from .store import BuiltPage, Result
@@ -125,7 +124,7 @@ def judge(section: Section, *, allow_shrink: bool, of_plan: str) -> None:
         entries, skipped = totals["after"] or 0, totals["bad"] or 0
         reason = _reason(section, entries, skipped, totals["before"])
     if not reason:
-        update_pages(held, [section.pk], hold=Hold.RELEASED)
+        held.update_locked([section.pk], hold=Hold.RELEASED)
     reason = reason or of_plan
     if reason != section.hold_reason:
         section.hold_reason = reason
@@ -192,4 +191,4 @@ def look_again(section: Section, *, at_once: bool) -> None:
     held = section.pages.filter(hold=Hold.HELD)
     if not at_once:
         held = held.filter(checked_at__lt=Now() - LOOK_AGAIN)
-    update_pages(held, [section.pk], hold=Hold.NONE)
+    held.update_locked([section.pk], hold=Hold.NONE)

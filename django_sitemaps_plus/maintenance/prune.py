@@ -31,7 +31,7 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.figures import KEPT
 from django_sitemaps_plus.models.sections import MISSING_GRACE
-from django_sitemaps_plus.models.transactions import atomic, lock, retried, update_pages
+from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import hide_unknown
 from django_sitemaps_plus.publishing.tree import public_tree
 from django_sitemaps_plus.registry import registry
@@ -140,7 +140,7 @@ class _Prune:
         pages = dict(expired.values_list("pk", "section_id"))
         if pages and not self.is_dry_run:
             rows = expired.filter(pk__in=pages)
-            update_pages(rows, pages.values(), token="", claimed_at=None)
+            rows.update_locked(pages.values(), token="", claimed_at=None)
 
     def remove_objects(self, section: Section) -> None:
         """Remove the objects of a section that no row names, once they are old.
@@ -227,7 +227,7 @@ class _Prune:
         """
         with atomic():
             # A process that still knows it may just have built it.
-            lock([section.pk])
+            Section.objects.lock([section.pk])
             if not self._gone_sections().filter(pk=section.pk).exists():
                 return
             pages = self._delete_pages(section.pages.all())

@@ -17,7 +17,6 @@ from django_sitemaps_plus.conf import Site, get_settings, own_sites
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Delivery, EngineHost, Section, own_alias
 from django_sitemaps_plus.models.page_claims import UNTRIED
-from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.notifications.outbox import want_urls
 
 
@@ -33,7 +32,7 @@ def rebuild(site: Site, section: str, **others: Any) -> bool:
     if row is None:
         return False
     pages = row.pages.planned()
-    marked = update_pages(pages, [row.pk], wanted=F("wanted") + 1, **UNTRIED)
+    marked = pages.update_locked([row.pk], wanted=F("wanted") + 1, **UNTRIED)
     return bool(marked) and refresh(site, section)
 
 

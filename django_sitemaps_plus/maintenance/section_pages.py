@@ -80,7 +80,9 @@ def read_pages(section: str, site: Site, number: int | None = None) -> SectionPa
     active = planned.active()
     others = active.filter(low_number=None).exclude(low=None)
     key = "low" if others.exists() else "low_number"
-    start = active.filter(number=number).values_list(key, flat=True).first()
+    start = None
+    if number is not None:
+        start = active.filter(number=number).values_list(key, flat=True).first()
 
     found = SectionPages(has_next_plan=planned.filter(state=State.NEXT).exists())
     ordered = active.filter(**{f"{key}__isnull": False}).order_by(key)

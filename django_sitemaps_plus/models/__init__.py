@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from .base import Row, RowQuerySet
+from .base import Row, RowQuerySet, own_alias
 from .changes import Change
 from .dashboard import Dashboard
 from .deliveries import Delivery
 from .engine_hosts import EngineHost
 from .exclusions import Exclusion
 from .figures import Figure
-from .page_queries import PageQuerySet
-from .pages import Page
+from .pages import Page, PageQuerySet
 from .publications import Publication, has_subscribers
-from .sections import INDEX, Section, own_alias
+from .sections import INDEX, Section
 from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
 
 __all__ = [

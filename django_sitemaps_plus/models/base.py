@@ -35,6 +35,11 @@ class RowQuerySet(models.QuerySet[M]):
         return delete_joined(self, keys)
 
 
+def own_alias() -> str:
+    """Return the alias of the database of our rows; changes may lie elsewhere too."""
+    return router.db_for_write(apps.get_model("sitemaps_plus.Section"))
+
+
 class Row(models.Model):
     """A row of ours; the base manager reloads it, and reads what it refers to."""
 

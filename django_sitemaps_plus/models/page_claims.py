@@ -7,7 +7,7 @@ from collections.abc import Collection
 from contextlib import AbstractContextManager
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Greatest
@@ -15,15 +15,12 @@ from django.db.models.functions import Greatest
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.backoff import pause_seconds
 
-from .base import RowQuerySet
+from .base import M, RowQuerySet
 from .clock import Now
 from .lease import keep
 from .prepared import Rows, Update, prepared
 from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
 from .transactions import retried
-
-if TYPE_CHECKING:
-    from .pages import Page
 
 #: Pages that are claimed, rendered and flipped together: one transaction and one
 #: flush of each directory for all of them.
@@ -39,7 +36,7 @@ LONG_PAUSE = timedelta(days=1)
 UNTRIED: dict[str, Any] = {"attempts": 0, "deaths": 0, "not_before": None}
 
 
-class PageClaimQuerySet(RowQuerySet["Page"]):
+class PageClaimQuerySet(RowQuerySet[M]):
     """Pages by who is at work on them."""
 
     def with_section(self) -> Self:
@@ -84,7 +81,7 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         sections: Collection[int],
         *,
         since: datetime | None = None,
-    ) -> list[Page]:
+    ) -> list[M]:
         """Take a batch of dirty pages to work on; none if nothing is left to do.
 
         A page that was claimed in vain before is taken alone: if it kills its builder,
@@ -106,7 +103,7 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         return []
 
     @retried
-    def claim_clean(self, page: Page) -> bool:
+    def claim_clean(self, page: Any) -> bool:
         """Take one page that is not dirty, in order to change its range."""
         token = secrets.token_hex(16)
         given_up = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
@@ -118,7 +115,7 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
     @retried
     def release(
         self,
-        pages: Collection[Page],
+        pages: Collection[Any],
         error: str = "",
         *,
         is_to_blame: bool = False,
@@ -159,12 +156,12 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         return alive.exclude(token="")
 
     @retried
-    def renew(self, pages: Collection[Page]) -> None:
+    def renew(self, pages: Collection[Any]) -> None:
         """Begin the lease of claims anew."""
         for token in {page.token for page in pages}:
             self.filter(token=token).update(claimed_at=Now())
 
-    def keep_claims(self, pages: Collection[Page]) -> AbstractContextManager[None]:
+    def keep_claims(self, pages: Collection[Any]) -> AbstractContextManager[None]:
         """Keep the lease of pages, as they were claimed, at each heartbeat."""
         return keep(partial(self.renew, pages))
 
@@ -211,11 +208,11 @@ class PageClaimQuerySet(RowQuerySet["Page"]):
         return self.filter(token=token).with_section().order_by("id")
 
 
-def _candidates(pages: list[Page]) -> list[Page]:
+def _candidates(pages: list[Any]) -> list[Any]:
     return [page for page in pages if not page.attempts] or pages[:1]
 
 
-def _next_attempt(page: Page) -> Any:
+def _next_attempt(page: Any) -> Any:
     many = page.attempts + 1 - MAX_ATTEMPTS
     if many < 1:
         return None

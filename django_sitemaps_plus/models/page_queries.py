@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from django.db.models import Case, Count, Exists, F, Q, Sum, When
 from django.db.models.functions import Coalesce
 
+from .base import M
 from .clock import Now
 from .page_claims import UNTRIED, PageClaimQuerySet
 from .prepared import Rows, Update, prepared
 from .sections import INDEX, Section
 from .states import Hold, State
-
-if TYPE_CHECKING:
-    from .pages import Page
+from .transactions import atomic, retried
 
 # What a view needs of a page.
 _SERVED = (
@@ -25,14 +24,21 @@ _SERVED = (
 )
 
 
-class PageQuerySet(PageClaimQuerySet):
-    """Pages by what is to be done with them."""
+class PageQueries(PageClaimQuerySet[M]):
+    """Questions that views, builds and indexes ask of pages."""
 
-    def of(self, site: str, section: str) -> PageQuerySet:
+    def of(self, site: str, section: str) -> Self:
         """Return the pages of one section."""
         return self.filter(section__site=site, section__name=section)
 
-    def served(self, site: str, section: str, number: int) -> Page | None:
+    @retried
+    def update_locked(self, sections: Iterable[int], **values: Any) -> int:
+        """Update pages of sections, which are locked first; return how many."""
+        with atomic():
+            Section.objects.lock(sections)
+            return self.update(**values)
+
+    def served(self, site: str, section: str, number: int) -> M | None:
         """Return a page as far as a view needs it; None where no plan has it."""
         rows = self.numbered(site=site, section=section, number=number)
         # Some databases ignore case and accents.
@@ -51,9 +57,7 @@ class PageQuerySet(PageClaimQuerySet):
         last = self.of(site, section).active().filter(high=None)
         return last.values_list("number", flat=True).first() or 0
 
-    def listed(
-        self, sections: Collection[int], unbuilt: Collection[int]
-    ) -> PageQuerySet:
+    def listed(self, sections: Collection[int], unbuilt: Collection[int]) -> Self:
         """Return the pages of sections that an index names.
 
         They have entries, or may have them: those of some sections that were not built.
@@ -61,7 +65,7 @@ class PageQuerySet(PageClaimQuerySet):
         active = self.filter(state=State.ACTIVE, section__in=sections)
         return active.filter(Q(entries__gt=0) | Q(built=0, section__in=unbuilt))
 
-    def active(self) -> PageQuerySet:
+    def active(self) -> Self:
         """Return the pages of the plans that are served."""
         # Not by state=ACTIVE: a database would take the index of the states for the
         # best before it looks at the values, and read all pages of a section.

@@ -8,7 +8,7 @@ from django.db.models import Case, F, When
 from django_sitemaps_plus.core.dates import W3C_LENGTH
 
 from .base import Row
-from .page_queries import PageQuerySet
+from .page_queries import PageQueries
 from .sections import Section
 from .states import Hold, State
 
@@ -17,6 +17,10 @@ RENDERED_NOW = (
     "each lastmod is the time at which the page was rendered, as in the version "
     "before, so engines are not notified of it: give the time of the last change"
 )
+
+
+class PageQuerySet(PageQueries["Page"]):
+    """Pages by what is to be done with them."""
 
 
 class Page(Row):

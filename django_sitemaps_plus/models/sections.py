@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import models, router
+from django.db import Error, connections, models, transaction
 from django.db.models import Exists, F, OuterRef, Q
 
 from django_sitemaps_plus.conf import Site, get_site
@@ -17,6 +18,7 @@ from .base import Row, RowQuerySet
 from .clock import Now
 from .prepared import Rows, Update, prepared
 from .states import Hold, State
+from .transactions import contained
 
 #: The name under which a site's index is kept: no section of a user can have it.
 INDEX = ""
@@ -51,6 +53,22 @@ class SectionQuerySet(RowQuerySet["Section"]):
             may_shrink=False,
             **others,
         )
+
+    def lock(self, sections: Iterable[int]) -> None:
+        """Lock some, in the order of their keys, until the transaction ends.
+
+        Code that changes several pages at once does so first, so that no two processes
+        wait for each other's pages.
+        """
+        keys, connection = sorted(set(sections)), connections[self.db]
+        if not connection.in_atomic_block:
+            raise transaction.TransactionManagementError("a lock needs a transaction")
+        if connection.features.has_select_for_update:
+            self.locked(sections=keys)
+        else:
+            # SQLite refuses at once who reads first and then finds another at work, but
+            # lets who begins with a write wait.
+            self.touched(sections=keys)
 
     @prepared
     def listable(self, site: str, registered: tuple[str, ...]) -> Rows:
@@ -121,10 +139,13 @@ class SectionQuerySet(RowQuerySet["Section"]):
         return self.filter(pk=section), {"lost_entries": total}
 
 
-def _has_pages(section: Any, **which: str) -> Exists:
-    from .pages import Page
+def _pages() -> Any:
+    """Return the rows of pages, whose model refers to this one."""
+    return Section.pages.rel.related_model._default_manager
 
-    return Exists(Page.objects.filter(section=section, **which))
+
+def _has_pages(section: Any, **which: str) -> Exists:
+    return Exists(_pages().filter(section=section, **which))
 
 
 class Section(Row):
@@ -217,15 +238,13 @@ def owning_site() -> Site:
 
 def take_origin(site: Site, *, has_moved: bool) -> None:
     """Record the origin of a build; refuse one that what is stored does not have."""
-    from .pages import Page
-
     origins = {recorded for (recorded,) in Section.objects.origins(site=site.name)}
     for recorded in () if has_moved else origins:
         check_origin(recorded, site)
     if origins - {site.origin}:
         # What sections list is marked by their fingerprints, of which it is a part.
         Section.objects.filter(site=site.name).update(origin=site.origin)
-        Page.objects.mark_indexes(site=site.name)
+        _pages().mark_indexes(site=site.name)
 
 
 def take_namespace(site: Site, new: str = "") -> None:
@@ -248,6 +267,14 @@ def namespace_of_copy() -> str:
     return f"{COPY}{secrets.token_hex(8)}"
 
 
-def own_alias() -> str:
-    """Return the alias of the database of our rows; changes may lie elsewhere too."""
-    return router.db_for_write(Section)
+def is_well() -> bool:
+    """Return whether our rows can be read; close connections that broke."""
+    for connection in connections.all(initialized_only=True):
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()
+    try:
+        with contained():
+            Section.objects.exists()
+    except Error:
+        return False
+    return True

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar
 
-from django.db import Error, OperationalError, connections, transaction
+from django.db import OperationalError, connections, transaction
 
 from django_sitemaps_plus.outages import has_lost
 
-from .sections import Section, own_alias
-
-if TYPE_CHECKING:
-    from .page_queries import PageQuerySet
+from .base import own_alias
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -26,26 +23,10 @@ TRIES = 3
 def atomic() -> transaction.Atomic:
     """Open a transaction on our rows.
 
-    Rows of sections are locked before those of pages: by :func:`lock` or an update.
+    Rows of sections are locked before those of pages: by ``Section.objects.lock`` or
+    an update.
     """
     return transaction.atomic(using=own_alias())
-
-
-def lock(sections: Iterable[int]) -> None:
-    """Lock rows of sections, in the order of their keys, until the transaction ends.
-
-    Code that changes several pages at once does so first, so that no two processes
-    wait for each other's pages.
-    """
-    keys, connection = sorted(set(sections)), connections[own_alias()]
-    if not connection.in_atomic_block:
-        raise transaction.TransactionManagementError("a lock needs a transaction")
-    if connection.features.has_select_for_update:
-        Section.objects.locked(sections=keys)
-    else:
-        # SQLite refuses at once who reads first and then finds another at work, but
-        # lets who begins with a write wait.
-        Section.objects.touched(sections=keys)
 
 
 def retried(work: Callable[P, R]) -> Callable[P, R]:
@@ -66,14 +47,6 @@ def retried(work: Callable[P, R]) -> Callable[P, R]:
         return work(*args, **kwargs)
 
     return call
-
-
-@retried
-def update_pages(pages: PageQuerySet, sections: Iterable[int], **values: Any) -> int:
-    """Update pages of sections, which are locked first; return how many there were."""
-    with atomic():
-        lock(sections)
-        return pages.update(**values)
 
 
 @contextmanager
@@ -98,16 +71,3 @@ def contained() -> Iterator[None]:
                 stack.enter_context(transaction.atomic(using=connection.alias))
         stack.enter_context(as_django_errors())
         yield
-
-
-def is_well() -> bool:
-    """Return whether our rows can be read; close connections that broke."""
-    for connection in connections.all(initialized_only=True):
-        if not connection.in_atomic_block:
-            connection.close_if_unusable_or_obsolete()
-    try:
-        with contained():
-            Section.objects.exists()
-    except Error:
-        return False
-    return True

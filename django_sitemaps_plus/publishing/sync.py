@@ -19,7 +19,7 @@ from django.db.models import F
 from django_sitemaps_plus.conf import Site, sample_site
 from django_sitemaps_plus.exceptions import LostObjectError
 from django_sitemaps_plus.models import INDEX, Page, Section, State, own_alias
-from django_sitemaps_plus.models.transactions import retried, update_pages
+from django_sitemaps_plus.models.transactions import retried
 from django_sitemaps_plus.storage import deferred_flush, delete_object, read_object
 
 from .tree import OWNER, SUFFIXES, File, PublicTree, public_tree, without_suffix
@@ -227,7 +227,7 @@ def _mend(tree: PublicTree, wrong: Pointers) -> bool:
     lost |= _settle(tree, indexes, checks=True)
     rows = Page.objects.filter(pk__in=lost)
     sections = set(rows.values_list("section", flat=True))
-    return bool(lost and update_pages(rows, sections, wanted=F("wanted") + 1))
+    return bool(lost and rows.update_locked(sections, wanted=F("wanted") + 1))
 
 
 def _hide_empty(tree: PublicTree, site: Site) -> None:

@@ -19,7 +19,7 @@ from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.page_claims import UNTRIED
-from django_sitemaps_plus.models.transactions import atomic, lock, retried
+from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.site_urls import stylesheet_url
@@ -92,7 +92,7 @@ def note_deploy(section: Section, current: str, values: str = "") -> None:
     # In one transaction: builders with the old code see by the fingerprint that pages
     # are not marked for them, and one that is stored already marks nothing again.
     with atomic():
-        lock([section.pk])
+        Section.objects.lock([section.pk])
         rows = Section.objects.filter(pk=section.pk)
         [(before, replaced)] = rows.values_list("fingerprint", "replaced")
         if before == current:

@@ -29,7 +29,7 @@ from django_sitemaps_plus.models import (
 )
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.publications import BATCH_KEYS
-from django_sitemaps_plus.models.transactions import atomic, lock, retried, update_pages
+from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import ModelSource, Source, reader_of
 from django_sitemaps_plus.sources.fetching import plain
@@ -250,7 +250,7 @@ def mark_all(
     """
     pages = section.pages.planned()
     with atomic():
-        lock([section.pk])
+        Section.objects.lock([section.pk])
         if announce:
             whole = {} if is_named else {"announce": True}
             pages.filter(built__gt=0).update(is_edited=True, **whole)
@@ -261,7 +261,7 @@ def mark_all(
 
 def compare_all(section: Section) -> None:
     """Have every page rendered; what differs is announced, unless a deploy did it."""
-    update_pages(section.pages.planned(), [section.pk], wanted=F("wanted") + 1)
+    section.pages.planned().update_locked([section.pk], wanted=F("wanted") + 1)
 
 
 def note_saved(

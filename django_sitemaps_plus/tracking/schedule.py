@@ -8,10 +8,8 @@ from django.db.models import F, Q
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models import Page, PageQuerySet, Section
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.page_queries import PageQuerySet
-from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.rows import every_row
 
@@ -61,7 +59,7 @@ def mark_old(section: Section, source: Source) -> None:
         return
     age = timedelta(seconds=source.max_age)
     old = section.pages.planned().filter(checked_at__lte=Now() - age)
-    update_pages(old, [section.pk], wanted=F("wanted") + 1)
+    old.update_locked([section.pk], wanted=F("wanted") + 1)
 
 
 def mark_new(section: Section) -> None:
@@ -73,7 +71,7 @@ def mark_new(section: Section) -> None:
     """
     early = early_pages(section)
     if early is not None and early.count() <= AUDIT_PAGES:
-        update_pages(early, [section.pk], wanted=F("wanted") + 1)
+        early.update_locked([section.pk], wanted=F("wanted") + 1)
         end_grace(section)  # marked first: a crash in between marks twice
 
 

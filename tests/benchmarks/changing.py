@@ -12,7 +12,6 @@ from django.db.models.functions import Cast, Concat
 from django.utils import timezone
 
 from django_sitemaps_plus.models import Page, Section
-from django_sitemaps_plus.models.transactions import update_pages
 from django_sitemaps_plus.signals import urls_changed
 from tests.support.builds import build_and_relay
 from tests.support.testapp.models import Product
@@ -40,7 +39,7 @@ def edit_each_page(size: int, n_pages: int) -> None:
     )
     section = Section.objects.get(name="products", site="default")
     pages = Page.objects.filter(section=section)
-    update_pages(pages, [section.pk], wanted=F("wanted") + 1)
+    pages.update_locked([section.pk], wanted=F("wanted") + 1)
 
 
 def listening() -> AbstractContextManager[list[dict[str, Any]]]:

@@ -25,8 +25,8 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges, split_step
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
-from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.models.transactions import atomic, lock, retried
+from django_sitemaps_plus.models import Page, Section
+from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.rendering import reading
 from django_sitemaps_plus.sources import reader_of
@@ -102,7 +102,7 @@ def _is_held(page: Page, pieces: list[BuiltPage]) -> bool:
     if not must_wait(page, whole):
         return False
     with atomic():
-        lock([page.section_id])
+        Section.objects.lock([page.section_id])
         hold([(page, whole)])
     return True
 

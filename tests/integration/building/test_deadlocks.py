@@ -15,7 +15,7 @@ from django.db.models.functions import Concat
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
-from django_sitemaps_plus.models.transactions import TRIES, lock, update_pages
+from django_sitemaps_plus.models.transactions import TRIES
 from django_sitemaps_plus.outages import has_lost
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
@@ -37,7 +37,7 @@ ROUNDS = 4
 def test_a_lock_needs_a_transaction():
     """Outside of one it would end with its own statement, and keep nobody back."""
     with pytest.raises(transaction.TransactionManagementError, match="a lock needs"):
-        lock([1])
+        Section.objects.lock([1])
 
 
 @pytest.fixture
@@ -153,7 +153,7 @@ class TestFlips:
         section = Section.objects.get(name="products")
         with transaction.atomic(), losing(1) as lost:
             with pytest.raises(OperationalError):
-                update_pages(section.pages.all(), [section.pk], gzip_hash="")
+                section.pages.all().update_locked([section.pk], gzip_hash="")
             transaction.set_rollback(True)
         assert len(lost) == 1
 

@@ -22,6 +22,7 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.maintenance import prune as pruning
 from django_sitemaps_plus.maintenance.prune import PruneReport
 from django_sitemaps_plus.models import Change, Delivery, Figure, Page, Section, State
+from django_sitemaps_plus.models.sections import SectionQuerySet
 from django_sitemaps_plus.publishing import sync
 from tests.integration.building.overtaking import rename
 from tests.support.builds import build_fully
@@ -130,13 +131,13 @@ class TestMissingSections:
 
     def test_one_that_comes_back_meanwhile_stays(self, monkeypatch):
         """Another process, that knows it, has just built it."""
-        real = pruning.lock
+        real = SectionQuerySet.lock
 
-        def come_back(sections: Any) -> None:
+        def come_back(rows: SectionQuerySet, sections: Any) -> None:
             Section.objects.filter(name="products").update(missing_since=None)
-            real(sections)
+            real(rows, sections)
 
-        monkeypatch.setattr(pruning, "lock", come_back)
+        monkeypatch.setattr(SectionQuerySet, "lock", come_back)
         report = self.leave(25)
         assert (report.pages, report.sections) == (0, [])
         assert page_row("products", 1).object

@@ -34,7 +34,7 @@ def version_read_after_the_build(flip, results):
     return flip(results)
 
 
-@mutant("models.page_queries:PageQuerySet.raise_wanted", f"{_DURING}[stored]")
+@mutant("models.page_queries:PageQueries.raise_wanted", f"{_DURING}[stored]")
 def dirty_page_not_marked(raise_wanted, rows, *args, pages, **kwargs):
     """Boolean dirty flag: a page that is dirty is not marked again."""
     from django.db.models import F
@@ -43,7 +43,7 @@ def dirty_page_not_marked(raise_wanted, rows, *args, pages, **kwargs):
     return raise_wanted(rows, *args, pages=pages, **kwargs)
 
 
-@mutant("models.page_queries:PageQuerySet.raise_wanted", _SCHEDULERS, is_slow=True)
+@mutant("models.page_queries:PageQueries.raise_wanted", _SCHEDULERS, is_slow=True)
 def claimed_page_not_marked(raise_wanted, rows, *args, pages, **kwargs):
     """A page that somebody builds is not marked."""
     pages = list(_only(pages, token=""))
@@ -236,25 +236,32 @@ def change_during_a_deploy_lost(take_changes_meanwhile, *args):
     """An edit during the build after a deploy is never announced."""
 
 
-@mutant("building.build:update_pages", f"{_RECONCILED}[full-1]")
-def full_build_announces_nothing(update_pages, *args, **values):
+@mutant("building.build:_prepare", f"{_RECONCILED}[full-1]")
+def full_build_announces_nothing(prepare, build, section):
     """Nobody is notified of what a full build finds."""
-    return update_pages(*args, **values, announce=False)
+    prepare(build, section)
+    section.pages.planned().update(announce=False)
 
 
-@mutant("building.audit:update_pages", f"{_RECONCILED}[audit-1]")
-def audit_announces_nothing(update_pages, *args, **values):
+@mutant("building.build:mark_unchecked", f"{_RECONCILED}[audit-1]")
+def audit_announces_nothing(mark_unchecked, sections):
     """Nobody is notified of what an audit finds."""
-    return update_pages(*args, **values, announce=False)
+    from django_sitemaps_plus.models import Page
+
+    found = mark_unchecked(sections)
+    Page.objects.dirty().update(announce=False)
+    return found
 
 
-@mutant("building.audit:update_pages", f"{_RECONCILED}[audit-1]")
-def audit_leaves_pages_out(update_pages, pages, sections, **values):
+@mutant("building.build:mark_unchecked", f"{_RECONCILED}[audit-1]")
+def audit_leaves_pages_out(mark_unchecked, sections):
     """An audit looks at some of the old pages alone."""
     from django.db.models.functions import Now
 
-    pages.update(checked_at=Now())
-    return update_pages(pages.filter(number__lt=10), sections, **values)
+    from django_sitemaps_plus.models import Page
+
+    Page.objects.filter(number__gte=10).update(checked_at=Now())
+    return mark_unchecked(sections)
 
 
 @mutant("core.diff:_compare", f"{_RECONCILED}[full-1]")
@@ -294,7 +301,7 @@ def flip_without_publication(publish, flips):
 
 
 @mutant(
-    "models.page_queries:PageQuerySet.listed",
+    "models.page_queries:PageQueries.listed",
     "tests/integration/building/plan/test_replan.py::TestUnfinished",
 )
 def next_pages_listed(listed, pages, sections, unbuilt):
@@ -305,7 +312,7 @@ def next_pages_listed(listed, pages, sections, unbuilt):
 
 
 @mutant(
-    "models.page_queries:PageQuerySet.served",
+    "models.page_queries:PageQueries.served",
     "tests/integration/building/plan/test_replan.py::TestUnfinished",
 )
 def next_pages_served(served, pages, site, section, number):
