@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, key_ranges
 from django_sitemaps_plus.core.limits import (
     HISTORIC_BYTES,
@@ -16,8 +16,8 @@ from django_sitemaps_plus.core.limits import (
 )
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models.lease import heartbeat
-from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import Reader, Source, Tally, reader_of
+from django_sitemaps_plus.section import OpenSection
+from django_sitemaps_plus.sources import Reader, Tally
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS, MAX_NAMED
 
 # More than a section can have.
@@ -32,38 +32,38 @@ class Plan:
     step: int  # rows that each was given when the plan was made
 
 
-def first_plan(section: str | Source, site: Site, step: int | None = None) -> Plan:
+def first_plan(section: OpenSection, step: int | None = None) -> Plan:
     """Make a plan as :func:`bounded_plan` does, of all rows.
 
     Without rows its one range awaits the first.
     """
-    plan = bounded_plan(section, site, _ANY_ROWS, step) or Plan([], 1)
+    plan = bounded_plan(section, _ANY_ROWS, step) or Plan([], 1)
     return replace(plan, ranges=plan.ranges or [EVERYTHING])
 
 
 def bounded_plan(
-    section: str | Source, site: Site, rows: int, step: int | None = None
+    section: OpenSection, rows: int, step: int | None = None
 ) -> Plan | None:
     """Make a plan from the rows as they are; None where it takes pages for more rows.
 
     No more is read than it takes to find that out. Without rows it has no ranges.
     Without a step, a page gets as many rows as fit, by its entries and its bytes.
     """
-    with reading(section, site) as source:
-        reader = reader_of(source)
+    with section.reading():
+        reader = section.reader
         most = max(1, min(step or reader.planned_rows, rows))
-        plan = _plan_within(reader, site, rows, most)
+        plan = _plan_within(reader, rows, most)
         if step is None and plan is not None and len(plan.ranges) > 1:
-            fitting = _fitting_rows(section, reader, site, most)
+            fitting = _fitting_rows(section, reader, most)
             if fitting < most:
-                plan = _plan_within(reader, site, rows, fitting)
+                plan = _plan_within(reader, rows, fitting)
     return plan
 
 
-def _plan_within(reader: Reader[Any], site: Site, rows: int, step: int) -> Plan | None:
+def _plan_within(reader: Reader[Any], rows: int, step: int) -> Plan | None:
     pages = -(-rows // step)
     keys = []
-    for key in islice(reader.first_keys(step, site), pages + 1):
+    for key in islice(reader.first_keys(step), pages + 1):
         heartbeat()
         keys.append(key)
     if len(keys) > pages:
@@ -71,17 +71,15 @@ def _plan_within(reader: Reader[Any], site: Site, rows: int, step: int) -> Plan 
     return Plan(key_ranges(keys[1:]) if keys else [], step)
 
 
-def _fitting_rows(
-    section: str | Source, reader: Reader[Any], site: Site, step: int
-) -> int:
+def _fitting_rows(section: OpenSection, reader: Reader[Any], step: int) -> int:
     """Return how many rows a page takes, judged by the bytes of the first ones."""
     if reader.key_space() is None:
         return step  # a sample would walk all entries
     sample, size = min(step, CHUNK_ROWS), 1
-    with suppress(SourceError, LimitExceededError), reading(section, site):
-        _, end = islice(reader.first_keys(sample, site), 2)
-        tally = Tally(str(section), problems=[""] * MAX_NAMED)  # the page names them
-        lines = reader.chunks(KeyRange(None, end), site, tally)
+    with suppress(SourceError, LimitExceededError), section.reading():
+        _, end = islice(reader.first_keys(sample), 2)
+        tally = Tally(section.name, problems=[""] * MAX_NAMED)  # the page names them
+        lines = reader.chunks(KeyRange(None, end), tally)
         size = sum([len(chunk.encode()) for chunk in lines]) or 1
     most = get_settings().limit(MAX_BYTES, HISTORIC_BYTES)
     return max(1, min(step, most * 9 // 10 * sample // size))

@@ -15,19 +15,19 @@ from django.db.models import F
 
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
-from django_sitemaps_plus.models import INDEX, Page, Section
+from django_sitemaps_plus.models import INDEX, Page
 from django_sitemaps_plus.models.page_claims import BATCH_PAGES, UNTRIED
 from django_sitemaps_plus.models.sections import is_well, take_namespace, take_origin
 from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.signals import build_finished
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking import deploys
-from django_sitemaps_plus.tracking.detect import notice
+from django_sitemaps_plus.tracking.schedule import notice
 
 from .audit import mark_damaged, mark_old, mark_unchecked
 from .guard import is_peak_old, look_again, note_peak
@@ -79,7 +79,7 @@ def _run(build: Build) -> BuildReport:
     """Notice changes, build pages and publish the index."""
     take_origin(build.site, has_moved=build.move_origin)
     sections = _plan(build)
-    if build.new_namespace or not all([it.namespace for it in sections]):
+    if build.new_namespace or not all([it.row.namespace for it in sections]):
         take_namespace(build.site, build.new_namespace)
     if build.notices:
         _notice(build, sections)
@@ -107,38 +107,40 @@ def _run(build: Build) -> BuildReport:
             for section in sections
             if build.is_over
             and not build.is_left(section)
-            and section.pages.claimable().exists()
+            and section.row.pages.claimable().exists()
         ],
         seconds=time.monotonic() - build.began,
     )
 
 
 @contextmanager
-def _attempt(build: Build, name: str) -> Iterator[None]:
+def _attempt(build: Build, section: OpenSection) -> Iterator[None]:
     """Do something for a section; one whose source fails keeps back no other."""
     try:
-        with reading(name, build.site):
+        with section.reading():
             yield
     except BuildError as error:
         extra = {"action": "section_failed"}
-        logger.exception("Section %s cannot be built", name, extra=extra)
-        build.report(name).errors.append(str(error))
+        logger.exception("Section %s cannot be built", section.name, extra=extra)
+        build.report(section.name).errors.append(str(error))
 
 
-def _plan(build: Build) -> list[Section]:
-    """Return the rows of the sections, each with a plan."""
+def _plan(build: Build) -> list[OpenSection]:
     sections = []
     for name in build.names:
-        with _attempt(build, name):
-            sections.append(plan_section(name, build.site))
+        section = open_section(name, build.site)
+        with _attempt(build, section):
+            plan_section(section)
+            sections.append(section)
+            build.opened[section.row.pk] = section
     if build.waits:
-        build.since = min([section.now for section in sections], default=None)
+        build.since = min([section.row.now for section in sections], default=None)
     return sections
 
 
-def _notice(build: Build, sections: list[Section]) -> None:
+def _notice(build: Build, sections: list[OpenSection]) -> None:
     for section in sections:
-        with _attempt(build, section.name):
+        with _attempt(build, section):
             _prepare(build, section)
     mark_damaged()
     if build.full or build.new_namespace:
@@ -146,33 +148,33 @@ def _notice(build: Build, sections: list[Section]) -> None:
         index_pages.update(wanted=F("wanted") + 1, **UNTRIED)
 
 
-def _prepare(build: Build, section: Section) -> None:
+def _prepare(build: Build, section: OpenSection) -> None:
     """Mark what has changed, and have a held section looked at anew."""
-    current = deploys.fingerprint(registry.get(section.name), build.site)
-    build.fingerprints[section.pk] = current
+    row, current = section.row, deploys.fingerprint(section.source, section.site)
+    build.fingerprints[row.pk] = current
     is_forced = build.full or build.move_origin
-    if not is_forced and deploys.is_replaced(section, current):
+    if not is_forced and deploys.is_replaced(row, current):
         build.leave(section.name)
         return
-    if renew_plan(section, build.site, current):
+    if renew_plan(section, current):
         return  # changes are located in the next plan
-    notice(section, build.site)
+    notice(section)
     if build.replan:
-        begin_replan(section, build.site)
-    if section.hold_reason:
-        look_again(section, at_once=build.waits)
+        begin_replan(section)
+    if row.hold_reason:
+        look_again(row, at_once=build.waits)
     if build.full or build.new_namespace:
-        pages = section.pages.planned()
-        pages.update_locked([section.pk], wanted=F("wanted") + 1, **UNTRIED)
+        pages = row.pages.planned()
+        pages.update_locked([row.pk], wanted=F("wanted") + 1, **UNTRIED)
 
 
-def _call_help(build: Build, sections: list[Section]) -> None:
-    pages = Page.objects.claimable().filter(section__in=sections)
+def _call_help(build: Build, sections: list[OpenSection]) -> None:
+    pages = Page.objects.claimable().filter(section__in=[it.row for it in sections])
     if build.call_help is not None and (total := pages.count()) > BATCH_PAGES:
         build.call_help([section.name for section in sections], total)
 
 
-def _build(build: Build, sections: list[Section]) -> None:
+def _build(build: Build, sections: list[OpenSection]) -> None:
     for _ in range(MAX_ROUNDS):
         _work(build, sections)
         if not any([_settle(build, section) for section in sections]):
@@ -180,22 +182,24 @@ def _build(build: Build, sections: list[Section]) -> None:
     _work(build, sections)  # what merges of the last round have left dirty
 
 
-def _work(build: Build, sections: list[Section]) -> None:
+def _work(build: Build, sections: list[OpenSection]) -> None:
     """Build the dirty pages, in local processes if asked for."""
     if build.progress is not None:
         for section in sections:
             known = build.reports.get(section.name)
             done = 0 if known is None else known.rendered
-            build.expected[section.name] = done + section.pages.dirty().count()
-    ids = [section.pk for section in sections]
+            build.expected[section.name] = done + section.row.pages.dirty().count()
+    ids = [section.row.pk for section in sections]
     if build.helpers is None or not _is_worth_help(build, ids):
         work(build, ids)
         return
     # Helpers run the code that is on disk by now, so they look for themselves for
     # whom pages are marked. Only this process waits for others.
-    elsewhere = replace(build, reports={}, fingerprints={}, helpers=None, waits=False)
+    elsewhere = replace(
+        build, reports={}, fingerprints={}, opened={}, helpers=None, waits=False
+    )
     elsewhere.progress = elsewhere.call_help = None
-    names = {section.pk: section.name for section in sections}
+    names = {section.row.pk: section.name for section in sections}
     _, *others = build.helpers.share(partial(help_with, names), build, elsewhere)
     for other in others:
         for name, report in other.reports.items():
@@ -216,30 +220,31 @@ def _is_worth_help(build: Build, ids: list[int]) -> bool:
     return not reason
 
 
-def _settle(build: Build, section: Section) -> bool:
+def _settle(build: Build, section: OpenSection) -> bool:
     """Decide what waits for all pages; return whether some are dirty again."""
-    if section.name in build.reports or section.has_next or section.hold_reason:
-        with _attempt(build, section.name):
+    row = section.row
+    if section.name in build.reports or row.has_next or row.hold_reason:
+        with _attempt(build, section):
             return settle(build, section)
     return False
 
 
-def _audit(build: Build, sections: list[Section]) -> None:
+def _audit(build: Build, sections: list[OpenSection]) -> None:
     """Compare the pages longest unchecked, for a bounded time."""
     end = time.monotonic() + get_settings().audit_budget_seconds
     # When the build is over nothing that is marked would be built.
     while time.monotonic() < end and not build.is_over:
         sections = [it for it in sections if not _is_of_others(build, it)]
-        if not mark_unchecked(sections):
+        if not mark_unchecked([it.row for it in sections]):
             break
         _build(build, sections)
 
 
-def _is_of_others(build: Build, section: Section) -> bool:
+def _is_of_others(build: Build, section: OpenSection) -> bool:
     """Return whether a section was left, or would be as soon as it is built."""
     return build.is_left(section) or (
         not build.notices
-        and deploys.is_of_other_code(section, build.site, build.fingerprints)
+        and deploys.is_of_other_code(section.row, build.site, build.fingerprints)
     )
 
 
@@ -261,18 +266,19 @@ def _publish_index(build: Build) -> list[Page] | None:
     return pages
 
 
-def _read_totals(build: Build, sections: list[Section]) -> None:
+def _read_totals(build: Build, sections: list[OpenSection]) -> None:
     """Add to the reports how the sections are."""
     is_asked = build.waits or build_finished.has_listeners()
     for section in sections:
         report = build.report(section.name)
-        report.hold_reason = section.hold_reason
+        row = section.row
+        report.hold_reason = row.hold_reason
         # A page that the guard holds at first is rendered again.
         report.problems = [*dict.fromkeys(report.problems)]
-        if is_asked or report.rendered or is_peak_old(section):
-            report.read_totals(section)
+        if is_asked or report.rendered or is_peak_old(row):
+            report.read_totals(row)
             if build.is_through:  # what builds of other sites mark is for the next
                 report.dirty = 0
-            note_peak(section, report.entries)
+            note_peak(row, report.entries)
         if report.rendered:
             report.record(build.site)

@@ -23,7 +23,7 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.signals import page_built
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.storage.objects import has_no_namespace
@@ -215,7 +215,7 @@ def send_page_built(page: Page, entries: int, site: Site) -> None:
         )
 
 
-def take_changes_meanwhile(page: Page, site: Site) -> None:
+def take_changes_meanwhile(page: Page, section: OpenSection) -> None:
     """Take the changes recorded while a page was rendered, before it is flipped.
 
     A page that a deploy marked is not announced. An edit that is in its bytes
@@ -224,11 +224,11 @@ def take_changes_meanwhile(page: Page, site: Site) -> None:
     """
     # In a first build all is new, and of a next plan its section is asked.
     if page.built and not page.announce and page.state == State.ACTIVE:
-        take_new_changes(page.section, site)
+        take_new_changes(page.section, section)
 
 
-def take_new_changes(section: Section, site: Site) -> None:
+def take_new_changes(row: Section, section: OpenSection) -> None:
     """Take the changes recorded since changes were taken, if there are subscribers."""
     if has_subscribers():
-        with reading(section.name, site) as source:
-            take_changes(section, source)
+        with section.reading():
+            take_changes(row, section.source)

@@ -13,6 +13,7 @@ from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import bounded_plan
 from django_sitemaps_plus.publishing.sync import hide_unknown, show_when_committed
+from django_sitemaps_plus.section import open_section
 
 from .plan.numbering import raise_plan_version
 
@@ -29,7 +30,7 @@ def serve_live(names: Collection[str]) -> None:
     """
     site, rows = owning_site(), get_settings().live_max_rows
     for name in names:
-        if bounded_plan(name, site, rows) is None:
+        if bounded_plan(open_section(name, site), rows) is None:
             raise BuildError(
                 f"section {name!r} has more than {rows:,} rows, so it would not be "
                 "served live. Raise LIVE_MAX_ROWS first"

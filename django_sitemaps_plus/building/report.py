@@ -24,6 +24,7 @@ from django_sitemaps_plus.models import (
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import page_name
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import OpenSection, open_section
 
 from .plan.replan import active_plan
 from .plan.split import split_ranges
@@ -153,16 +154,24 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
     names = list(names) or list(registry)
     for name in names:
         registry.get(name)
-    reports = [_try_section(name, get_site()) for name in names]
+    site = get_site()
+    reports = [_try_section(open_section(name, site)) for name in names]
     seconds = time.monotonic() - began
     return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
 
 
-def _try_section(name: str, site: Site) -> SectionReport:
+def _try_section(section: OpenSection) -> SectionReport:
     began = time.monotonic()
-    report = SectionReport(section=name)
-    for page in _pages(name, site):
-        for built in _try(page, site):
+    report = SectionReport(section=section.name)
+    own = {"site": section.site.name, "name": section.name}
+    row = Section.objects.filter(**own).first() or Section(**own)
+    if row.next_number > 1:
+        pages = active_plan(row)
+    else:
+        ranges = first_plan(section).ranges
+        pages = [Page(section=row, number=0, low=r.low, high=r.high) for r in ranges]
+    for page in pages:
+        for built in _try(page, section):
             report.pages += bool(built.entries)
             report.rendered += 1
             report.stored += built.is_new and bool(built.object)
@@ -176,23 +185,14 @@ def _try_section(name: str, site: Site) -> SectionReport:
     return report
 
 
-def _pages(name: str, site: Site) -> list[Page]:
-    rows = Section.objects.filter(site=site.name, name=name)
-    section = rows.first() or Section(site=site.name, name=name)
-    if section.next_number > 1:
-        return active_plan(section)
-    ranges = first_plan(name, site).ranges
-    return [Page(section=section, number=0, low=r.low, high=r.high) for r in ranges]
-
-
-def _try(page: Page, site: Site) -> Iterator[BuiltPage]:
+def _try(page: Page, section: OpenSection) -> Iterator[BuiltPage]:
     """Render a page; in pieces, where it has outgrown its limits."""
     try:
-        yield build_page(page, site, is_stored=False)
+        yield build_page(page, section, is_stored=False)
     except LimitExceededError:
-        ways = split_ranges(page, site)
+        ways = split_ranges(page, section)
         # The end of the last page holds a whole page, unless its rows are large.
         pieces = next(ranges for ranges in ways if len(ranges) > 1)
         for bounds in pieces:
             piece = Page(section=page.section, low=bounds.low, high=bounds.high)
-            yield from _try(piece, site)
+            yield from _try(piece, section)

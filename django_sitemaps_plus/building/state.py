@@ -10,6 +10,7 @@ from datetime import datetime
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.tracking import deploys
 
 from .pool import Helpers
@@ -53,6 +54,7 @@ class Build:
     small: set[int] = field(default_factory=set)  # pages that may merge
     #: Of the sources of this process, by the key of their section.
     fingerprints: dict[int, str] = field(default_factory=dict)
+    opened: dict[int, OpenSection] = field(default_factory=dict)  # by key, never sent
     #: When it was last noted that sections are built, by the monotonic clock.
     noted_at: dict[int, float] = field(default_factory=dict)
     #: Whether public names may have been wrong before the first page was built; None
@@ -62,6 +64,12 @@ class Build:
     is_through: bool = False
     began: float = field(default_factory=time.monotonic)
     expected: dict[str, int] = field(default_factory=dict)  # pages to build
+
+    def open(self, row: Section) -> OpenSection:
+        """Return the section of a row, which is opened once a build."""
+        if row.pk not in self.opened:
+            self.opened[row.pk] = open_section(row, self.site)
+        return self.opened[row.pk]
 
     def report(self, name: str) -> SectionReport:
         """Return the report of a section, to add to it."""
@@ -83,7 +91,7 @@ class Build:
         logger.warning("Section %s is left to builders with other code", name)
         self.report(name).is_left = True
 
-    def is_left(self, section: Section) -> bool:
+    def is_left(self, section: OpenSection) -> bool:
         """Return whether a section is left to builders of other code."""
         return section.name in self.reports and self.reports[section.name].is_left
 
@@ -93,9 +101,3 @@ class Build:
         if now > self.noted_at.get(section, self.began) + interval:
             self.noted_at[section] = now
             deploys.note_build(section, self.fingerprints.get(section, ""))
-
-    def show_progress(self, report: SectionReport) -> None:
-        """Say that a page of a section was built."""
-        if self.progress is not None:
-            total = max(report.rendered, self.expected.get(report.section, 0))
-            self.progress(report.section, report.rendered, total)

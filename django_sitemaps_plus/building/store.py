@@ -10,7 +10,6 @@ from typing import Any
 
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.diff import lastmods_in
 from django_sitemaps_plus.core.gzip import Document, inflate
@@ -18,8 +17,8 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.pages import RENDERED_NOW
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import RenderedPage, render_page
+from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource, Tally
 from django_sitemaps_plus.sources.contrib_fields import aware
 from django_sitemaps_plus.sources.declarations import find_field
@@ -54,18 +53,22 @@ class BuiltPage:
 Result = tuple[Page, BuiltPage]
 
 
-def build_page(page: Page, site: Site, *, is_stored: bool = True) -> BuiltPage:
+def build_page(
+    page: Page, section: OpenSection, *, is_stored: bool = True
+) -> BuiltPage:
     """Render a page of a section; store it, if asked to, where it has changed."""
     bounds, since = KeyRange(page.low, page.high), aware(timezone.now())
-    rendered = render_page(page.section.name, bounds, site)
-    if _is_rendered_now(page, rendered, since.replace(microsecond=0)):
+    rendered = render_page(section, bounds)
+    if _is_rendered_now(page, section.source, rendered, since.replace(microsecond=0)):
         rendered.tally.problems.insert(0, RENDERED_NOW)
-        extra = {"action": "lastmod_now", "section": page.section.name}
-        logger.warning("section=%s %s", page.section.name, RENDERED_NOW, extra=extra)
+        extra = {"action": "lastmod_now", "section": section.name}
+        logger.warning("section=%s %s", section.name, RENDERED_NOW, extra=extra)
     return store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
 
 
-def _is_rendered_now(page: Page, rendered: RenderedPage, since: datetime) -> bool:
+def _is_rendered_now(
+    page: Page, source: Any, rendered: RenderedPage, since: datetime
+) -> bool:
     """Return whether each lastmod is the time of rendering, again.
 
     One entry alone may have been saved in that very second, and a field of the model
@@ -76,7 +79,6 @@ def _is_rendered_now(page: Page, rendered: RenderedPage, since: datetime) -> boo
         return False
     if not page.object or page.published_at is None:
         return False
-    source: Any = registry.get(page.section.name)
     path = source.lastmod if isinstance(source, ModelSource) else None
     if isinstance(path, str) and find_field(source.model, path) is not None:
         return False

@@ -6,6 +6,7 @@ import logging
 import time
 from collections.abc import Collection, Mapping
 from contextlib import suppress
+from dataclasses import replace
 
 from django.db import Error, OperationalError
 
@@ -21,6 +22,7 @@ from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.outages import has_lost
 from django_sitemaps_plus.publishing.sync import is_behind
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import deferred_flush
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
@@ -43,8 +45,23 @@ def work(build: Build, sections: Collection[int]) -> Build:
     What was done is added to the build, which another process may have sent here. A
     section marked for other code is left out.
     """
+    own, build.is_through = len(sections), False
     with in_force(build.site):  # this may be another process
-        return _work(build, sections)
+        # Cheap, and most builds find nothing to do. Pages being built are dirty.
+        while Page.objects.first_dirty(tuple(sections)) and not build.is_over:
+            pages = Page.objects.claim(sections, since=build.since)
+            if pages:
+                if build.was_behind is None:
+                    build.was_behind = is_behind(build.site)
+                gone = _build_or_release(build, pages)
+                sections = [pk for pk in sections if pk not in gone]
+            elif build.waits_for_others and Page.objects.is_being_built(sections):
+                time.sleep(POLL_SECONDS)
+            else:
+                break
+        else:
+            build.is_through = len(sections) == own and not build.is_over
+    return build
 
 
 def help_with(sections: Mapping[int, str], build: Build) -> Build:
@@ -54,26 +71,7 @@ def help_with(sections: Mapping[int, str], build: Build) -> Build:
             if name not in registry:
                 logger.warning("Section %s is built by one process alone", name)
         known = [key for key, name in sections.items() if name in registry]
-    return work(build, known)
-
-
-def _work(build: Build, sections: Collection[int]) -> Build:
-    own, build.is_through = len(sections), False
-    # Cheap, and most builds find nothing to do. Pages being built are dirty.
-    while Page.objects.first_dirty(tuple(sections)) and not build.is_over:
-        pages = Page.objects.claim(sections, since=build.since)
-        if pages:
-            if build.was_behind is None:
-                build.was_behind = is_behind(build.site)
-            gone = _build_or_release(build, pages)
-            sections = [pk for pk in sections if pk not in gone]
-        elif build.waits_for_others and Page.objects.is_being_built(sections):
-            time.sleep(POLL_SECONDS)
-        else:
-            break
-    else:
-        build.is_through = len(sections) == own and not build.is_over
-    return build
+    return replace(work(build, known), opened={})
 
 
 def _build_or_release(build: Build, pages: list[Page]) -> set[int]:
@@ -147,12 +145,13 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
     try:
         if page.section.name == INDEX:
             return build_index_page(page, build.site)
+        section = build.open(page.section)
         try:
-            built = build_page(page, build.site)
+            built = build_page(page, section)
         except LimitExceededError:
-            _split(build, page)
+            _split(build, page, section)
             return None
-        take_changes_meanwhile(page, build.site)
+        take_changes_meanwhile(page, section)
         return built
     except StalePlanError as error:
         build.stale.add(page.section.name)
@@ -165,8 +164,8 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
     return None
 
 
-def _split(build: Build, page: Page) -> None:
-    pieces = split(page, build.site)
+def _split(build: Build, page: Page, section: OpenSection) -> None:
+    pieces = split(page, section)
     for piece, built in pieces:
         _count(build, piece, built)
     if not pieces:
@@ -184,18 +183,13 @@ def _count(build: Build, page: Page, built: BuiltPage) -> None:
         send_page_built(page, built.entries, build.site)
     if name == INDEX:
         return
-    if _is_small(page, built):
-        build.small.add(page.pk)
-    build.show_progress(report)
-
-
-def _is_small(page: Page, built: BuiltPage) -> bool:
-    """Return whether to look for a neighbour to merge with.
-
-    A page may have shrunk, and it may be small only since the limit was raised.
-    """
+    # A page that has shrunk, or is small since the limit was raised, may merge with a
+    # neighbour. The last page is still filling.
     is_filling = page.high is None and built.entries >= page.entries
-    if not page.built or is_filling:
-        return False
-    limit = registry.get(page.section.name).limit
-    return may_merge(built.entries, built.plain_size, limit)
+    if page.built and not is_filling:
+        limit = build.open(page.section).source.limit
+        if may_merge(built.entries, built.plain_size, limit):
+            build.small.add(page.pk)
+    if build.progress is not None:
+        total = max(report.rendered, build.expected.get(name, 0))
+        build.progress(name, report.rendered, total)

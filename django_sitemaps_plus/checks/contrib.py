@@ -13,7 +13,7 @@ from django_sitemaps_plus import adoption
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.contrib_fields import contrib_origin
 from django_sitemaps_plus.sources.keys import has_text, key_field
@@ -39,7 +39,7 @@ def _used(
     """Use a class in one way; yield why it cannot work, and return whether it does."""
     site = Site(DEFAULT_SITE, "https://example.com")
     try:
-        with reading(source, site):
+        with open_section(source, site).reading():
             use(site)
     except (SourceError, Error) as raised:
         cause = raised.__cause__ if isinstance(raised, SourceError) else None

@@ -131,7 +131,6 @@ def explain_reverse(name: str, arguments: Collection[str]) -> tuple[str, str]:
 
 
 def _names(resolver: Any, prefix: str = "") -> Iterator[str]:
-    """Yield the names of URL patterns with their namespaces."""
     yield from [prefix + it for it in resolver.reverse_dict if isinstance(it, str)]
     for namespace, (_, below) in resolver.namespace_dict.items():
         yield from _names(below, f"{prefix}{namespace}:")

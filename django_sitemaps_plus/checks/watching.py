@@ -14,7 +14,7 @@ from django.db.models import F, Model, QuerySet
 
 from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import ModelSource, Route, Under, dependencies
 from django_sitemaps_plus.sources.declarations import (
     declarations_of,
@@ -106,7 +106,7 @@ def _hint(model: type[Model], listed: type[Model]) -> str:
 
 def check_query(source: ModelSource) -> Iterator[CheckMessage]:
     """Compile the query, since an expression shows its faults nowhere else."""
-    with reading(source, sample_site()):
+    with open_section(source, sample_site()).reading():
         if not pages_by_key(given := queryset_of(source)):
             yield unreadable(
                 f"get_queryset() returns a {type(given).__name__}. Its pages are key "
@@ -238,7 +238,6 @@ def _dependence(source: ModelSource) -> str:
 
 
 def _proposed(model: type[Model]) -> str:
-    """Return what to write into ``watch`` for a tree."""
     names = {field.name for field in model._meta.fields}
     for fields in (("path",), ("tree_id", "lft", "rght"), ("tree_id", "lft", "rgt")):
         if names.issuperset(fields):

@@ -34,7 +34,7 @@ from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.models.lease import heartbeat
 from django_sitemaps_plus.planning import Plan, first_plan
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import (
     MAX_BYTES,
     cache_key,
@@ -42,7 +42,7 @@ from django_sitemaps_plus.serving.live import (
     optional_lastmod,
 )
 from django_sitemaps_plus.serving.single_flight import SingleFlight
-from django_sitemaps_plus.sources import Tally, as_requested, reader_of
+from django_sitemaps_plus.sources import Tally, as_requested
 from django_sitemaps_plus.sources.printed import PrintedSource
 from django_sitemaps_plus.views.responses import read_only, respond
 from django_sitemaps_plus.views.sitemaps import put_off
@@ -228,16 +228,18 @@ class _Visit:
     def _read(self, name: str, source: PrintedSource, plan: Plan, number: int) -> _Part:
         (bounds,) = Paginator(plan.ranges, 1).page(number)
         lines = []
-        with reading(source, self.site):
-            reader: Any = reader_of(source)
-            for chunk in reader.chunks(bounds, self.site, Tally(name)):
+        section = open_section(source, self.site)
+        with section.reading():
+            reader: Any = section.reader
+            for chunk in reader.chunks(bounds, Tally(name)):
                 heartbeat()
                 lines.append(chunk)
             return _Part(lines, reader.extensions, reader.newest)
 
     def _plan(self, name: str, source: PrintedSource) -> Any:
-        make = partial(first_plan, source, self.site)
-        with reading(source, self.site):
+        section = open_section(source, self.site)
+        make = partial(first_plan, section)
+        with section.reading():
             if source.has_own_paging:  # what is kept would not follow its own code
                 return make()
         return self.kept(Plan, make, name)
@@ -245,8 +247,9 @@ class _Visit:
     def _listed(self, name: str) -> SimpleNamespace:
         source = PrintedSource(self.sitemaps[name])
         pages, lastmod = len(self._plan(name, source).ranges), None
-        with optional_lastmod(), reading(source, self.site):
-            reader: Any = reader_of(source)
+        section = open_section(source, self.site)
+        with optional_lastmod(), section.reading():
+            reader: Any = section.reader
             lastmod = reader.index_lastmod(self.seconds)
         return SimpleNamespace(
             protocol=source.sample.protocol,

@@ -17,7 +17,7 @@ from wagtail.coreutils import WAGTAIL_APPEND_SLASH
 from wagtail.models import Page, PageViewRestriction, get_page_models
 from wagtail.models import Site as WagtailSite
 
-from django_sitemaps_plus.conf import Site, get_settings, sample_site
+from django_sitemaps_plus.conf import get_settings, get_site, sample_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.sources import ModelSource, Tally, reader_of, under
 from django_sitemaps_plus.sources.columns import Failed, attempt, called
@@ -122,18 +122,18 @@ class PageReader(ModelReader):
         own = super().extensions
         return list(dict.fromkeys([*own, "xhtml"])) if _asked_types() else own
 
-    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+    def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         plain, asked = self._halves()
-        yield from plain.chunks(key_range, site, tally)
-        for _, lines in self._asked(in_range(asked, "pk", key_range), site, tally):
+        yield from plain.chunks(key_range, tally)
+        for _, lines in self._asked(in_range(asked, "pk", key_range), tally):
             yield lines
 
     def lines_by_key(
-        self, keys: Collection[Any], site: Site, tally: Tally
+        self, keys: Collection[Any], tally: Tally
     ) -> Iterator[tuple[str, str]]:
         plain, asked = self._halves()
-        yield from plain.lines_by_key(keys, site, tally)
-        yield from self._asked(asked.filter(pk__in=keys), site, tally)
+        yield from plain.lines_by_key(keys, tally)
+        yield from self._asked(asked.filter(pk__in=keys), tally)
 
     def _halves(self) -> tuple[ModelReader, QuerySet[Any]]:
         """Return a reader of the pages that are read by columns, and the others."""
@@ -146,13 +146,13 @@ class PageReader(ModelReader):
         reader.has_excluded = True  # those that are written have been chosen here
         return reader, asked
 
-    def _asked(self, pages: Any, site: Site, tally: Tally) -> Iterator[tuple[str, str]]:
+    def _asked(self, pages: Any, tally: Tally) -> Iterator[tuple[str, str]]:
         """Yield the key of each page, and the lines of what it returns."""
         source: Any = self.source
         own = WagtailSite.objects.filter(**source.site_filter).first()
         root = "" if own is None else own.root_url
         getters = own_getters() | {"location": called(partial(_location, root))}
-        lines = self._lines(getters, site.origin)
+        lines = self._lines(getters, get_site().origin)
         for page in pages.defer_streamfields().specific().iterator(CHUNK_ROWS):
             urls = attempt(lambda it: list(it.get_sitemap_urls()), page)
             if type(urls) is not Failed:

@@ -1,3 +1,1 @@
 """Maintenance: status, advice and pruning."""
-
-from __future__ import annotations

@@ -14,7 +14,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.sources import ModelSource, Source, Tally, reader_of
 from django_sitemaps_plus.sources.contrib import OwnPagesReader, SitemapReader
 from django_sitemaps_plus.sources.declarations import declared_methods
@@ -62,33 +62,34 @@ def advise(section: str, site: Site, *, verify: bool = False) -> Advice:
         NotRegistered: there is no such section.
         DatabaseError, InterfaceError: our own rows cannot be read either.
     """
-    advice, source = Advice(section=section), registry.get(section)
+    advice = Advice(section=section)
+    opened = open_section(registry.get(section), site)
     try:
-        with reading(source, site):
-            rewritten = _study(advice, source, site)
+        with opened.reading():
+            rewritten = _study(advice, opened)
             if verify and rewritten is not None:
-                advice.verified_rows = _verify(source, rewritten, site)
+                advice.verified_rows = _verify(opened.source, rewritten)
     except (BuildError, LimitExceededError) as error:
         advice.problem, advice.suggestion = str(error), None
     return advice
 
 
-def _study(advice: Advice, source: Source, site: Site) -> ModelSource | None:
+def _study(advice: Advice, section: OpenSection) -> ModelSource | None:
     """Fill in all but the verification; return the source that is suggested."""
-    reader = reader_of(source)
+    source, reader = section.source, section.reader
     rows = max(1, SAMPLE_ENTRIES * reader.rows_per_page // source.limit)
-    keys = list(islice(reader.first_keys(rows, site), 2))
+    keys = list(islice(reader.first_keys(rows), 2))
     sample = KeyRange(None, *keys[1:])
     advice.form = form_of(source)
-    urls, seconds = _measure(source, sample, site)
+    urls, seconds = _measure(source, sample)
     if not urls:
         return None
     advice.entries_per_second = int(_rounded(len(urls) / seconds))
     rewritten, found, faster = None, list[str](), seconds
     # The source can be read, so a failure here means that the route does not fit.
-    with suppress(BuildError, LimitExceededError), reading(source, site):
+    with suppress(BuildError, LimitExceededError), section.reading():
         if rewritten := with_route(source, sample):
-            found, faster = _measure(rewritten, sample, site)
+            found, faster = _measure(rewritten, sample)
     if rewritten is None or found != urls or seconds < MIN_FACTOR * faster:
         return None
     advice.suggestion = Suggestion(
@@ -125,26 +126,23 @@ def _line(source: Source, rewritten: ModelSource) -> str:
 
 
 def _rounded(number: float) -> float:
-    """Return a number with two digits."""
     return float(f"{number:.2g}")
 
 
-def _measure(
-    source: Source, key_range: KeyRange, site: Site
-) -> tuple[list[str], float]:
+def _measure(source: Source, key_range: KeyRange) -> tuple[list[str], float]:
     """Return the URLs of a key range, and the seconds of the fastest run."""
     times: list[float] = []
     while len(times) < _RUNS and sum(times) < _RUN_SECONDS:
         began = perf_counter()
-        lines = _lines(source, key_range, site)
+        lines = _lines(source, key_range)
         times.append(perf_counter() - began)
     return _LOC.findall(lines), min(times)
 
 
-def _lines(source: Source, key_range: KeyRange, site: Site) -> str:
+def _lines(source: Source, key_range: KeyRange) -> str:
     reader = reader_of(source)
     reader.max_entries = MAX_ENTRIES
-    return "".join(reader.chunks(key_range, site, QuietTally("")))
+    return "".join(reader.chunks(key_range, QuietTally("")))
 
 
 class QuietTally(Tally):
@@ -155,15 +153,13 @@ class QuietTally(Tally):
             self.problems.append(problem)
 
 
-def _verify(source: Source, rewritten: ModelSource, site: Site) -> int:
+def _verify(source: Source, rewritten: ModelSource) -> int:
     """Return how many URLs there are, all the same; raise BuildError at another."""
     rows = 0
     reader = reader_of(source)
-    keys = reader.first_keys(reader.rows_per_page, site)
+    keys = reader.first_keys(reader.rows_per_page)
     for key_range in key_ranges(islice(keys, 1, None)):
-        now, then = [
-            _LOC.findall(_lines(it, key_range, site)) for it in (source, rewritten)
-        ]
+        now, then = [_LOC.findall(_lines(it, key_range)) for it in (source, rewritten)]
         for url, other in zip_longest(now, then, fillvalue="no URL"):
             if url != other:
                 line = _line(source, rewritten)

@@ -38,9 +38,9 @@ from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.notifications.http import request
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.publishing.tree import OWNER, public_tree
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.site_urls import index_url
-from django_sitemaps_plus.sources import Tally, reader_of
+from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.sources.lines import MAX_NAMED
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
 from django_sitemaps_plus.storage.objects import list_objects
@@ -185,20 +185,22 @@ def _sections(site: Site) -> Findings:
 def _has_signed(status: SectionStatus, site: Site) -> bool:
     """Return whether URLs in the entries of the first rows expire."""
     tally = Tally(status.section, problems=[""] * MAX_NAMED)  # a build names them
-    with suppress(SitemapsPlusError), reading(status.section, site) as source:
-        reader = reader_of(source)
+    section = open_section(status.section, site)
+    with suppress(SitemapsPlusError), section.reading():
+        reader = section.reader
         reader.max_entries = MAX_ENTRIES
         if {"image", "video"} & {*reader.extensions}:
-            return is_signed(next(iter(reader.chunks(EVERYTHING, site, tally)), ""))
+            return is_signed(next(iter(reader.chunks(EVERYTHING, tally)), ""))
     return False
 
 
 def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:
     """Return whether a section can be read, and how."""
+    section = open_section(status.section, site)
     try:
-        with reading(status.section, site) as source:
-            form = form_of(source)
-            if next(reader_of(source).first_keys(1, site), None) is None:
+        with section.reading():
+            form = form_of(section.source)
+            if next(section.reader.first_keys(1), None) is None:
                 return None, f"{form}; no rows"
     except SitemapsPlusError as error:
         return False, str(error)

@@ -24,9 +24,9 @@ from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.serving.live import live_plan
-from django_sitemaps_plus.sources import ModelSource, Source, reader_of, surroundings
+from django_sitemaps_plus.sources import ModelSource, Source, surroundings
 from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
 from django_sitemaps_plus.sources.rows import every_row, listed_rows
@@ -61,9 +61,9 @@ def explain_url(url: str, site: Site) -> Explanation:
     path = f"/{url.removeprefix('/')}"
     found = Explanation(url=encode_url(url if "://" in url else site.origin + path))
     forms = _forms(found.url, site)
-    find = partial(rows_at, urls=forms, site=site)
+    find = partial(rows_at, urls=forms)
     for name in registry:
-        _add(found, name, find, forms, site)
+        _add(found, open_section(name, site), find, forms)
     if not found.listings and not found.rows:
         found.notes.append(_where_it_leads(found.url, site))
     found.engines = _answers(found.url, site)
@@ -81,12 +81,13 @@ def explain_object(row: Model, site: Site) -> Explanation:
     """
     found = Explanation(url="")
     for name in registry:
-        with _noting(found), reading(name, site) as source:
-            models = reader_of(source).tracked_models
+        section = open_section(name, site)
+        with _noting(found), section.reading():
+            models = section.reader.tracked_models
             # A contrib class that was never built has said none yet.
             if models and label_of(type(row)) not in map(label_of, models):
                 continue
-        _add(found, name, partial(_same, row), (), site)
+        _add(found, section, partial(_same, row), ())
     urls = [it.url for it in found.listings]
     urls += [url for lead in found.rows for url in lead.urls]
     if urls:
@@ -102,17 +103,17 @@ def _same(row: Model, source: Source, rows: ModelSource) -> Iterable[Any]:
 
 
 def _add(
-    found: Explanation, name: str, find: Find, forms: Sequence[str], site: Site
+    found: Explanation, section: OpenSection, find: Find, forms: Sequence[str]
 ) -> None:
     """Add what a section says of some rows, and the pages that list them."""
     leads: dict[Any, Lead] = {}
     language = get_language()  # that of the reader: rendering has another
-    with _noting(found), reading(name, site) as source:
-        leads = _leads(name, source, find, site, language)
+    with _noting(found), section.reading():
+        leads = _leads(section, find, language)
     found.rows += leads.values()
     if leads or forms:
         with _noting(found):
-            _search(found, name, leads, forms, site)
+            _search(found, section, leads, forms)
 
 
 @contextmanager
@@ -134,30 +135,27 @@ def _forms(url: str, site: Site) -> list[str]:
     return list(dict.fromkeys([url, *[o.origin + it for o in own for it in paths]]))
 
 
-def _leads(
-    section: str, source: Source, find: Find, site: Site, language: str | None
-) -> dict[Any, Lead]:
+def _leads(section: OpenSection, find: Find, language: str | None) -> dict[Any, Lead]:
     """Return what there is to say of the rows that are found, by their keys."""
     leads: dict[Any, Lead] = {}
-    reader, rows = reader_of(source), as_model_source(source)
+    reader, rows = section.reader, as_model_source(section.source)
     reader.has_excluded = True
     space = reader.key_space()
     if rows is None or space is None:
         return leads
-    for row in find(source, rows):
-        tally, key = QuietTally(section), getattr(row, space.attribute)
+    for row in find(section.source, rows):
+        tally, key = QuietTally(section.name), getattr(row, space.attribute)
         listed = listed_rows(rows)
         with override(language):
             reasons = [*_exclusion(row), *unmet(listed, row)]
-        lines = "".join([it for _, it in reader.lines_by_key([key], site, tally)])
+        lines = "".join([it for _, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
             reasons = [it.partition(" left out: ")[2] for it in tally.problems]
-        leads[key] = Lead(section, describe(row), lines, reasons)
+        leads[key] = Lead(section.name, describe(row), lines, reasons)
     return leads
 
 
 def _exclusion(row: Model) -> Iterator[str]:
-    """Yield that an editor has excluded a row."""
     for found in Exclusion.objects.of_row(row):
         words = _("excluded since %(at)s UTC")
         if found.by:
@@ -168,10 +166,9 @@ def _exclusion(row: Model) -> Iterator[str]:
 
 def _search(
     found: Explanation,
-    name: str,
+    section: OpenSection,
     leads: dict[Any, Lead],
     forms: Sequence[str],
-    site: Site,
 ) -> None:
     """Add the entries with some URLs, or with those of rows, on pages of a section."""
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
@@ -180,13 +177,13 @@ def _search(
     urls = {escape(url).encode(): url for url in wanted}
     pattern = rb"<url><loc>(%b)</loc>(.*)" % b"|".join(map(re.escape, urls))
     searched, listed = 0, set[str]()
-    for page, document in _documents(name, leads, site, is_whole=bool(forms)):
+    for page, document in _documents(section, leads, is_whole=bool(forms)):
         searched += 1
         for match in re.finditer(pattern, document):
             lastmod = _LASTMOD.search(match[2])
             entry = Listing(
                 url=urls[match[1]],
-                section=name,
+                section=section.name,
                 page=page.number,
                 lastmod=lastmod[1].decode() if lastmod else "",
                 object=page.object,
@@ -196,14 +193,14 @@ def _search(
             found.listings.append(entry)
     if searched == MAX_PAGES:
         words = _("Only %(count)s pages of section %(section)r were searched.")
-        found.notes.append(words % {"count": MAX_PAGES, "section": name})
+        found.notes.append(words % {"count": MAX_PAGES, "section": section.name})
     for lead in leads.values():
         if not lead.reasons and not listed.issuperset(lead.urls):
-            lead.reasons = [_delay(name, site)]
+            lead.reasons = [_delay(section.name, section.site)]
 
 
 def _documents(
-    name: str, leads: dict[Any, Lead], site: Site, *, is_whole: bool
+    section: OpenSection, leads: dict[Any, Lead], *, is_whole: bool
 ) -> Iterator[tuple[Page, bytes]]:
     """Yield the pages that own some rows, or the first of all, with their documents.
 
@@ -211,17 +208,18 @@ def _documents(
     have the rows.
     """
     keys = [*leads]
-    with reading(name, site) as source:
-        reader = reader_of(source)
+    with section.reading():
+        reader = section.reader
         space = reader.key_space() if keys else None
-    if section := Section.objects.filter(site=site.name, name=name).planned().first():
-        pages = section.pages.active().exclude(object="").order_by("number")
+    rows = Section.objects.filter(site=section.site.name, name=section.name)
+    if row := rows.planned().first():
+        pages = row.pages.active().exclude(object="").order_by("number")
         if space is not None:
-            pages = pages.filter(pk__in=locate(section, space, keys).pages)
+            pages = pages.filter(pk__in=locate(row, space, keys).pages)
         for page in pages[:MAX_PAGES]:
             yield page, read_document(page.object)
         return
-    plan = live_plan(name, site)
+    plan = live_plan(section)
     ranges = plan.ranges if plan else []
     numbers: Iterable[int] = range(min(len(ranges), MAX_PAGES))
     if space is not None and ranges:
@@ -229,8 +227,9 @@ def _documents(
     lines = "".join([it.lines for it in leads.values() if not it.reasons])
     for number in numbers:
         if is_whole:
-            with reading(name, site):
-                lines = "".join(reader.chunks(ranges[number], site, QuietTally(name)))
+            with section.reading():
+                tally = QuietTally(section.name)
+                lines = "".join(reader.chunks(ranges[number], tally))
         yield Page(number=number + 1), lines.encode()
 
 

@@ -102,7 +102,6 @@ def _problems(site: Site) -> Iterator[tuple[str, str]]:
 
 
 def _said(what: str) -> tuple[str, str]:
-    """Return a title, and what to do."""
     if what == _ROW:
         return _("rows left out"), _(
             "Correct these rows, or leave them out in get_queryset(): the next build "

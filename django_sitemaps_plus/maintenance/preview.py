@@ -9,8 +9,8 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.planning import first_plan
-from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import Tally, reader_of
+from django_sitemaps_plus.section import OpenSection, open_section
+from django_sitemaps_plus.sources import Tally
 
 
 def preview(
@@ -24,21 +24,25 @@ def preview(
         NotRegistered: there is no such section.
         BuildError: there is no such page, or the source could not be read.
     """
-    tally, bounds = Tally(section), _bounds(section, number, site)
-    with reading(section, site) as source:
-        chunks = reader_of(source).chunks(bounds, site, tally)
+    opened, tally = open_section(section, site), Tally(section)
+    bounds = _bounds(opened, number)
+    with opened.reading():
+        chunks = opened.reader.chunks(bounds, tally)
         lines = (line for chunk in chunks for line in chunk.splitlines())
         return list(islice(lines, limit)), tally
 
 
-def _bounds(section: str, number: int, site: Site) -> KeyRange:
+def _bounds(section: OpenSection, number: int) -> KeyRange:
     """Return the range of a page, by the plan that a build would make if none has."""
-    row = Page.objects.served(site.name, section, number)
+    row = Page.objects.served(section.site.name, section.name, number)
     if row is not None:
         return KeyRange(row.low, row.high)
-    count = Page.objects.of(site.name, section).exclude(state=State.NEXT).count()
-    ranges = [] if count else first_plan(section, site).ranges
+    pages = Page.objects.of(section.site.name, section.name)
+    count = pages.exclude(state=State.NEXT).count()
+    ranges = [] if count else first_plan(section).ranges
     if number > len(ranges):
         count = count or len(ranges)
-        raise BuildError(f"section {section!r} has no page {number}: it has {count}")
+        raise BuildError(
+            f"section {section.name!r} has no page {number}: it has {count}"
+        )
     return ranges[number - 1]

@@ -17,7 +17,6 @@ from django.urls import Resolver404, get_script_prefix, resolve
 from django.utils import translation
 from django.utils.functional import Promise
 
-from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.sources import ModelSource, Route, Source, reader_of
 from django_sitemaps_plus.sources.columns import attempt
@@ -59,16 +58,14 @@ def as_model_source(source: Source) -> ModelSource | None:
     return _Rows(reader.sitemap)
 
 
-def rows_at(
-    source: Source, rows: ModelSource, urls: Iterable[str], site: Site
-) -> list[Any]:
+def rows_at(source: Source, rows: ModelSource, urls: Iterable[str]) -> list[Any]:
     """Return the rows, listed or not, of the first URL that leads to any; at most ten.
 
     The route of a method is what the first rows show.
     """
     location = rows.location
     if location is None or is_method(location):
-        keys = islice(reader_of(source).first_keys(_SHOWING_ROWS, site), 1, 2)
+        keys = islice(reader_of(source).first_keys(_SHOWING_ROWS), 1, 2)
         with suppress(Resolver404):
             routed = with_route(source, KeyRange(None, *keys))
             location = routed and routed.location

@@ -15,6 +15,7 @@ from django_sitemaps_plus.models import Hold, Page, PageQuerySet, Section, State
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.page_claims import is_parked
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan
 
 from .prune import removed_sections
@@ -134,7 +135,7 @@ def _live_pages(
 ) -> list[SectionPage]:
     """Return the pages of the live plan, as those of a built one."""
     try:
-        plan = live_plan(section, site)
+        plan = live_plan(open_section(section, site))
     except SitemapsPlusError as error:
         found.fault = str(error)
         return []

@@ -16,8 +16,8 @@ from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.planning import bounded_plan
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import Tally, reader_of
+from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import read_document
 
 _LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
@@ -49,15 +49,16 @@ def _documents(site: Site, name: str) -> Iterator[bytes]:
     """Yield the published pages of a section; without any, pages made of its rows."""
     sections = Section.objects.filter(site=site.name, name=name, next_number__gt=1)
     if not sections.exists():
-        plan = bounded_plan(name, site, get_settings().live_max_rows)
+        section = open_section(name, site)
+        plan = bounded_plan(section, get_settings().live_max_rows)
         if plan is None:
             raise BuildError(
                 f"section {name!r} has no pages yet, and too many rows to be read "
                 f"without (LIVE_MAX_ROWS). Run: manage.py build_sitemaps {quote(name)}"
             )
         for bounds in plan.ranges:
-            with reading(name, site) as source:
-                lines = "".join(reader_of(source).chunks(bounds, site, Tally(name)))
+            with section.reading():
+                lines = "".join(section.reader.chunks(bounds, Tally(name)))
             yield lines.encode()
         return
     pages = Page.objects.of(site.name, name).filter(state=State.ACTIVE)

@@ -37,9 +37,9 @@ from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.signals import urls_changed
-from django_sitemaps_plus.sources import Source, Tally, reader_of
+from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import take_changes
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
@@ -182,15 +182,16 @@ def _saved_urls(publication: Publication) -> list[str]:
     name, site = publication.section.name, get_site()
     if name not in registry:
         return []
-    with reading(name, site) as source:
-        values = list(_values(source, publication.keys))
-        rows = reader_of(source).lines_by_key(values, site, Tally(name))
+    section = open_section(name, site)
+    with section.reading():
+        values = list(_values(section, publication.keys))
+        rows = section.reader.lines_by_key(values, Tally(name))
         return sorted({url for _, line in rows for url in urls_in(line.encode())})
 
 
-def _values(source: Source, keys: Iterable[str]) -> Iterator[Any]:
+def _values(section: OpenSection, keys: Iterable[str]) -> Iterator[Any]:
     """Yield the keys of texts; one of a type before a deploy is that of no row."""
-    if (space := reader_of(source).key_space()) is None:  # pages are positions
+    if (space := section.reader.key_space()) is None:  # pages are positions
         return
     for key in keys:
         with suppress(StalePlanError):
@@ -218,12 +219,13 @@ def relay_saves(site: Site, until: float | None = None) -> list[str]:
 
 
 def _take_saves(name: str, site: Site) -> list[str]:
-    section, _ = Section.objects.get_or_create(site=site.name, name=name)
-    if section.next_number > 1:
+    row, _ = Section.objects.get_or_create(site=site.name, name=name)
+    if row.next_number > 1:
         return []
+    section = open_section(name, site)
     try:
-        with reading(name, site) as source:
-            take_changes(section, source)
+        with section.reading():
+            take_changes(row, section.source)
     except SourceError as error:  # it keeps back no other
         logger.exception("Saves of section %s wait for the next run", name)
         return [f"Saves of section {name} wait for the next run: {error}"]

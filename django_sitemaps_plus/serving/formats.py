@@ -11,8 +11,8 @@ from django_sitemaps_plus.core.renderers import render_text
 from django_sitemaps_plus.exceptions import StoreError
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import Tally, reader_of
+from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.sources.lines import MAX_NAMED
 from django_sitemaps_plus.storage import read_document
 
@@ -64,7 +64,7 @@ def _is_only(section: str, site: Site, row: Page | None) -> bool:
 
 
 def _live_pages(section: str, site: Site) -> int:
-    plan = live_plan(section, site)
+    plan = live_plan(open_section(section, site))
     return len(plan.ranges) if plan else 0
 
 
@@ -78,12 +78,13 @@ def _render_feed(feed: Feed, row: Page | None) -> Document | None:
 
 def _newest_rows(section: str, site: Site) -> str | None:
     """Return the lines of the newest rows; None where no index leads to them."""
-    with reading(section, site) as source:
-        reader = reader_of(source)
+    opened = open_section(section, site)
+    with opened.reading():
+        reader = opened.reader
         if (keys := reader.newest_keys(MAX_ITEMS)) is None:
             return None
         tally = Tally(section, problems=[""] * MAX_NAMED)  # the page names them
-        rows = reader.lines_by_key(keys, site, tally)
+        rows = reader.lines_by_key(keys, tally)
         return "".join([lines for _, lines in rows])
 
 

@@ -25,9 +25,9 @@ from django_sitemaps_plus.models.listing import Listed, listed_pages
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading, render_page
+from django_sitemaps_plus.rendering import render_page
+from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import index_lines, stylesheet_url
-from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.dates import lastmod_text
 
 from .single_flight import SingleFlight, patience
@@ -74,23 +74,22 @@ def live_page(
         SourceError: the source could not be read.
         BuildError: only a build can split the page.
     """
+    opened = open_section(section, site)
     if row is None:
-        render = partial(_render_unplanned, section, number, site)
+        render = partial(_render_unplanned, opened, number)
     else:
-        render = partial(_render_planned, section, KeyRange(row.low, row.high), site)
-    return shared(
-        cache_key("page", section, number, site, registry.get(section)), render
-    )
+        render = partial(_render_planned, opened, KeyRange(row.low, row.high))
+    return shared(cache_key("page", section, number, site, opened.source), render)
 
 
-def live_plan(section: str, site: Site) -> Plan | None:
+def live_plan(section: OpenSection) -> Plan | None:
     """Return the plan by which a section is served while it is not built.
 
     None for a section without rows. One of more than LIVE_MAX_ROWS rows has no
     ranges: it is absent until it is built.
     """
-    make, seconds = partial(_make_plan, section, site), get_settings().plan_seconds
-    return SingleFlight(_plan_key(section, site), Plan, seconds, make).value()
+    make, seconds = partial(_make_plan, section), get_settings().plan_seconds
+    return SingleFlight(_plan_key(section), Plan, seconds, make).value()
 
 
 def newer_plan(key: str, plan: Plan, make: Callable[[], Plan | None]) -> Plan | None:
@@ -125,11 +124,12 @@ def cache_key(kind: str, *parts: object) -> str:
     return f"{kind}:{digest[:32]}"
 
 
-def _plan_key(section: str, site: Site) -> str:
-    with reading(section, site) as source:  # its limit may be code of the user
+def _plan_key(section: OpenSection) -> str:
+    source = section.source
+    with section.reading():  # its limit may be code of the user
         configured = get_settings()
         limits = (source.limit, configured.live_max_rows, configured.historic_limits)
-    return cache_key("plan", section, site, source, limits)
+    return cache_key("plan", section.name, section.site, source, limits)
 
 
 def _render_index(number: int, site: Site, *, has_rows: bool) -> Document | None:
@@ -152,13 +152,14 @@ def _list_unplanned(listed: Listed, planned: set[str], site: Site) -> None:
     with patience():  # one for all sections together
         for name in registry:
             if name not in listed and name not in planned:
-                plan = live_plan(name, site)
+                section = open_section(name, site)
+                plan = live_plan(section)
                 pages = len(plan.ranges) if plan else 0
-                lastmod = _lastmod(name, site) if pages == 1 else ""
+                lastmod = _lastmod(section) if pages == 1 else ""
                 listed[name] = [(name, n + 1, lastmod) for n in range(pages)]
 
 
-def _lastmod(section: str, site: Site) -> str:
+def _lastmod(section: OpenSection) -> str:
     """Return the latest lastmod of a section where one query gives it, else "".
 
     One that a kept page may lack does not count, or a crawler that has read this page
@@ -167,8 +168,8 @@ def _lastmod(section: str, site: Site) -> str:
     seconds = get_settings().live_cache
     until = datetime.now(UTC) - timedelta(seconds=seconds)
     text = ""
-    with optional_lastmod(), reading(section, site) as source:
-        latest = reader_of(source).latest_lastmod(until)
+    with optional_lastmod(), section.reading():
+        latest = section.reader.latest_lastmod(until)
         text = lastmod_text(latest) if isinstance(latest, date) else ""
     return text if text and parse_w3c(text) <= until else ""
 
@@ -182,61 +183,63 @@ def optional_lastmod() -> Iterator[None]:
         logger.warning("No lastmod: %s", error, extra={"action": "lastmod_failed"})
 
 
-def _render_planned(section: str, bounds: KeyRange, site: Site) -> Document | None:
+def _render_planned(section: OpenSection, bounds: KeyRange) -> Document | None:
     """Render a planned page that is not built, or whose object is damaged."""
     try:
         # Rows may have come in since it was planned, and only a build splits it.
-        return render_page(section, bounds, site, is_roomy=True).document
+        return render_page(section, bounds, is_roomy=True).document
     except (LimitExceededError, StalePlanError) as error:
-        raise BuildError(f"section {section!r} awaits a build: {error}") from error
+        raise BuildError(f"section {section.name!r} awaits a build: {error}") from error
 
 
-def _render_unplanned(section: str, number: int, site: Site) -> Document | None:
+def _render_unplanned(section: OpenSection, number: int) -> Document | None:
     """Render a page of a live plan, which another plan would take from its index.
 
     A page that is too full for any sitemap makes another all the same: first with as
     many rows a page, since rows have come in; then with half as many. So may an empty
     one.
     """
-    plan, may_be_old = live_plan(section, site), True
+    plan, may_be_old = live_plan(section), True
     step = plan.step if plan else 0
     while plan and number <= len(plan.ranges):
         bounds = plan.ranges[number - 1]
         try:
-            document = render_page(section, bounds, site, is_roomy=True).document
+            document = render_page(section, bounds, is_roomy=True).document
         except (LimitExceededError, StalePlanError):
-            plan, may_be_old = _smaller_plan(section, site, step), False
+            plan, may_be_old = _smaller_plan(section, step), False
             step //= 2
             continue
         if document is not None or not may_be_old:
             return document
-        make, may_be_old = partial(live_plan, section, site), False
-        plan = newer_plan(_plan_key(section, site), plan, make)
+        make, may_be_old = partial(live_plan, section), False
+        plan = newer_plan(_plan_key(section), plan, make)
     return None
 
 
-def _smaller_plan(section: str, site: Site, step: int) -> Plan:
+def _smaller_plan(section: OpenSection, step: int) -> Plan:
     if step < 1:
-        raise SourceError(f"section {section!r}: one row alone fills more than a page")
-    plan, key = first_plan(section, site, step), _plan_key(section, site)
+        raise SourceError(
+            f"section {section.name!r}: one row alone fills more than a page"
+        )
+    plan, key = first_plan(section, step), _plan_key(section)
     remember(key, plan, get_settings().plan_seconds)
     # Or the next plan would list too few pages until one of them does not fit.
     remember(f"{key}:step", Plan([], step), STEP_SECONDS)
     return plan
 
 
-def _make_plan(section: str, site: Site) -> Plan | None:
+def _make_plan(section: OpenSection) -> Plan | None:
     limit = get_settings().live_max_rows
-    known = recall(f"{_plan_key(section, site)}:step", Plan)
-    plan = bounded_plan(section, site, limit, known.step if known else None)
+    known = recall(f"{_plan_key(section)}:step", Plan)
+    plan = bounded_plan(section, limit, known.step if known else None)
     if plan is None:
         logger.error(
             "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it "
             "is left out. Run: manage.py build_sitemaps %s",
-            section,
+            section.name,
             limit,
-            quote(section),
-            extra={"action": "section_too_large", "section": section},
+            quote(section.name),
+            extra={"action": "section_too_large", "section": section.name},
         )
         return Plan([], 0)  # kept, so that the rows are not counted again
     return plan if plan.ranges else None

@@ -174,5 +174,4 @@ class _Reader:
 
 
 def _listed(value: Any) -> Iterable[Any]:
-    """Return the values of a list, or the only one."""
     return value if isinstance(value, list | tuple) else [value]

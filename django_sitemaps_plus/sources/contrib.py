@@ -13,7 +13,7 @@ from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.core.paginator import EmptyPage
 from django.db.models import Model, Q, QuerySet
 
-from django_sitemaps_plus.conf import Site, sample_site
+from django_sitemaps_plus.conf import Site, get_site, sample_site
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 from django_sitemaps_plus.exceptions import ConfigurationError, StalePlanError
@@ -217,9 +217,9 @@ class SitemapReader(Reader[SitemapSource]):
         rows = self._rows()
         return KeySpace(rows.model, "pk", rows.db) if pages_by_key(rows) else None
 
-    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+    def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         rows = self._rows()
-        render = self._renderer(rows, site, tally)
+        render = self._renderer(rows, tally)
         if pages_by_key(rows):
             rows = self._in_range(self._written(rows), key_range)
             items = instances(limited(rows, self.max_entries + 1))
@@ -230,18 +230,18 @@ class SitemapReader(Reader[SitemapSource]):
             yield render(batch)
 
     def lines_by_key(
-        self, keys: Collection[Any], site: Site, tally: Tally
+        self, keys: Collection[Any], tally: Tally
     ) -> Iterator[tuple[str, str]]:
         rows = self._rows()
         if not pages_by_key(rows):
             return
-        render = self._renderer(rows, site, tally)
+        render = self._renderer(rows, tally)
         rows = self._written(narrowed(rows, Q(pk__in=keys)))
         for item in instances(by_key(rows, "pk")):
             if hasattr(item, "pk"):  # a class that fetches rows may give anything
                 yield str(item.pk), render([item])
 
-    def _rows(self, site: Site | None = None) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         items: Iterable[Any] = items_of(self.sitemap)
         if not pages_by_key(items):
             return items
@@ -257,11 +257,9 @@ class SitemapReader(Reader[SitemapSource]):
     def _lastmod(self, value: Any) -> Any:
         return aware(value)
 
-    def _renderer(
-        self, rows: object, site: Site, tally: Tally
-    ) -> Callable[[Sequence[Any]], str]:
+    def _renderer(self, rows: object, tally: Tally) -> Callable[[Sequence[Any]], str]:
         """Return what makes the lines of some of the rows, in all their languages."""
-        origin = contrib_origin(self.sitemap, site)
+        origin = contrib_origin(self.sitemap, get_site())
         fields = Fields(self.sitemap, origin, self._lastmod)
         lines = self._lines(fields.getters, origin)
         if isinstance(rows, QuerySet):
@@ -291,19 +289,17 @@ class OwnPagesReader(SitemapReader):
         limit = self.source.limit
         return max(1, getattr(self._paginator(), "per_page", limit))
 
-    def first_keys(
-        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
-    ) -> Iterator[str]:
-        return super().first_keys(1, site, key_range)
+    def first_keys(self, step: int, key_range: KeyRange = EVERYTHING) -> Iterator[str]:
+        return super().first_keys(1, key_range)
 
-    def _rows(self, site: Site | None = None) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         paginator = self._paginator()
         return range(paginator.num_pages if paginator.count else 0)
 
-    def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
+    def _page(self, key_range: KeyRange) -> Iterable[Any]:
         number, urls = position(key_range.low or "0") + 1, list[Any]()
         with suppress(EmptyPage):  # it has fewer pages by now
-            urls = self._urls(number, site)
+            urls = self._urls(number, get_site())
         if key_range.high is None:
             pages = self._paginator().num_pages
             if pages > number:
@@ -328,7 +324,7 @@ class OwnPagesReader(SitemapReader):
         # Now: a generator would not have kept the site yet.
         return [*self.sitemap.get_urls(page=number, site=current, protocol=scheme)]
 
-    def _writer(self, site: Site) -> Lines:
+    def _writer(self) -> Lines:
         return self._lines(own_getters(self._lastmod), None)
 
 

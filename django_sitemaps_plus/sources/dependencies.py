@@ -243,7 +243,6 @@ def _tables_of(query: Query) -> set[str]:
 
 
 def _conditions(where: Any) -> list[Any]:
-    """Return the conditions that each row meets."""
     is_all = not where.negated and where.connector == Q.AND
     return where.children if is_all else []
 

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from django.db.models import DateTimeField, Max, Model, Q, QuerySet
 
-from django_sitemaps_plus.conf import Site, site_in
+from django_sitemaps_plus.conf import get_site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 
@@ -87,35 +87,33 @@ class Reader(Generic[S]):
         """Return what orders the keys; None where pages are positions."""
         return None
 
-    def queries(self, site: Site) -> list[QuerySet[Any]]:
+    def queries(self) -> list[QuerySet[Any]]:
         """Return the query of the listed rows, where pages are ranges of keys."""
-        rows = self._rows(site)
+        rows = self._rows()
         return [rows] if pages_by_key(rows) else []
 
-    def first_keys(
-        self, step: int, site: Site, key_range: KeyRange = EVERYTHING
-    ) -> Iterator[str]:
+    def first_keys(self, step: int, key_range: KeyRange = EVERYTHING) -> Iterator[str]:
         """Yield the key of each ``step``-th row of a range, from the first, as text."""
-        rows = self._rows(site)
+        rows = self._rows()
         if pages_by_key(rows):
             return first_keys(in_range(rows, self.key, key_range), self.key, step)
         return positions(rows, step, key_range)
 
-    def count(self, key_range: KeyRange, site: Site) -> int:
+    def count(self, key_range: KeyRange) -> int:
         """Return how many rows a range has."""
-        rows = self._rows(site)
+        rows = self._rows()
         if pages_by_key(rows):
             return in_range(plain(rows), self.key, key_range).order_by().count()
         return sum(1 for _ in at_positions(rows, key_range))
 
-    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+    def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         """Yield the lines of a page, many at a time, and count them in the tally."""
-        page = self._page(key_range, site)
-        render = partial(self._writer(site).render, tally=tally)
+        page = self._page(key_range)
+        render = partial(self._writer().render, tally=tally)
         return map(render, batches(page))
 
     def lines_by_key(
-        self, keys: Collection[Any], site: Site, tally: Tally
+        self, keys: Collection[Any], tally: Tally
     ) -> Iterator[tuple[str, str]]:
         """Yield each listed row of some keys: its key, as text, and its lines."""
         return iter(())
@@ -132,25 +130,22 @@ class Reader(Generic[S]):
         return None
 
     def _written(self, rows: QuerySet[Any]) -> QuerySet[Any]:
-        """Return those of the listed rows that are written."""
         return rows if self.has_excluded else without_excluded(rows)
 
-    def _rows(self, site: Site) -> Iterable[Any]:
-        """Return the listed rows."""
-        return self.source.entries(site.origin)
+    def _rows(self) -> Iterable[Any]:
+        return self.source.entries(get_site().origin)
 
-    def _page(self, key_range: KeyRange, site: Site) -> Iterable[Any]:
-        return at_positions(self._rows(site), key_range)
+    def _page(self, key_range: KeyRange) -> Iterable[Any]:
+        return at_positions(self._rows(), key_range)
 
-    def _writer(self, site: Site) -> Lines:
-        """Return what writes the rows of a page."""
+    def _writer(self) -> Lines:
         getters = {name: called(attrgetter(name)) for name in COLUMNS}
         getters["location"] = called(attrgetter("loc"))
         lacking = [
             it for it, kind in NAMESPACE_OF.items() if kind not in self.extensions
         ]
         getters |= {name: _refused(name) for name in lacking}
-        return self._lines(getters, site.origin)
+        return self._lines(getters, get_site().origin)
 
     def _lines(self, getters: Mapping[str, Getter], origin: str | None) -> Lines:
         raises, is_mobile = self.source.on_error == "raise", self.source.mobile
@@ -182,10 +177,11 @@ class _DeclaredReader(Reader[D]):
 class ViewReader(_DeclaredReader[ViewSource]):
     """Reads named views; pages are positions in their list."""
 
-    def _rows(self, site: Site) -> Iterable[Any]:
+    def _rows(self) -> Iterable[Any]:
         return self.source.views
 
-    def _writer(self, site: Site) -> Lines:
+    def _writer(self) -> Lines:
+        site = get_site()
         declared = declarations_of(self.source).items()
         getters = {name: _of_views(value) for name, value in declared}
         lines = self._lines(getters, site.origin)
@@ -242,13 +238,13 @@ class ModelReader(_DeclaredReader[ModelSource]):
         rows = listed_rows(self.source)
         return KeySpace(rows.model, self.key, rows.db)
 
-    def _rows(self, site: Site) -> QuerySet[Any]:
+    def _rows(self) -> QuerySet[Any]:
         return listed_rows(self.source)
 
-    def chunks(self, key_range: KeyRange, site: Site, tally: Tally) -> Iterator[str]:
+    def chunks(self, key_range: KeyRange, tally: Tally) -> Iterator[str]:
         source, rows = self.source, listed_rows(self.source)
         narrow = partial(in_range, key=source.key, key_range=key_range)
-        columns, lines = compile_lines(source, rows, site, narrow)
+        columns, lines = compile_lines(source, rows, get_site(), narrow)
         query = self._written(narrow(select(rows, columns)))
         name = names_of(query, columns, self.max_entries)
         lines, first = without_repeated(lines, query), 0
@@ -259,14 +255,14 @@ class ModelReader(_DeclaredReader[ModelSource]):
             first += len(batch)
 
     def lines_by_key(
-        self, keys: Collection[Any], site: Site, tally: Tally
+        self, keys: Collection[Any], tally: Tally
     ) -> Iterator[tuple[str, str]]:
         source, rows = self.source, listed_rows(self.source)
 
         def narrow(among: QuerySet[Any]) -> QuerySet[Any]:
             return by_key(narrowed(among, Q((f"{source.key}__in", keys))), source.key)
 
-        columns, lines = compile_lines(source, rows, site, narrow)
+        columns, lines = compile_lines(source, rows, get_site(), narrow)
         key = columns.add(source.key)
         query = self._written(narrow(select(rows, columns)))
         lines = without_repeated(lines, query)

@@ -21,7 +21,7 @@ from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.page_claims import UNTRIED
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.site_urls import stylesheet_url
 from django_sitemaps_plus.sources import (
     ModelSource,
@@ -147,8 +147,9 @@ def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
         return False  # never noticed, or an index, which has no source
     if section.pk not in own:
         try:
-            with reading(section.name, site) as source:
-                own[section.pk] = fingerprint(source, site)
+            opened = open_section(section, site)
+            with opened.reading():
+                own[section.pk] = fingerprint(opened.source, site)
         except SourceError:  # rendering its pages will say what is wrong
             return False
     return own[section.pk] != section.fingerprint
@@ -181,14 +182,14 @@ def fingerprint(source: Source, site: Site) -> str:
     return f"{digest.hexdigest()[:_DIGITS]} {kind}"
 
 
-def query_values(source: Source, site: Site, current: str) -> str:
+def query_values(source: Source, current: str) -> str:
     """Return a hash of the values in the queries of a source, but for the time.
 
     If only these change, rows have, or a constant that the fingerprint does not see.
     """
     # To ask for items that are no queryset may read all rows.
     has_keys = current.partition(" ")[2] not in (_PAGE, _POSITION)
-    queries = reader_of(source).queries(site) if has_keys else []
+    queries = reader_of(source).queries() if has_keys else []
     queries += [it for it in _held(source).values() if isinstance(it, models.QuerySet)]
     found = [shape_of(queryset) for queryset in queries]
     return hashlib.sha256(repr(found).encode("utf-8", "backslashreplace")).hexdigest()

@@ -61,7 +61,6 @@ class _Rows:
         return every_row(self.source).filter(**{f"{self.field.name}__lte": now})
 
     def _at(self, moment: datetime) -> Any:
-        """Return a moment as the column holds it."""
         return moment.astimezone(UTC).date() if self._is_date else as_stored(moment)
 
     @property

@@ -1,8 +1,9 @@
-"""The schedule: pages out of date by the clock: start and end times, age, the start."""
+"""What is out of date at the next build: changes first, then what the clock decides."""
 
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import partial
 
 from django.db.models import F, Q
 from django.utils import timezone
@@ -10,10 +11,13 @@ from django.utils import timezone
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet, Section
 from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource, Source
 from django_sitemaps_plus.sources.rows import every_row
 
+from .collecting import take_changes
 from .locating import MAX_KEYS, mark_all, mark_rows
+from .lookback import look_back
 
 #: How far before the last look at the schedule the next one begins: the clock of a
 #: database or another worker may be so far behind, and have left the row as it was.
@@ -24,6 +28,16 @@ STATUS_INTERVAL = timedelta(minutes=1)
 
 #: Pages up to which a section is compared at once, and that an audit marks at once.
 AUDIT_PAGES = 64
+
+
+def notice(section: OpenSection) -> None:
+    """Make dirty what has changed since the last time, cheapest way first."""
+    row, source = section.row, section.source
+    with section.reading():
+        look_back(row, source, partial(take_changes, row, source))
+        mark_scheduled(row, source)
+        mark_old(row, source)
+        mark_new(row)
 
 
 def mark_scheduled(section: Section, source: Source) -> None:

@@ -15,7 +15,7 @@ from django.http import (
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sources import SitemapSource
 
@@ -43,7 +43,9 @@ def redirect_old_page(request: HttpRequest, section: str, site: Site) -> HttpRes
 
 def _number(section: str, old: int, site: Site) -> int | None:
     """Return the number of a page by the entries of those before it."""
-    with reading(section, site) as source:
+    opened = open_section(section, site)
+    source = opened.source
+    with opened.reading():
         kind = source.sample if isinstance(source, SitemapSource) else Sitemap
         before, limit = (old - 1) * int(kind.limit), max(1, source.limit)
     pages = Page.objects.entries_of(site.name, section)

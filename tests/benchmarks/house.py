@@ -29,13 +29,13 @@ LIMITS: dict[str, float] = {
     "lines of the package": 28_350,
     "files": 237,
     "most files in a folder": 30,
-    "lines of the longest file": 353,
+    "lines of the longest file": 350,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 539,
+    "functions called once": 534,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 462,
-    "private functions used once, % of all functions": 26,
+    "private functions used once": 458,
+    "private functions used once, % of all functions": 25.8,
     "lines that are imports, %": 11.5,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.

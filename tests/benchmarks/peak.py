@@ -69,8 +69,8 @@ def _undo(name: str) -> None:
 
 def _do(name: str, rows: int) -> None:
     """Build, or plan only."""
-    from django_sitemaps_plus.conf import get_site
     from django_sitemaps_plus.planning import first_plan
+    from django_sitemaps_plus.section import open_section
     from django_sitemaps_plus.testing import temporary_source
 
     from .building import build_all
@@ -81,7 +81,7 @@ def _do(name: str, rows: int) -> None:
     source = sources.get(name, DeclaredSource)
     with temporary_source("products", source(rows)):
         if name == "plan":
-            first_plan("products", get_site())
+            first_plan(open_section("products"))
         else:
             build_all(rows)
 

@@ -22,6 +22,7 @@ from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.state import Build
 from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.models import Change, Page, Publication, Section
+from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import pass_grace
@@ -420,8 +421,9 @@ class TestTracking:
     def test_what_another_site_marks_at_the_end_is_no_failure(self, monkeypatch):
         """The build has built all there was; the next one builds the rest."""
 
-        def mark(build: Build, sections: list[Section]) -> None:
-            Page.objects.filter(section__in=sections).update(wanted=F("wanted") + 1)
+        def mark(build: Build, sections: list[OpenSection]) -> None:
+            pages = Page.objects.filter(section__in=[it.row for it in sections])
+            pages.update(wanted=F("wanted") + 1)
 
         monkeypatch.setattr(building, "_audit", mark)
         call_command("build_sitemaps", site=["shop"], verbosity=0)

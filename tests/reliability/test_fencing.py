@@ -22,8 +22,8 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.plan import merge, split
 from django_sitemaps_plus.building.store import build_page
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.section import open_section
 
 from .tools.checkpoints import CHECKPOINTS, checkpoint, provoke, reset
 from .tools.processes import end, fork
@@ -212,13 +212,13 @@ def test_giving_up_leaves_the_claim_of_another(claimed):
     Page.objects.release([claimed], "failed late", is_to_blame=True)
     Page.objects.release([claimed])
     assert Page.objects.get(pk=claimed.pk).token == other.token
-    assert len(flip([(other, build_page(other, get_site()))])) == 1
+    assert len(flip([(other, build_page(other, open_section("products")))])) == 1
 
 
 def test_a_version_that_is_built_is_not_built_over(claimed):
     """A flip is refused where the page is as new as what it would publish."""
     Page.objects.filter(pk=claimed.pk).update(built=claimed.wanted)
-    assert flip([(claimed, build_page(claimed, get_site()))]) == []
+    assert flip([(claimed, build_page(claimed, open_section("products")))]) == []
 
 
 def test_two_builders_never_take_the_same_page(claimed):

@@ -13,13 +13,13 @@ from functools import partial
 import pytest
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking import locating
 from django_sitemaps_plus.tracking.collecting import take_changes
-from django_sitemaps_plus.tracking.detect import notice
+from django_sitemaps_plus.tracking.schedule import notice
 from tests.support.testapp.models import Product
 
 from .tools.checkpoints import CHECKPOINTS, checkpoint, provoke, reset
@@ -43,7 +43,7 @@ ROUNDS = 30 if IS_SOAK else 1
 def take_notice() -> None:
     """Make dirty what has changed, as any other builder would."""
     section = Section.objects.annotate(now=Now()).get(name="products")
-    notice(section, get_site())
+    notice(open_section(section))
 
 
 def disturb(chance: random.Random, number: int) -> None:

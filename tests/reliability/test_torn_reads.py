@@ -16,13 +16,13 @@ from django.db import connection
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.rendering import render_page
+from django_sitemaps_plus.section import open_section
 from tests.support.configuring import configure
 from tests.support.servers.nginx import start_nginx
 from tests.support.testapp.models import Product
@@ -89,7 +89,7 @@ def republish() -> None:
 def documents() -> Iterator[tuple[str, Document]]:
     """Yield each page as it is now, by name."""
     for page in Page.objects.filter(section__name="products"):
-        found = render_page("products", KeyRange(page.low, page.high), get_site())
+        found = render_page(open_section("products"), KeyRange(page.low, page.high))
         assert found.document is not None
         yield f"sitemap-products-{page.number}.xml", found.document
 

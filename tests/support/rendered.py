@@ -12,6 +12,7 @@ from django_sitemaps_plus.core.gzip import inflate
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.rendering import RenderedPage, render_page
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.testing import temporary_source
 
 SITE = Site("default", "https://example.com")
@@ -20,7 +21,7 @@ SITE = Site("default", "https://example.com")
 def render(source: Any, key_range: KeyRange | None = None) -> RenderedPage:
     """Render one page of a source, by default all of its rows."""
     with temporary_source("rendered", source):
-        return render_page("rendered", key_range or KeyRange(), SITE)
+        return render_page(open_section("rendered", SITE), key_range or KeyRange())
 
 
 def plain(page: RenderedPage) -> bytes:
@@ -32,7 +33,7 @@ def plain(page: RenderedPage) -> bytes:
 def plan_of(source: Any) -> list[KeyRange]:
     """Return the key ranges that a source is first cut into."""
     with temporary_source("rendered", source):
-        return first_plan("rendered", SITE).ranges
+        return first_plan(open_section("rendered", SITE)).ranges
 
 
 def pages_of(source: Any) -> list[bytes]:

@@ -1,3 +1,1 @@
 """Plans of a section: numbering, replanning, splits and merges."""
-
-from __future__ import annotations

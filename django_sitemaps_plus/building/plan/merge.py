@@ -10,42 +10,43 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import pointer, publish, send_page_built
 from django_sitemaps_plus.building.store import build_page
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import may_merge
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.models import Page, Section, State, own_alias
+from django_sitemaps_plus.models import Page, State, own_alias
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.section import OpenSection
 
 from .numbering import raise_plan_version
 from .split import with_end
 
 
-def merge_small(section: Section, site: Site, built: Collection[int]) -> bool:
+def merge_small(section: OpenSection, built: Collection[int]) -> bool:
     """Merge built pages with neighbours where one page will do; return if any is dirty.
 
     That is what others were merged into, and those that have lost rows unnoticed.
     """
     pairs = _small_neighbours(section, frozenset(built))
-    active = section.pages.active().with_section()
+    active = section.row.pages.active().with_section()
     for pair in pairs:
         found = active.in_bulk(pair)
         a, b = [found.get(pk) for pk in pair]
         # One of them may have been cut or merged since it was looked at.
         if a and b and a.high == b.low:
-            merge(a, b, site)
-    return bool(pairs) and section.pages.claimable().exists()
+            merge(a, b, section)
+    return bool(pairs) and section.row.pages.claimable().exists()
 
 
-def _small_neighbours(section: Section, built: frozenset[int]) -> list[tuple[int, int]]:
+def _small_neighbours(
+    section: OpenSection, built: frozenset[int]
+) -> list[tuple[int, int]]:
     """Return the keys of neighbours that fit on one page; one of two has been built."""
-    reader = reader_of(registry.get(section.name))
+    reader = section.reader
     if reader.has_own_paging:
         return []  # a bound is the number of a page, so no range has two
     limit = reader.rows_per_page  # not of entries, since rows may lack languages
-    small = section.pages.active().filter(built__gt=0, entries__lt=limit // 2)
+    small = section.row.pages.active().filter(built__gt=0, entries__lt=limit // 2)
     rows = small.values_list("low", "high", "pk", "entries", "plain_size")
     by_low = {row[0]: row for row in rows.order_by("pk")}
     found, is_historic = [], get_settings().historic_limits
@@ -61,12 +62,12 @@ def _small_neighbours(section: Section, built: frozenset[int]) -> list[tuple[int
     return found
 
 
-def merge(a: Page, b: Page, site: Site) -> bool:
+def merge(a: Page, b: Page, section: OpenSection) -> bool:
     """Let a page take in the next one; return whether it could."""
     if not Page.objects.claim_clean(a):
         return False
     try:
-        return Page.objects.claim_clean(b) and _merge_claimed(a, b, site)
+        return Page.objects.claim_clean(b) and _merge_claimed(a, b, section)
     except LimitExceededError:
         return False
     finally:
@@ -74,9 +75,9 @@ def merge(a: Page, b: Page, site: Site) -> bool:
 
 
 @retried
-def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
+def _merge_claimed(a: Page, b: Page, section: OpenSection) -> bool:
     with Page.objects.keep_claims([a, b]):
-        built = build_page(with_end(a, b.high), site)
+        built = build_page(with_end(a, b.high), section)
     is_less = built.entries < a.entries + b.entries
     if is_less or built.skipped > a.skipped + b.skipped:
         # Not noticed so far. Each is built by itself, so that the guard looks at it.
@@ -99,5 +100,5 @@ def _merge_claimed(a: Page, b: Page, site: Site) -> bool:
         else:
             transaction.set_rollback(True, using=own_alias())
     if is_done and built.is_new:
-        send_page_built(a, built.entries, site)
+        send_page_built(a, built.entries, section.site)
     return is_done

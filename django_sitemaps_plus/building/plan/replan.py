@@ -19,8 +19,7 @@ from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.planning import first_plan
 from django_sitemaps_plus.publishing.sync import show_when_committed
-from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.tracking import deploys, readers
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.learning import note_models
@@ -31,77 +30,74 @@ from .numbering import add_pages, raise_plan_version
 logger = logging.getLogger(__name__)
 
 
-def plan_section(name: str, site: Site) -> Section:
-    """Return the row of a section; where it has no plan yet, make one and store it."""
+def plan_section(section: OpenSection) -> None:
+    """Read the row of a section; where it has no plan yet, make one and store it."""
+    name, site = section.name, section.site
     found = Section.objects.with_plan(site=site.name, name=name)
-    if not found or not _has_plan(found[0]):
-        _make_plan(name, site)
+    has_plan = bool(found) and found[0].next_number > 1
+    if has_plan and found[0].missing_since is not None:
+        # It had left the registry for a while, and its pages may have been pruned.
+        has_plan = found[0].pages.active().exists()
+    if not has_plan:
+        _make_plan(section)
         found = Section.objects.with_plan(site=site.name, name=name)
-    section: Section = found[0]
-    if section.name != name:
+    section.row = row = found[0]
+    if row.name != name:
         raise BuildError(
             f"section {name!r} cannot be kept in a database that takes its name for "
-            f"{section.name!r}, which is known there. Choose another name"
+            f"{row.name!r}, which is known there. Choose another name"
         )
     readers.add(name)
-    if section.missing_since is not None:
+    if row.missing_since is not None:
         # What was saved while it was missing is not recorded.
         back = {"missing_since": None, "new_since": Now()}
-        Section.objects.filter(pk=section.pk).update(**back)
+        Section.objects.filter(pk=row.pk).update(**back)
         Page.objects.mark_indexes(site=site.name)
-    return section
-
-
-def _has_plan(section: Section) -> bool:
-    if section.missing_since is None:
-        return section.next_number > 1
-    # It had left the registry for a while, and its pages may have been pruned.
-    return section.pages.active().exists()
 
 
 @retried
-def _make_plan(name: str, site: Site) -> None:
-    ranges = first_plan(name, site).ranges
+def _make_plan(section: OpenSection) -> None:
+    ranges, site = first_plan(section).ranges, section.site
     with atomic():
-        section, _ = Section.objects.get_or_create(
-            site=site.name, name=name, defaults={"origin": site.origin}
+        row, _ = Section.objects.get_or_create(
+            site=site.name, name=section.name, defaults={"origin": site.origin}
         )
         # Locks the row, so that two builders make one plan. One that has left the
         # registry and was pruned may come back; its numbers are not used again.
-        raise_plan_version(section)
-        if not section.pages.active().exists():
-            add_pages(section, ranges, announce=False)
-            Section.objects.filter(pk=section.pk).update(new_since=Now())
+        raise_plan_version(row)
+        if not row.pages.active().exists():
+            add_pages(row, ranges, announce=False)
+            Section.objects.filter(pk=row.pk).update(new_since=Now())
 
 
-def renew_plan(section: Section, site: Site, current: str) -> bool:
+def renew_plan(section: OpenSection, current: str) -> bool:
     """Note a deploy, and replace a plan that fits no more; return if it is replaced.
 
     The source has a current fingerprint.
     """
-    source = registry.get(section.name)
-    was_deployed = current != section.fingerprint
-    values = deploys.query_values(source, site, current)
-    note_models(section, source, is_new=was_deployed)
-    has_others = deploys.has_other_keys(section.fingerprint, current)
+    row, source, site = section.row, section.source, section.site
+    was_deployed = current != row.fingerprint
+    values = deploys.query_values(source, current)
+    note_models(row, source, is_new=was_deployed)
+    has_others = deploys.has_other_keys(row.fingerprint, current)
     if not was_deployed:
-        built_at = section.built_at
-        if built_at is None or section.now - built_at > deploys.note_interval():
-            deploys.note_build(section.pk, current)
-        deploys.note_values(section, values)
+        built_at = row.built_at
+        if built_at is None or row.now - built_at > deploys.note_interval():
+            deploys.note_build(row.pk, current)
+        deploys.note_values(row, values)
     elif not has_others:
         if get_settings().historic_limits:
-            _renew_indexes(section, site)
-        deploys.note_deploy(section, current, values)
-    section.fingerprint = current
+            _renew_indexes(row, site)
+        deploys.note_deploy(row, current, values)
+    row.fingerprint = current
     if not has_others and not is_broken(section, was_deployed=was_deployed):
         return False
-    if has_others or not section.pages.filter(state=State.NEXT).exists():
-        logger.warning("The plan of %s is broken: it gets a new one", section)
+    if has_others or not row.pages.filter(state=State.NEXT).exists():
+        logger.warning("The plan of %s is broken: it gets a new one", row)
         noted = current if has_others else ""
-        begin_replan(section, site, is_broken=True, fingerprint=noted)
+        begin_replan(section, is_broken=True, fingerprint=noted)
     # A plan with the ranges that it had keeps all pages.
-    return section.pages.filter(state=State.NEXT).exists()
+    return row.pages.filter(state=State.NEXT).exists()
 
 
 @retried
@@ -112,12 +108,12 @@ def _renew_indexes(section: Section, site: Site) -> None:
         Page.objects.mark_indexes(site=site.name)
 
 
-def is_broken(section: Section, *, was_deployed: bool) -> bool:
+def is_broken(section: OpenSection, *, was_deployed: bool) -> bool:
     """Return whether the stored plan does not fit its source any more.
 
     An upgrade may change how a collation sorts; a deploy may change the key's type.
     """
-    space = reader_of(registry.get(section.name)).key_space()
+    space = section.reader.key_space()
     if space is None:
         return False
     # Every database sorts all other types alike.
@@ -125,7 +121,7 @@ def is_broken(section: Section, *, was_deployed: bool) -> bool:
     if not was_deployed and not has_collation:
         return False
     try:
-        active = section.pages.active().values_list("low", "high")
+        active = section.row.pages.active().values_list("low", "high")
         ranges = [KeyRange(*bounds) for bounds in active]
         bounds = [found.low for found in in_plan_order(ranges)[1:]]
         return not space.ascends([bound for bound in bounds if bound is not None])
@@ -149,7 +145,7 @@ def next_plan(section: Section) -> list[Page]:
 
 @retried
 def begin_replan(
-    section: Section, site: Site, *, is_broken: bool = False, fingerprint: str = ""
+    section: OpenSection, *, is_broken: bool = False, fingerprint: str = ""
 ) -> bool:
     """Make a plan beside the one that is served; return whether pages of it are new.
 
@@ -157,50 +153,51 @@ def begin_replan(
     rendered anew too, since other rows are between the same bounds. A deploy that needs
     another plan is noted together with it: a kill in between would hide the need.
     """
-    ranges = first_plan(section.name, site).ranges
+    ranges, row = first_plan(section).ranges, section.row
     with atomic():
-        raise_plan_version(section)
-        active = section.pages.active()
+        raise_plan_version(row)
+        active = row.pages.active()
         if not active.exists():
             return False  # it is served live by now
         if fingerprint:
-            if Section.objects.filter(pk=section.pk, fingerprint=fingerprint).exists():
+            if Section.objects.filter(pk=row.pk, fingerprint=fingerprint).exists():
                 return False  # another builder was faster, and builds its plan
-            deploys.note_deploy(section, fingerprint)
-            if waiting_changes([section.name]):
-                mark_all(section)  # they name rows by other keys: whole pages announce
-        section.pages.filter(state=State.NEXT).delete()
+            deploys.note_deploy(row, fingerprint)
+            if waiting_changes([row.name]):
+                mark_all(row)  # they name rows by other keys: whole pages announce
+        row.pages.filter(state=State.NEXT).delete()
         bounds = active.values_list("pk", "low", "high")
         same = {KeyRange(low, high): pk for pk, low, high in bounds}
         if is_broken:
             kept = [same[key_range] for key_range in ranges if key_range in same]
-            section.pages.filter(pk__in=kept).update(wanted=F("wanted") + 1)
+            row.pages.filter(pk__in=kept).update(wanted=F("wanted") + 1)
             # The others go as they are: one may own any rows by now, and its pieces
             # would lie across both plans.
             active.exclude(pk__in=kept).update(built=F("wanted"))
         new = [key_range for key_range in ranges if key_range not in same]
-        add_pages(section, new, state=State.NEXT, announce=False)
+        add_pages(row, new, state=State.NEXT, announce=False)
     return bool(new)
 
 
 @retried
-def finish_replan(section: Section, site: Site) -> bool:
+def finish_replan(section: OpenSection) -> bool:
     """Put the next plan in force, once each page of it was built."""
+    row = section.row
     with atomic():
-        raise_plan_version(section)
-        plan = next_plan(section)
+        raise_plan_version(row)
+        plan = next_plan(row)
         if not plan or not all(page.built for page in plan):
             return False
         coming = [page for page in plan if page.state == State.NEXT]
         kept = {page.pk for page in plan}
-        old = [page for page in active_plan(section) if page.pk not in kept]
-        _replace(section, old, coming)
+        old = [page for page in active_plan(row) if page.pk not in kept]
+        _replace(row, old, coming)
         if coming:
             publish([(coming[0], old, coming)])
             show_when_committed(coming)
     for page in coming:
         if page.object:
-            send_page_built(page, page.entries, site)
+            send_page_built(page, page.entries, section.site)
     return True
 
 

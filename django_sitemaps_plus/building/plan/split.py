@@ -21,62 +21,58 @@ from django_sitemaps_plus.building.flip import (
 )
 from django_sitemaps_plus.building.guard import hold, must_wait
 from django_sitemaps_plus.building.store import BuiltPage, Result, build_page
-from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges, split_step
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
-from django_sitemaps_plus.rendering import reading
-from django_sitemaps_plus.sources import reader_of
+from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.storage import deferred_flush
 
 from .numbering import add_pages, raise_plan_version
 
 
-def split(page: Page, site: Site) -> list[Result]:
+def split(page: Page, section: OpenSection) -> list[Result]:
     """Cut a claimed page that has grown too full, and publish its pieces.
 
     The first piece keeps the number. None are returned where the claim was lost, or
     where the guard holds the page. One row that is too large is a SourceError.
     """
-    ways = split_ranges(page, site)
+    ways = split_ranges(page, section)
     while True:
         try:
-            return _split_at(page, next(ways), site)
+            return _split_at(page, next(ways), section)
         except LimitExceededError:
             pass  # rows came in meanwhile, or they are large: smaller pieces
 
 
-def split_ranges(page: Page, site: Site) -> Iterator[list[KeyRange]]:
+def split_ranges(page: Page, section: OpenSection) -> Iterator[list[KeyRange]]:
     """Yield ways to cut an overfull page, each into smaller pieces than the last."""
     bounds = KeyRange(page.low, page.high)
-    with reading(page.section.name, site) as source:
-        reader = reader_of(source)
-        rows = reader.count(bounds, site)
+    with section.reading():
+        reader = section.reader
+        rows = reader.count(bounds)
     step = split_step(max(rows, 1), reader.rows_per_page, is_last=page.high is None)
     while step >= 1:
-        with reading(page.section.name, site):
-            keys = list(reader.first_keys(step, site, bounds))
+        with section.reading():
+            keys = list(reader.first_keys(step, bounds))
         yield key_ranges(keys[1:], bounds.low, bounds.high)
         step //= 2
-    raise SourceError(
-        f"section {page.section.name!r}: one row alone fills more than a page"
-    )
+    raise SourceError(f"section {section.name!r}: one row alone fills more than a page")
 
 
 @retried
-def _split_at(page: Page, ranges: list[KeyRange], site: Site) -> list[Result]:
+def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[Result]:
     pieces = [with_end(page, ranges[0].high)]
     for bounds in ranges[1:]:
         given = {"low": bounds.low, "high": bounds.high}
         pieces.append(Page(section=page.section, number=page.number, **given))
     with deferred_flush():  # of their own, since they are pointed to before the batch
-        built = [build_page(piece, site) for piece in pieces]
+        built = [build_page(piece, section) for piece in pieces]
     if _is_held(page, built):
         return []
-    take_changes_meanwhile(page, site)
+    take_changes_meanwhile(page, section)
     now = timezone.now()
     with atomic():
         raise_plan_version(page.section)

@@ -106,7 +106,6 @@ _Check = Callable[[str], Any]
 
 
 def _video(name: str, convert: Callable[[str], Any] = str) -> _Check:
-    """Return a check by what the class for videos takes."""
     url = "https://shop.example/"
     valid = {"thumbnail_loc": url, "title": "-", "description": "-", "content_loc": url}
     return lambda text: _certain(Video(**{**valid, name: convert(text)}))

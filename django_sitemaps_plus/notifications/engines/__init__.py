@@ -1,3 +1,1 @@
 """Search engines, one file each."""
-
-from __future__ import annotations

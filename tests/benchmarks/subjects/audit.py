@@ -58,7 +58,7 @@ def _render(rows: int) -> None:
     pages = Page.objects.of(site.name, "products").values_list("low", "high")
     with surroundings(site):
         for bounds in pages:
-            chunks = reader.chunks(KeyRange(*bounds), site, tally)
+            chunks = reader.chunks(KeyRange(*bounds), tally)
             for _ in render_urlset(chunks, reader.extensions):
                 pass
     if tally.entries != rows:

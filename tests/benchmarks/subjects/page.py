@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.testing import temporary_registry
@@ -60,11 +61,11 @@ def setting(rows: int) -> Iterator[Subject]:
 def _rendered(section: str) -> Callable[[], bytes]:
     def render() -> bytes:
         site = get_site()
-        plan = live_plan(section, site)
+        plan = live_plan(open_section(section, site))
         assert plan is not None
         reader = reader_of(registry.get(section))
         with surroundings(site):
-            chunks = reader.chunks(plan.ranges[0], site, Tally(section))
+            chunks = reader.chunks(plan.ranges[0], Tally(section))
             return b"".join(render_urlset(chunks, reader.extensions))
 
     return render

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from django.db import connection
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.planning import first_plan
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.testing import temporary_registry
 from tests.benchmarks.harness import Subject, Target, timed
@@ -29,7 +29,7 @@ def setting(rows: int) -> Iterator[Subject]:
             contenders=[
                 timed("one window query", _number_rows),
                 timed("contrib, count of pages", _count_pages),
-                timed("plan", lambda: first_plan("products", get_site())),
+                timed("plan", lambda: first_plan(open_section("products"))),
             ],
             targets=[Target("plan", plus=_SECONDS_A_ROW * rows)],
         )

@@ -10,6 +10,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.rendering import render_page
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.storage import store_object
 from tests.benchmarks.building import bare_rows, built, store_bare
 from tests.benchmarks.changing import edit, listening, refresh_one
@@ -74,7 +75,8 @@ def _refresh(rows: int) -> Iterator[Contender]:
 def _store_page() -> None:
     site = get_site()
     page = Page.objects.of(site.name, "products").get(number=_NUMBER)
-    document = render_page("products", KeyRange(page.low, page.high), site).document
+    bounds = KeyRange(page.low, page.high)
+    document = render_page(open_section("products", site), bounds).document
     assert document is not None
     store_object("bare", _NUMBER, document)
 

@@ -11,8 +11,8 @@ from django.db.models import F
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.flip import flip
 from django_sitemaps_plus.building.store import build_page
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking.deploys import note_deploy
 from tests.support.builds import build_fully, pass_pauses
 from tests.support.published import page_row
@@ -42,7 +42,7 @@ def builder(sections: list[int]) -> list[list[int]]:
         claims.append([page.number for page in pages])
         if POISON in claims[-1]:
             break
-        flip([(page, build_page(page, get_site())) for page in pages])
+        flip([(page, build_page(page, open_section(page.section))) for page in pages])
     end_leases()
     return claims
 

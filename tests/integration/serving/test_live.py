@@ -14,6 +14,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models.lease import keep
 from django_sitemaps_plus.planning import bounded_plan
 from django_sitemaps_plus.rendering import render_page
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving import live, single_flight
 from tests.support.shop import limited, make_products
 from tests.support.testapp.models import Product
@@ -76,7 +77,11 @@ def test_an_index_waits_once_for_all_its_sections(sections, client, monkeypatch)
     make_products(20)
     for name in ("one", "two", "three"):
         sections.register(name, limited(10))
-        cache.set(f"sitemaps_plus:{live._plan_key(name, get_site())}:busy", b"", 30)
+        cache.set(
+            f"sitemaps_plus:{live._plan_key(open_section(name, get_site()))}:busy",
+            b"",
+            30,
+        )
     assert client.get("/sitemap.xml").content.count(b"<sitemap>") == 6
     assert sum(waited) == pytest.approx(single_flight.MAX_WAIT, abs=0.1)
 
@@ -87,8 +92,8 @@ def test_planning_and_rendering_send_heartbeats(sections):
     sections.register("products", limited(1_000))
     beats: list[str] = []
     with keep(lambda: beats.append("beat"), 0):
-        plan = bounded_plan("products", get_site(), 10_000)
+        plan = bounded_plan(open_section("products"), 10_000)
         assert plan is not None
         assert len(beats) == len(plan.ranges) == 2
-        render_page("products", plan.ranges[0], get_site())
+        render_page(open_section("products"), plan.ranges[0])
     assert len(beats) > 3

@@ -16,11 +16,11 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.plan.split import split_ranges
 from django_sitemaps_plus.checks import check_sources
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.section import open_section
 from tests.integration.sources import contrib_zoo as zoo
 from tests.support.builds import build_fully
 from tests.support.documents import Listed, read_index, read_urlset
@@ -255,7 +255,7 @@ class TestOwnPagesThatChange:
         pages = Page.objects.of("default", "own").order_by("number")
         before = list(pages.values_list("number", "low", "high"))
         page = pages.with_section().get(number=2)
-        ways = split_ranges(page, get_site())
+        ways = split_ranges(page, open_section(page.section))
         assert next(ways) == [KeyRange(page.low, page.high)]
         largest = page.plain_size
         monkeypatch.setattr(write_document, "__defaults__", (largest,))

@@ -64,7 +64,7 @@ def listed(source: Any) -> list[str]:
 def lines_of(source: Any, keys: list[Any]) -> set[str]:
     """Return which of some keys have lines."""
     with surroundings(SITE):
-        return {key for key, _ in source.lines_by_key(keys, SITE, Tally("section"))}
+        return {key for key, _ in source.lines_by_key(keys, Tally("section"))}
 
 
 @pytest.mark.parametrize("form", FORMS)

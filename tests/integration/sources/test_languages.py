@@ -21,9 +21,9 @@ from django.utils.translation import get_language
 from django_sitemaps_plus import ModelSource, Route, ViewSource
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.notifications.dispatch import notify_engines
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
-from django_sitemaps_plus.sources import Tally, reader_of
+from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_and_relay
 from tests.support.configuring import configure
@@ -122,8 +122,9 @@ def test_many_languages_are_rendered_in_small_chunks(source, settings):
     settings.LANGUAGE_CODE = "en"
     make_products(120, first=3)
     tally = Tally("products")
-    with reading(source(), SITE) as opened:
-        chunks = list(reader_of(opened).chunks(KeyRange(), SITE, tally))
+    section = open_section(source(), SITE)
+    with section.reading():
+        chunks = list(section.reader.chunks(KeyRange(), tally))
     assert [chunk.count("<url>") for chunk in chunks] == [2_000, 2_000, 920]
 
 

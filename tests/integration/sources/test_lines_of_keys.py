@@ -38,7 +38,7 @@ def lines_by_key(kind: Any, keys: list[Any], sections: Any) -> dict[str, str]:
     sections.register("section", given)
     with surroundings(SITE):
         reader = reader_of(registry.get("section"))
-        found = dict(reader.lines_by_key(keys, SITE, Tally("section")))
+        found = dict(reader.lines_by_key(keys, Tally("section")))
     sections.unregister("section")
     return found
 

@@ -460,7 +460,7 @@ def test_a_row_alone_has_them_too(sections, galleries):
     row, other = galleries[2], galleries[4]
     with surroundings(SITE):
         reader = reader_of(sections.get("galleries"))
-        lines = dict(reader.lines_by_key([other.pk, row.pk], SITE, Tally("galleries")))
+        lines = dict(reader.lines_by_key([other.pk, row.pk], Tally("galleries")))
     assert re.findall("image:loc>([^<]+)", lines[str(row.pk)]) == [
         f"{HOST}/2-{at}.jpg" for at in (2, 1, 0)
     ]

@@ -123,7 +123,7 @@ def test_one_row_is_found_among_its_repetitions(source, sections):
     sections.register("books", source)
     with surroundings(SITE):
         reader = reader_of(registry.get("books"))
-        found = list(reader.lines_by_key([book.pk], SITE, Tally("books")))
+        found = list(reader.lines_by_key([book.pk], Tally("books")))
     assert [lines for _, lines in found if lines] == [
         f"<url><loc>{URLS[0]}</loc></url>\n"
     ]

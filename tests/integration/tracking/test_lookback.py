@@ -10,12 +10,12 @@ from django.db import models
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking import lookback
-from django_sitemaps_plus.tracking.detect import notice
+from django_sitemaps_plus.tracking.schedule import notice
 from tests.support.shop import START, limited, make_products
 from tests.support.testapp.models import Place, Product
 
@@ -52,7 +52,7 @@ def save(number, moment):
 
 
 def noticed(section):
-    notice(Section.objects.annotate(now=Now()).get(pk=section.pk), get_site())
+    notice(open_section(Section.objects.annotate(now=Now()).get(pk=section.pk)))
     return dirty(section)
 
 

@@ -66,7 +66,7 @@ def prints(rows):
     registry.register("products", listed(rows))
     source = registry.get("products")
     found = fingerprint(source, get_site())
-    return found, query_values(source, get_site(), found)
+    return found, query_values(source, found)
 
 
 @pytest.mark.parametrize("kind", FROM_ROWS)

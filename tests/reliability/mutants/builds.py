@@ -240,7 +240,7 @@ def change_during_a_deploy_lost(take_changes_meanwhile, *args):
 def full_build_announces_nothing(prepare, build, section):
     """Nobody is notified of what a full build finds."""
     prepare(build, section)
-    section.pages.planned().update(announce=False)
+    section.row.pages.planned().update(announce=False)
 
 
 @mutant("building.build:mark_unchecked", f"{_RECONCILED}[audit-1]")

@@ -12,6 +12,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import StalePlanError
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.lines import Tally
 from django_sitemaps_plus.sources.positions import at_positions
@@ -35,8 +36,9 @@ class Numbers(Source):
 def read(source: Source, key_range: KeyRange | None = None) -> tuple[list[str], Tally]:
     """Return the lines of a page."""
     tally = Tally("section")
-    chunks = reader_of(source).chunks(key_range or KeyRange(), SITE, tally)
-    return "".join(chunks).splitlines(), tally
+    with in_force(SITE):
+        chunks = reader_of(source).chunks(key_range or KeyRange(), tally)
+        return "".join(chunks).splitlines(), tally
 
 
 class TestExtensions:
@@ -67,9 +69,9 @@ class TestExtensions:
 class TestPages:
     def test_a_page_begins_at_each_step(self):
         """Its key is the position of its first entry."""
-        assert list(reader_of(Numbers(25)).first_keys(10, SITE)) == ["0", "10", "20"]
-        assert list(reader_of(Numbers(20)).first_keys(10, SITE)) == ["0", "10"]
-        assert list(reader_of(Numbers(0)).first_keys(10, SITE)) == []
+        assert list(reader_of(Numbers(25)).first_keys(10)) == ["0", "10", "20"]
+        assert list(reader_of(Numbers(20)).first_keys(10)) == ["0", "10"]
+        assert list(reader_of(Numbers(0)).first_keys(10)) == []
 
     def test_a_page_holds_the_entries_of_its_range(self):
         """From its first position up to that of the next page."""

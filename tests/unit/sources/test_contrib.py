@@ -14,6 +14,7 @@ from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import MAX_ENTRIES
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.lines import Tally
@@ -35,9 +36,8 @@ class Letters(Sitemap):
 def read(sitemap: object, key_range: KeyRange | None = None) -> tuple[str, Tally]:
     """Return the lines of a page."""
     source, tally = SitemapSource(sitemap), Tally("section")
-    return "".join(
-        reader_of(source).chunks(key_range or KeyRange(), SITE, tally)
-    ), tally
+    with in_force(SITE):
+        return "".join(reader_of(source).chunks(key_range or KeyRange(), tally)), tally
 
 
 class TestLimit:

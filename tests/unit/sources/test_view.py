@@ -7,6 +7,7 @@ from datetime import date
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.key_ranges import KeyRange
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.lines import Tally
 
@@ -24,8 +25,9 @@ def read(
 ) -> tuple[list[str], Tally]:
     """Return the lines of a page."""
     tally = Tally("section")
-    chunks = reader_of(source).chunks(key_range or KeyRange(), SITE, tally)
-    return "".join(chunks).splitlines(), tally
+    with in_force(SITE):
+        chunks = reader_of(source).chunks(key_range or KeyRange(), tally)
+        return "".join(chunks).splitlines(), tally
 
 
 class TestViewSource:
@@ -82,10 +84,10 @@ class TestViewSource:
 
     def test_pages_are_positions_in_the_list(self):
         """As for any source without keys."""
-        assert list(reader_of(Pages()).first_keys(2, SITE)) == ["0", "2"]
+        assert list(reader_of(Pages()).first_keys(2)) == ["0", "2"]
         assert len(read(Pages(), KeyRange("2", None))[0]) == 1
 
     def test_no_views_make_no_entries(self):
         """A source that lists nothing yet."""
-        assert list(reader_of(ViewSource()).first_keys(10, SITE)) == []
+        assert list(reader_of(ViewSource()).first_keys(10)) == []
         assert read(ViewSource())[0] == []

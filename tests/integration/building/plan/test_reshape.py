@@ -8,10 +8,10 @@ from django.db.models import F
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan.merge import merge
 from django_sitemaps_plus.building.plan.split import split_ranges
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.section import open_section
 from tests.support.builds import build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import ProductSource, limited
@@ -98,7 +98,7 @@ class TestSplit:
         spread(30)
         page = plan_of(publish(limited(10)))[1]
         Product.objects.filter(pk__gt=100, pk__lte=200).delete()
-        ways = split_ranges(page, get_site())
+        ways = split_ranges(page, open_section(page.section))
         assert next(ways) == [KeyRange(page.low, page.high)]
 
 
@@ -168,7 +168,7 @@ class TestMerge:
         before = crawl()
         both = section.pages.with_section().filter(number__in=[3, 4])
         gone, behind = both.order_by("number")
-        assert not merge(gone, behind, get_site())
+        assert not merge(gone, behind, open_section(section))
         assert crawl() == before
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan.replan import begin_replan
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Change, PageQuerySet, Section
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.tracking.locating import locate, mark, mark_keys
 from tests.support.shop import limited
@@ -113,7 +113,7 @@ def test_while_a_plan_is_coming_a_key_marks_its_page_in_both(section):
     """Else the new one would be out of date the moment it is served."""
     registry.unregister("products")
     registry.register("products", limited(7))
-    begin_replan(Section.objects.get(pk=section.pk), get_site())
+    begin_replan(open_section(Section.objects.get(pk=section.pk)))
     located = find(section, 110)
     states = section.pages.filter(pk__in=located.pages).values_list("state", flat=True)
     assert sorted(states) == ["active", "next"]

@@ -16,7 +16,7 @@ from django_sitemaps_plus.exceptions import (
     StoreError,
 )
 from django_sitemaps_plus.models import Page, Section
-from django_sitemaps_plus.rendering import reading
+from django_sitemaps_plus.section import open_section
 from tests.support.shop import ProductSource
 
 SITE = Site("default", "https://example.com", "/shop/")
@@ -41,12 +41,13 @@ def away() -> OperationalError:
 class TestReading:
     def test_a_source_is_given_in_the_surroundings_of_its_site(self):
         before = get_script_prefix()
-        with reading("products", SITE) as source:
-            assert isinstance(source, ProductSource)
+        section = open_section("products", SITE)
+        assert isinstance(section.source, ProductSource)
+        with section.reading():
             assert get_script_prefix() == "/shop/"
         assert get_script_prefix() == before
-        with pytest.raises(NotRegistered), reading("nothing", SITE):
-            pass
+        with pytest.raises(NotRegistered):
+            open_section("nothing", SITE)
 
     @pytest.mark.parametrize(
         ("error", "is_outage"),
@@ -62,7 +63,7 @@ class TestReading:
         words = f"section 'products' could not be read: {type(error).__name__}: odd"
         with (
             pytest.raises(SourceError, match=words) as caught,
-            reading("products", SITE),
+            open_section("products", SITE).reading(),
         ):
             raise error
         assert caught.value.__cause__ is error
@@ -70,7 +71,10 @@ class TestReading:
 
     def test_a_source_without_a_section_is_named_itself(self):
         source, words = ProductSource(), "ProductSource> could not be read"
-        with pytest.raises(SourceError, match=words), reading(source, SITE):
+        with (
+            pytest.raises(SourceError, match=words),
+            open_section(source, SITE).reading(),
+        ):
             raise ValueError
 
     @pytest.mark.parametrize(
@@ -83,14 +87,17 @@ class TestReading:
         ],
     )
     def test_what_somebody_else_deals_with_passes(self, error):
-        with pytest.raises(type(error)) as caught, reading("products", SITE):
+        with (
+            pytest.raises(type(error)) as caught,
+            open_section("products", SITE).reading(),
+        ):
             raise error
         assert caught.value is error
 
     def test_an_error_of_our_own_database_is_none_of_the_source(self, monkeypatch):
         """Where our rows cannot be read either, nothing else can go on."""
         monkeypatch.setattr(Section._meta, "db_table", "no_such_table")
-        with pytest.raises(OperationalError), reading("products", SITE):
+        with pytest.raises(OperationalError), open_section("products", SITE).reading():
             raise away()
 
     def test_a_transaction_of_the_caller_goes_on(self):
@@ -98,7 +105,7 @@ class TestReading:
         with transaction.atomic():
             with (
                 pytest.raises(SourceError),
-                reading("products", SITE),
+                open_section("products", SITE).reading(),
                 connection.cursor() as cursor,
             ):
                 cursor.execute("SELECT no_such_column")

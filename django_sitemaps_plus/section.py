@@ -1,0 +1,81 @@
+"""The open section: row, source and site, bound once and handed on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db import Error
+
+from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.exceptions import BuildError, SourceError
+from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.sections import is_well
+from django_sitemaps_plus.models.transactions import contained
+from django_sitemaps_plus.outages import ends_work, is_outage
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.sources import Reader, Source, reader_of, surroundings
+
+
+@dataclass(slots=True, eq=False)
+class OpenSection:
+    """A section of a site, as this process has it.
+
+    Never pickled: another process may have other code, and opens its own.
+    """
+
+    name: str  # "" of a source without a section
+    source: Source
+    site: Site
+    #: What the database knew when it was opened by its row, or planned; else not set.
+    row: Section = field(init=False, repr=False)
+
+    @property
+    def reader(self) -> Reader[Any]:
+        """A new reader of the source, which asks ``items()`` anew; for one use."""
+        return reader_of(self.source)
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Run the code of the source, which is the user's, and say what errors mean.
+
+        Language, time zone, URLconf and script prefix are those of the site. A query
+        that fails leaves a transaction of the caller usable.
+
+        Raises:
+            SourceError: the source failed.
+            BuildError, LimitExceededError: as they were raised.
+            DatabaseError, InterfaceError: our own rows cannot be read either.
+        """
+        try:
+            with in_force(self.site), surroundings(self.site), contained():
+                yield
+        except (BuildError, LimitExceededError):
+            raise
+        except Exception as error:
+            if ends_work(error) or (isinstance(error, Error) and not is_well()):
+                raise
+            name = f"section {self.name!r}" if self.name else repr(self.source)
+            notes = "".join([f" {note}" for note in getattr(error, "__notes__", ())])
+            raise SourceError(
+                f"{name} could not be read: {type(error).__name__}: {error}{notes}",
+                is_outage=is_outage(error),
+            ) from error
+
+
+def open_section(
+    section: str | Section | Source, site: Site | None = None
+) -> OpenSection:
+    """Open a section by its name or row (or NotRegistered), or a source without one."""
+    site = site or get_site()
+    if isinstance(section, Source):
+        return OpenSection("", section, site)
+    name = section if isinstance(section, str) else section.name
+    opened = OpenSection(name, registry.get(name), site)
+    if isinstance(section, Section):
+        opened.row = section
+    return opened
