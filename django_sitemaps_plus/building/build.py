@@ -64,7 +64,7 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
             with as_django_errors():
                 report = _run(Build(names=names, site=site, **options))
         except StoreError as error:
-            note_failure(site, error)
+            note_failure(error)
             raise
         except Error as error:  # InterfaceError is no DatabaseError
             is_well()  # it closes a connection that broke: the next build opens another
@@ -77,10 +77,10 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
 
 def _run(build: Build) -> BuildReport:
     """Notice changes, build pages and publish the index."""
-    take_origin(build.site, has_moved=build.move_origin)
+    take_origin(has_moved=build.move_origin)
     sections = _plan(build)
     if build.new_namespace or not all([it.row.namespace for it in sections]):
-        take_namespace(build.site, build.new_namespace)
+        take_namespace(build.new_namespace)
     if build.notices:
         _notice(build, sections)
     known, sections = sections, [it for it in sections if not build.is_left(it)]
@@ -88,7 +88,7 @@ def _run(build: Build) -> BuildReport:
     _build(build, sections)
     if build.audits:
         _audit(build, sections)
-    missing = note_missing(build.site)
+    missing = note_missing()
     indexes = _publish_index(build)
     if indexes is not None and sync.look_after(
         build.site, indexes, was_behind=bool(build.was_behind)
@@ -128,7 +128,7 @@ def _attempt(build: Build, section: OpenSection) -> Iterator[None]:
 def _plan(build: Build) -> list[OpenSection]:
     sections = []
     for name in build.names:
-        section = open_section(name, build.site)
+        section = open_section(name)
         with _attempt(build, section):
             plan_section(section)
             sections.append(section)
@@ -243,8 +243,7 @@ def _audit(build: Build, sections: list[OpenSection]) -> None:
 def _is_of_others(build: Build, section: OpenSection) -> bool:
     """Return whether a section was left, or would be as soon as it is built."""
     return build.is_left(section) or (
-        not build.notices
-        and deploys.is_of_other_code(section.row, build.site, build.fingerprints)
+        not build.notices and deploys.is_of_other_code(section.row, build.fingerprints)
     )
 
 
@@ -257,9 +256,9 @@ def _publish_index(build: Build) -> list[Page] | None:
         if build.was_behind is None:  # other processes have built pages
             build.was_behind = True
         is_published = any([page.built for page in pages])
-        if not is_published and not may_publish_index(build.site):
+        if not is_published and not may_publish_index():
             return None
-        take_origin(build.site, has_moved=False)  # it may have moved meanwhile
+        take_origin(has_moved=False)  # it may have moved meanwhile
         # Also when the time is over: it lists what was published in time.
         work(replace(build, seconds=None), [pages[0].section_id])
         pages = Page.objects.indexes(site=build.site.name)
@@ -281,4 +280,4 @@ def _read_totals(build: Build, sections: list[OpenSection]) -> None:
                 report.dirty = 0
             note_peak(row, report.entries)
         if report.rendered:
-            report.record(build.site)
+            report.record()

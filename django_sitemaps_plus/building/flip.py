@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connections
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.core.dates import parse_w3c, w3c
 from django_sitemaps_plus.models import (
     INDEX,
@@ -203,7 +203,7 @@ def _lastmod(row: Page, newest: str, now: datetime) -> str:
     return max(present, w3c(next_second))
 
 
-def send_page_built(page: Page, entries: int, site: Site) -> None:
+def send_page_built(page: Page, entries: int) -> None:
     """Send the signal that a page of a section is served with new bytes."""
     if page.section.name != INDEX and page_built.has_listeners():
         page_built.send_robust(
@@ -211,7 +211,7 @@ def send_page_built(page: Page, entries: int, site: Site) -> None:
             section=page.section.name,
             number=page.number,
             entries=entries,
-            url=page_url(page.section.name, page.number, site),
+            url=page_url(page.section.name, page.number, get_site()),
         )
 
 

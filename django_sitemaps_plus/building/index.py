@@ -9,7 +9,7 @@ from django.db import Error
 from django.db.models import F, Max
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import write_document
 from django_sitemaps_plus.core.renderers import render_index
 from django_sitemaps_plus.models import INDEX, Page, Section, State
@@ -24,8 +24,9 @@ from .store import BuiltPage, store_page
 logger = logging.getLogger(__name__)
 
 
-def build_index_page(page: Page, site: Site) -> BuiltPage:
+def build_index_page(page: Page) -> BuiltPage:
     """Render an index from the page rows, and store it where it has changed."""
+    site = get_site()
     listed, _ = listed_pages(site.name, registry, page.number, is_live=False)
     lines = index_lines(site, listed)
     pieces = render_index(lines, stylesheet_url(site))
@@ -33,27 +34,28 @@ def build_index_page(page: Page, site: Site) -> BuiltPage:
     return store_page(page, document, Tally(INDEX, entries=len(lines)))
 
 
-def may_publish_index(site: Site) -> bool:
+def may_publish_index() -> bool:
     """Return whether a first index would name every registered section.
 
     Until each page was built once, it is rendered live, which names them all. One that
     is published follows its sections, even while a new one awaits its build.
     """
-    sections = Section.objects.filter(site=site.name, name__in=list(registry))
+    sections = Section.objects.filter(site=get_site().name, name__in=list(registry))
     planned = sections.filter(pages__isnull=False).distinct().count()
     unbuilt = Page.objects.filter(section__in=sections, built=0, state=State.ACTIVE)
     return planned == len(registry) and not unbuilt.exists()
 
 
-def note_failure(site: Site, error: Exception) -> None:
+def note_failure(error: Exception) -> None:
     """Let the status say why a build failed: pages that are flipped do not say it."""
     with suppress(Error):
-        indexes = Page.objects.of(site.name, INDEX)
+        indexes = Page.objects.of(get_site().name, INDEX)
         indexes.update(error=str(error), wanted=F("wanted") + 1)
 
 
-def note_missing(site: Site) -> list[str]:
+def note_missing() -> list[str]:
     """Note since when sections with pages are not registered; return their names."""
+    site = get_site()
     found = Section.objects.unregistered(site.name, tuple(registry))
     names = [name for (name,) in found]
     fresh = Section.objects.filter(site=site.name, name__in=names, missing_since=None)

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from django.db.models import F
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import INDEX, Page, Section
 from django_sitemaps_plus.models.sections import owning_site
@@ -30,23 +30,23 @@ def serve_live(names: Collection[str]) -> None:
     """
     site, rows = owning_site(), get_settings().live_max_rows
     for name in names:
-        if bounded_plan(open_section(name, site), rows) is None:
+        if bounded_plan(open_section(name), rows) is None:
             raise BuildError(
                 f"section {name!r} has more than {rows:,} rows, so it would not be "
                 "served live. Raise LIVE_MAX_ROWS first"
             )
     for section in Section.objects.filter(site=site.name, name__in=names):
-        _remove_pages(section, site)
+        _remove_pages(section)
     hide_unknown(site)
 
 
 @retried
-def _remove_pages(section: Section, site: Site) -> None:
+def _remove_pages(section: Section) -> None:
     with atomic():
         raise_plan_version(section)
         section.pages.all().delete()
         Section.objects.filter(pk=section.pk).forget(next_number=1)
-        indexes = Page.objects.of(site.name, INDEX)
+        indexes = Page.objects.of(section.site, INDEX)
         # As if none was published: it would not list a section without pages.
         indexes.update(
             built=0,

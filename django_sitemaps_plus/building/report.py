@@ -10,7 +10,7 @@ from shlex import quote
 
 from django.db import Error
 
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.models import (
     INDEX,
@@ -73,12 +73,12 @@ class SectionReport:
             self.pages, self.entries, self.plain_size, self.gzip_size = sums[:4]
             self.skipped, self.dropped, self.dirty = sums[4:]
 
-    def record(self, site: Site) -> None:
+    def record(self) -> None:
         """Record what the build did, as figures."""
         kind = Figure.Kind
         added = {kind.ENTRIES: self.entries, kind.PAGES: self.rendered}
         try:
-            Figure.objects.add(site.name, self.section, added)
+            Figure.objects.add(get_site().name, self.section, added)
         except Error as error:  # the build has published, and that counts
             logger.warning("The figures of %s are lost: %s", self.section, error)
 
@@ -154,8 +154,7 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
     names = list(names) or list(registry)
     for name in names:
         registry.get(name)
-    site = get_site()
-    reports = [_try_section(open_section(name, site)) for name in names]
+    reports = [_try_section(open_section(name)) for name in names]
     seconds = time.monotonic() - began
     return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
 

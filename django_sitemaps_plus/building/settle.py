@@ -19,7 +19,7 @@ def settle(build: Build, section: OpenSection) -> bool:
     if not (build.small or is_stale or Section.objects.unsettled(section=row.pk)):
         return False
     row.refresh_from_db()
-    if is_of_other_code(row, build.site, build.fingerprints):
+    if is_of_other_code(row, build.fingerprints):
         return False  # the process that builds its last page decides
     is_dirty = False
     if build.small and not row.pages.filter(state=State.NEXT).exists():

@@ -68,7 +68,7 @@ class Build:
     def open(self, row: Section) -> OpenSection:
         """Return the section of a row, which is opened once a build."""
         if row.pk not in self.opened:
-            self.opened[row.pk] = open_section(row, self.site)
+            self.opened[row.pk] = open_section(row)
         return self.opened[row.pk]
 
     def report(self, name: str) -> SectionReport:

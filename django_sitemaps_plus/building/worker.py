@@ -95,9 +95,7 @@ def _leave_to_other_code(build: Build, pages: list[Page]) -> set[int]:
     Built by this process they would be clean, and no other would build them anew.
     """
     others = [
-        page
-        for page in pages
-        if is_of_other_code(page.section, build.site, build.fingerprints)
+        page for page in pages if is_of_other_code(page.section, build.fingerprints)
     ]
     Page.objects.release(others)
     for name in sorted({page.section.name for page in others}):
@@ -144,7 +142,7 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
     """Build one page; None where that has been dealt with otherwise."""
     try:
         if page.section.name == INDEX:
-            return build_index_page(page, build.site)
+            return build_index_page(page)
         section = build.open(page.section)
         try:
             built = build_page(page, section)
@@ -180,7 +178,7 @@ def _count(build: Build, page: Page, built: BuiltPage) -> None:
     report.stored += built.is_stored
     report.problems += built.problems
     if built.is_new and page.state != State.NEXT:
-        send_page_built(page, built.entries, build.site)
+        send_page_built(page, built.entries)
     if name == INDEX:
         return
     # A page that has shrunk, or is small since the limit was raised, may merge with a

@@ -68,7 +68,7 @@ def submit(site: Site, engine: str, urls: Collection[str], **others: Any) -> boo
     """Submit URLs to every engine that takes some."""
     # URLs that are given by hand need not wait.
     delay = timedelta(seconds=get_settings().notify_delay_seconds)
-    want_urls(site, urls, timezone.now() - delay)
+    want_urls(urls, timezone.now() - delay)
     return _notify()
 
 

@@ -236,8 +236,9 @@ def owning_site() -> Site:
     return site
 
 
-def take_origin(site: Site, *, has_moved: bool) -> None:
+def take_origin(*, has_moved: bool) -> None:
     """Record the origin of a build; refuse one that what is stored does not have."""
+    site = get_site()
     origins = {recorded for (recorded,) in Section.objects.origins(site=site.name)}
     for recorded in () if has_moved else origins:
         check_origin(recorded, site)
@@ -247,7 +248,7 @@ def take_origin(site: Site, *, has_moved: bool) -> None:
         _pages().mark_indexes(site=site.name)
 
 
-def take_namespace(site: Site, new: str = "") -> None:
+def take_namespace(new: str = "") -> None:
     """Give sections that have no namespace that of the database, or a first one.
 
     A new one is for the site of a copied database, which shares the storage of its
@@ -255,7 +256,7 @@ def take_namespace(site: Site, new: str = "") -> None:
     """
     rows = Section.objects.all()
     if new:
-        rows.filter(site=site.name).update(namespace=new)
+        rows.filter(site=get_site().name).update(namespace=new)
         return
     known = rows.exclude(namespace="").order_by("pk")
     found = known.values_list("namespace", flat=True).first()

@@ -9,7 +9,7 @@ from shlex import quote
 
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.diff import urls_in
 from django_sitemaps_plus.exceptions import BuildError
@@ -24,7 +24,7 @@ _LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
 
 
 def listed_urls(
-    site: Site, sections: Iterable[str] = (), since: datetime | None = None
+    sections: Iterable[str] = (), since: datetime | None = None
 ) -> Iterator[list[str]]:
     """Yield the URLs of sections, or of all, those of a page or of some rows at a time.
 
@@ -38,18 +38,19 @@ def listed_urls(
     for name in names:
         registry.get(name)
     for name in names:
-        for document in _documents(site, name):
+        for document in _documents(name):
             if since is not None:
                 document = b"\n".join(_newer(document, since))
             if urls := urls_in(document):
                 yield urls
 
 
-def _documents(site: Site, name: str) -> Iterator[bytes]:
+def _documents(name: str) -> Iterator[bytes]:
     """Yield the published pages of a section; without any, pages made of its rows."""
+    section = open_section(name)
+    site = section.site
     sections = Section.objects.filter(site=site.name, name=name, next_number__gt=1)
     if not sections.exists():
-        section = open_section(name, site)
         plan = bounded_plan(section, get_settings().live_max_rows)
         if plan is None:
             raise BuildError(

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import Site, get_site, notifies_engines
+from django_sitemaps_plus.conf import get_site, notifies_engines
 from django_sitemaps_plus.exceptions import EngineError
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.models.sections import owning_site
@@ -45,18 +45,19 @@ def notify_engines(
     report = DeliveryReport()
     if not notifies_engines():
         return report
-    site, names = owning_site(), list(names)
+    owning_site()  # or the error that it is another's
+    names = list(names)
     engines = chosen_engines(names)
     until = time.monotonic() + (math.inf if seconds is None else seconds)
-    report.failures += relay_saves(site, until)
-    want_feeds(site, engines=engines)
+    report.failures += relay_saves(until)
+    want_feeds(engines=engines)
     patience = timezone.now() + timedelta(seconds=wait)
-    dispatch(site, engines, report, until)
+    dispatch(engines, report, until)
     report.failures += [] if names else [engine.fault for engine in broken_engines()]
     while (left := _seconds_left(report.next_at, patience, until)) is not None:
         time.sleep(left)
-        dispatch(site, engines, report, until)
-    read_back(site, engines, until)
+        dispatch(engines, report, until)
+    read_back(engines, until)
     return report
 
 
@@ -76,21 +77,24 @@ def chosen_engines(names: Sequence[str]) -> list[Engine]:
     return [get_engine(name) for name in names] or list(get_engines().values())
 
 
-def has_due(site: Site, engine: Engine, until: datetime) -> bool:
+def has_due(engine: Engine, until: datetime) -> bool:
     """Return whether URLs due until a time wait that an engine could take now."""
-    due = Delivery.objects.of(site.name, engine.name).due(min(until, timezone.now()))
-    closed = _closed_hosts(site, engine).values("host")
+    due = Delivery.objects.of(get_site().name, engine.name).due(
+        min(until, timezone.now())
+    )
+    closed = _closed_hosts(engine).values("host")
     return due.filter(is_feed=False).exclude(host__in=closed).exists()
 
 
-def _closed_hosts(site: Site, engine: Engine) -> QuerySet[EngineHost]:
+def _closed_hosts(engine: Engine) -> QuerySet[EngineHost]:
     """Return the hosts for which an engine rests or is parked."""
     is_closed = Q(not_before__gt=timezone.now()) | ~Q(parked_reason="")
-    return EngineHost.objects.filter(is_closed, site=site.name, engine=engine.name)
+    return EngineHost.objects.filter(
+        is_closed, site=get_site().name, engine=engine.name
+    )
 
 
 def dispatch(
-    site: Site,
     engines: Iterable[Engine],
     report: DeliveryReport,
     until: float = math.inf,
@@ -100,21 +104,21 @@ def dispatch(
     No request begins after ``until``. The report gets what was done, and when there is
     more to do. If our database fails, one accepted request is made again.
     """
-    times = []
+    site, times = get_site(), []
     for engine in engines:
-        for host, first in _waiting_hosts(site, engine):
+        for host, first in _waiting_hosts(engine):
             if first <= timezone.now():
                 key = (site.name, engine.name, host)
                 if claimed := EngineHost.objects.claim(*key):
                     Submitter(site, engine, claimed, report, until).run()
-            times.append(_next_at(site, engine, host))
+            times.append(_next_at(engine, host))
     report.next_at = min(filter(None, times), default=None)
 
 
-def _waiting_hosts(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]:
+def _waiting_hosts(engine: Engine) -> Iterator[tuple[str, datetime]]:
     """Yield each host for which something waits, and when the first of it is due."""
     # A seek in the index each, since millions may wait.
-    rows = Delivery.objects.of(site.name, engine.name).waiting()
+    rows = Delivery.objects.of(get_site().name, engine.name).waiting()
     firsts = rows.order_by("host", "not_before").values_list("host", "not_before")
     found = firsts.first()
     while found:
@@ -122,8 +126,9 @@ def _waiting_hosts(site: Site, engine: Engine) -> Iterator[tuple[str, datetime]]
         found = firsts.filter(host__gt=found[0]).first()
 
 
-def _next_at(site: Site, engine: Engine, host: str) -> datetime | None:
+def _next_at(engine: Engine, host: str) -> datetime | None:
     """Return when more may be submitted for a host; None if that is not known."""
+    site = get_site()
     rows = Delivery.objects.of(site.name, engine.name).filter(host=host).waiting()
     times = rows.order_by("not_before").values_list("not_before", flat=True)
     first: datetime | None = times.first()
@@ -146,31 +151,31 @@ def retry(names: Iterable[str] = ()) -> None:
     rows.retry()
 
 
-def read_back(site: Site, engines: Iterable[Engine], until: float = math.inf) -> None:
+def read_back(engines: Iterable[Engine], until: float = math.inf) -> None:
     """Ask engines once a day about the feeds that they accepted; keep the answers."""
     for engine in engines:
         # Engines that report nothing inherit this.
         is_silent = type(engine).read_back is Engine.read_back
         if engine.takes is not Takes.FEEDS or is_silent:
             continue
-        if _closed_hosts(site, engine).exists():
+        if _closed_hosts(engine).exists():
             continue
-        rows = Delivery.objects.of(site.name, engine.name)
-        rows = rows.to(present_feeds(site, engine) or ()).filter(sent__gt=0)
+        rows = Delivery.objects.of(get_site().name, engine.name)
+        rows = rows.to(present_feeds(engine) or ()).filter(sent__gt=0)
         before = timezone.now() - ASK_AGAIN
         rows = rows.filter(Q(feedback_at=None) | Q(feedback_at__lt=before))
         for row in rows:
             if time.monotonic() >= until:
                 return
             if rows.filter(pk=row.pk).update(feedback_at=timezone.now()):
-                _ask(engine, site, row)
+                _ask(engine, row)
 
 
-def _ask(engine: Engine, site: Site, row: Delivery) -> None:
+def _ask(engine: Engine, row: Delivery) -> None:
     """Keep what an engine reports; if it fails, what it last reported, and why."""
     rows = Delivery.objects.filter(pk=row.pk)
     try:
-        rows.update(feedback=engine.read_back(site, row.target))
+        rows.update(feedback=engine.read_back(get_site(), row.target))
         return
     except EngineError as error:
         reason = str(error)

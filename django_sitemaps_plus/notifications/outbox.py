@@ -9,7 +9,7 @@ from itertools import islice
 
 from django.urls import NoReverseMatch
 
-from django_sitemaps_plus.conf import Site, notifies_engines
+from django_sitemaps_plus.conf import get_site, notifies_engines
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.models.deliveries import BATCH_ROWS, hash_target
 from django_sitemaps_plus.outages import ends_work
@@ -24,7 +24,6 @@ logger = logging.getLogger(__name__)
 
 
 def want_urls(
-    site: Site,
     urls: Iterable[str],
     at: datetime | None = None,
     engines: Iterable[ConfiguredEngine] | None = None,
@@ -36,11 +35,10 @@ def want_urls(
     engines = _takers(Takes.URLS, engines)
     for batch in _batches(urls):
         for engine in engines:
-            Delivery.objects.want(site.name, engine.name, batch, at)
+            Delivery.objects.want(get_site().name, engine.name, batch, at)
 
 
 def want_feeds(
-    site: Site,
     *,
     changed: str | None = None,
     at: datetime | None = None,
@@ -52,8 +50,9 @@ def want_feeds(
     Where a section has ``changed``, engines that follow content get all feeds but those
     of other sections.
     """
+    site = get_site()
     for engine in _takers(Takes.FEEDS, engines):
-        feeds = present_feeds(site, engine)
+        feeds = present_feeds(engine)
         if feeds is None:
             continue
         rows = Delivery.objects.of(site.name, engine.name).feeds()
@@ -69,8 +68,9 @@ def want_feeds(
             Delivery.objects.want(site.name, engine.name, batch, at, is_feed=True)
 
 
-def present_feeds(site: Site, engine: ConfiguredEngine) -> Collection[str] | None:
+def present_feeds(engine: ConfiguredEngine) -> Collection[str] | None:
     """Return the feeds that an engine takes; None if that cannot be said."""
+    site = get_site()
     if isinstance(engine, BrokenEngine):
         # Only those that are known already; others follow once it works.
         rows = Delivery.objects.of(site.name, engine.name).feeds()

@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import Error
 
-from django_sitemaps_plus.conf import Site, get_settings, get_site, notifies_engines
+from django_sitemaps_plus.conf import get_settings, get_site, notifies_engines
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.diff import (
     Diff,
@@ -84,7 +84,7 @@ def _relay_each(until: float | None) -> Iterator[str]:
     # Of another origin are neither these changes nor the engines.
     site, committed, own = owning_site(), list[datetime](), dict[int, str]()
     for publication in Publication.objects.claim_each(site.name, until):
-        if publication.keys and is_of_other_code(publication.section, site, own):
+        if publication.keys and is_of_other_code(publication.section, own):
             publication.release()  # another version knows where these rows are
             continue
         try:
@@ -124,7 +124,7 @@ def _relay(publication: Publication) -> Iterator[str]:
         logger.error("%s", lost, extra={"action": "publication_lost"})
         yield lost
     if publication.announce:
-        want_feeds(get_site(), changed=publication.section.name, at=publication.at)
+        want_feeds(changed=publication.section.name, at=publication.at)
     publication.settle()
 
 
@@ -135,7 +135,7 @@ def _notify(publication: Publication, part: Diff) -> None:
         part = replace(part, updated=[])
     if publication.announce:
         urls = [*part.added, *part.updated, *part.removed]
-        want_urls(get_site(), urls, publication.at)
+        want_urls(urls, publication.at)
     if part:
         _send(publication, part, announce=publication.announce)
 
@@ -179,10 +179,10 @@ def _is_rendered_now(publication: Publication, name: str, document: bytes) -> bo
 
 def _saved_urls(publication: Publication) -> list[str]:
     """Return the URLs of saved rows that are listed now."""
-    name, site = publication.section.name, get_site()
+    name = publication.section.name
     if name not in registry:
         return []
-    section = open_section(name, site)
+    section = open_section(name)
     with section.reading():
         values = list(_values(section, publication.keys))
         rows = section.reader.lines_by_key(values, Tally(name))
@@ -211,18 +211,18 @@ def _parts(found: Diff) -> Iterator[Diff]:
         yield Diff(*([url for kind, url in piece if kind == it] for it in kinds))
 
 
-def relay_saves(site: Site, until: float | None = None) -> list[str]:
+def relay_saves(until: float | None = None) -> list[str]:
     """Take the saves of sections that are not built, then :func:`relay`."""
     names = list(registry) if has_subscribers() else []
-    failures = [words for name in names for words in _take_saves(name, site)]
+    failures = [words for name in names for words in _take_saves(name)]
     return failures + relay(until)
 
 
-def _take_saves(name: str, site: Site) -> list[str]:
-    row, _ = Section.objects.get_or_create(site=site.name, name=name)
+def _take_saves(name: str) -> list[str]:
+    row, _ = Section.objects.get_or_create(site=get_site().name, name=name)
     if row.next_number > 1:
         return []
-    section = open_section(name, site)
+    section = open_section(name)
     try:
         with section.reading():
             take_changes(row, section.source)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.core.gzip import Document, inflate, write_document
 from django_sitemaps_plus.core.renderers import render_text
 from django_sitemaps_plus.exceptions import StoreError
@@ -20,15 +20,13 @@ from .feeds import MAX_ITEMS, Feed, newest_lines
 from .live import cache_key, live_page, live_plan, shared
 
 
-def text_sitemap(
-    section: str, number: int, site: Site, row: Page | None
-) -> Document | None:
+def text_sitemap(section: str, number: int, row: Page | None) -> Document | None:
     """Return the URLs of a page, one a line; None where it would have no entries.
 
     Number 0 stands for the only page of a section; None where it has several.
     """
-    key = cache_key("text", section, number, site, _made_of(section, row))
-    return shared(key, partial(_render_text, section, number, site, row))
+    key = cache_key("text", section, number, get_site(), _made_of(section, row))
+    return shared(key, partial(_render_text, section, number, row))
 
 
 def newest_entries(feed: Feed, row: Page | None) -> Document | None:
@@ -48,37 +46,35 @@ def _made_of(section: str, row: Page | None) -> object:
     return row.object if row is not None and row.built else registry.get(section)
 
 
-def _render_text(
-    section: str, number: int, site: Site, row: Page | None
-) -> Document | None:
-    if not number and not _is_only(section, site, row):
+def _render_text(section: str, number: int, row: Page | None) -> Document | None:
+    if not number and not _is_only(section, row):
         return None
-    urlset = _page(section, number, site, row)
+    urlset = _page(section, number, row)
     return write_document([render_text(urlset)]) if urlset else None
 
 
-def _is_only(section: str, site: Site, row: Page | None) -> bool:
+def _is_only(section: str, row: Page | None) -> bool:
     if row is None:
-        return _live_pages(section, site) == 1
+        return _live_pages(section) == 1
     return row.low is None and row.high is None
 
 
-def _live_pages(section: str, site: Site) -> int:
-    plan = live_plan(open_section(section, site))
+def _live_pages(section: str) -> int:
+    plan = live_plan(open_section(section))
     return len(plan.ranges) if plan else 0
 
 
 def _render_feed(feed: Feed, row: Page | None) -> Document | None:
-    text = _newest_rows(feed.section, feed.site)
+    text = _newest_rows(feed.section)
     if text is None:
-        text = _page(feed.section, 0, feed.site, row).decode()
+        text = _page(feed.section, 0, row).decode()
     lines = newest_lines(text.split("\n"))
     return write_document([feed.render(lines)]) if lines else None
 
 
-def _newest_rows(section: str, site: Site) -> str | None:
+def _newest_rows(section: str) -> str | None:
     """Return the lines of the newest rows; None where no index leads to them."""
-    opened = open_section(section, site)
+    opened = open_section(section)
     with opened.reading():
         reader = opened.reader
         if (keys := reader.newest_keys(MAX_ITEMS)) is None:
@@ -88,13 +84,13 @@ def _newest_rows(section: str, site: Site) -> str | None:
         return "".join([lines for _, lines in rows])
 
 
-def _page(section: str, number: int, site: Site, row: Page | None) -> bytes:
+def _page(section: str, number: int, row: Page | None) -> bytes:
     """Return a page, 0 for the last, as it is served; no bytes without entries."""
     if row is not None and row.built:
         if not row.object:
             return b""
         with suppress(StoreError):  # it is rendered then, as the page itself is
             return read_document(row.object)
-    number = row.number if row else number or _live_pages(section, site)
-    document = live_page(section, number, site, row) if number else None
+    number = row.number if row else number or _live_pages(section)
+    document = live_page(section, number, row) if number else None
     return inflate(document.gzip) if document else b""

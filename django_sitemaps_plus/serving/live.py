@@ -13,7 +13,7 @@ from shlex import quote
 from django.db import Error
 
 from django_sitemaps_plus.cache import first_to, forget, recall, remember
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
@@ -48,7 +48,7 @@ EMPTY_SECONDS = 60
 _FORMAT = 2
 
 
-def live_index(number: int, site: Site, row: Page | None) -> Document | None:
+def live_index(number: int, row: Page | None) -> Document | None:
     """Return an index as its pages are now; None where it would list none.
 
     One that is kept is rendered anew once a page is published.
@@ -56,16 +56,14 @@ def live_index(number: int, site: Site, row: Page | None) -> Document | None:
     Raises:
         SourceError, DatabaseError: rows of a source, or ours, could not be read.
     """
-    render = partial(_render_index, number, site, has_rows=row is not None)
-    version = None if row is None else row.wanted
+    render = partial(_render_index, number, has_rows=row is not None)
+    site, version = get_site(), None if row is None else row.wanted
     return shared(
         cache_key("page", INDEX, number, site, list(registry), version), render
     )
 
 
-def live_page(
-    section: str, number: int, site: Site, row: Page | None
-) -> Document | None:
+def live_page(section: str, number: int, row: Page | None) -> Document | None:
     """Return a page as its source is now; None where it would have no entries.
 
     Without a row it is a page of the live plan.
@@ -74,12 +72,13 @@ def live_page(
         SourceError: the source could not be read.
         BuildError: only a build can split the page.
     """
-    opened = open_section(section, site)
+    opened = open_section(section)
     if row is None:
         render = partial(_render_unplanned, opened, number)
     else:
         render = partial(_render_planned, opened, KeyRange(row.low, row.high))
-    return shared(cache_key("page", section, number, site, opened.source), render)
+    key = cache_key("page", section, number, opened.site, opened.source)
+    return shared(key, render)
 
 
 def live_plan(section: OpenSection) -> Plan | None:
@@ -132,7 +131,8 @@ def _plan_key(section: OpenSection) -> str:
     return cache_key("plan", section.name, section.site, source, limits)
 
 
-def _render_index(number: int, site: Site, *, has_rows: bool) -> Document | None:
+def _render_index(number: int, *, has_rows: bool) -> Document | None:
+    site = get_site()
     registry.must_be_whole()
     try:
         listed, planned = listed_pages(site.name, registry, number, is_live=True)
@@ -141,18 +141,18 @@ def _render_index(number: int, site: Site, *, has_rows: bool) -> Document | None
             raise
         listed, planned = {}, set()  # our tables may not exist yet
     if not number:
-        _list_unplanned(listed, planned, site)
+        _list_unplanned(listed, planned)
     lines = index_lines(site, listed)
     pieces = render_index(lines, stylesheet_url(site))
     return write_document(pieces) if lines else None
 
 
-def _list_unplanned(listed: Listed, planned: set[str], site: Site) -> None:
+def _list_unplanned(listed: Listed, planned: set[str]) -> None:
     """List the sections that have no plan yet by the plans they are served by."""
     with patience():  # one for all sections together
         for name in registry:
             if name not in listed and name not in planned:
-                section = open_section(name, site)
+                section = open_section(name)
                 plan = live_plan(section)
                 pages = len(plan.ranges) if plan else 0
                 lastmod = _lastmod(section) if pages == 1 else ""

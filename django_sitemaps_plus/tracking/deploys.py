@@ -137,7 +137,7 @@ def note_values(section: Section, values: str) -> None:
     section.query_values = values
 
 
-def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
+def is_of_other_code(section: Section, own: dict[int, str]) -> bool:
     """Return whether pages of a section are marked for builders with other code.
 
     During a deploy the first process to notice has marked them, to be built by its own
@@ -147,9 +147,9 @@ def is_of_other_code(section: Section, site: Site, own: dict[int, str]) -> bool:
         return False  # never noticed, or an index, which has no source
     if section.pk not in own:
         try:
-            opened = open_section(section, site)
+            opened = open_section(section)
             with opened.reading():
-                own[section.pk] = fingerprint(opened.source, site)
+                own[section.pk] = fingerprint(opened.source, opened.site)
         except SourceError:  # rendering its pages will say what is wrong
             return False
     return own[section.pk] != section.fingerprint

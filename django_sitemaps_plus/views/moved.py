@@ -12,7 +12,7 @@ from django.http import (
     HttpResponsePermanentRedirect,
 )
 
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
@@ -22,7 +22,7 @@ from django_sitemaps_plus.sources import SitemapSource
 _NUMBER = re.compile(r"[1-9][0-9]{0,5}", re.ASCII)
 
 
-def redirect_old_page(request: HttpRequest, section: str, site: Site) -> HttpResponse:
+def redirect_old_page(request: HttpRequest, section: str) -> HttpResponse:
     """Redirect to the page that has the first row of a page of contrib's view.
 
     404 where there is no such section or page.
@@ -30,9 +30,10 @@ def redirect_old_page(request: HttpRequest, section: str, site: Site) -> HttpRes
     old = request.GET.get("p", "1")
     if section not in registry or not _NUMBER.fullmatch(old):
         raise Http404("No such page")
-    number = _number(section, int(old), site)
+    number = _number(section, int(old))
     if number is None:
         raise Http404("No such page")
+    site = get_site()
     url = page_url(section, number, site).removeprefix(site.origin)
     response = HttpResponsePermanentRedirect(url)
     # Its rows may come to another page.
@@ -41,14 +42,14 @@ def redirect_old_page(request: HttpRequest, section: str, site: Site) -> HttpRes
     return response
 
 
-def _number(section: str, old: int, site: Site) -> int | None:
+def _number(section: str, old: int) -> int | None:
     """Return the number of a page by the entries of those before it."""
-    opened = open_section(section, site)
+    opened = open_section(section)
     source = opened.source
     with opened.reading():
         kind = source.sample if isinstance(source, SitemapSource) else Sitemap
         before, limit = (old - 1) * int(kind.limit), max(1, source.limit)
-    pages = Page.objects.entries_of(site.name, section)
+    pages = Page.objects.entries_of(opened.site.name, section)
     if not pages:
         return before // limit + 1
     by_low = {low: others for low, *others in pages}

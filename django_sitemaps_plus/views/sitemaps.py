@@ -10,7 +10,7 @@ from typing import Any
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError, StoreError
@@ -76,12 +76,11 @@ def index(
     the next of them is, so it never lags behind them. Where that fails, the list that
     was published last is better than none.
     """
-    site = get_site()
-    row, fault = _row(site, INDEX, int(number))
+    row, fault = _row(INDEX, int(number))
     if row is None and number != "0":
         raise Http404("No such index")
     current = row if row is not None and row.built == row.wanted else None
-    render = partial(live_index, int(number), site, row)
+    render = partial(live_index, int(number), row)
     return _answer(request, current, render, as_file, fault, last=row)
 
 
@@ -93,23 +92,22 @@ def page(
 
     404 where it does not exist yet or has no entries, 410 where it once existed.
     """
-    site = get_site()
-    row, fault = _row(site, section, int(number))
+    row, fault = _row(section, int(number))
     try:
-        if row is None and _is_gone(site, section, int(number)):
+        if row is None and _is_gone(section, int(number)):
             return gone()
     except Http404:
         if as_file:
             raise
-        return redirect_old_page(request, f"{section}-{number}", site)
-    render = partial(live_page, section, int(number), site, row)
+        return redirect_old_page(request, f"{section}-{number}")
+    render = partial(live_page, section, int(number), row)
     return _answer(request, row, render, as_file, fault)
 
 
 @_of_site
 def moved(request: HttpRequest, section: str) -> HttpResponse:
     """Redirect from a URL of contrib's view to the page that has these rows now."""
-    return redirect_old_page(request, section, get_site(request))
+    return redirect_old_page(request, section)
 
 
 @_of_site
@@ -120,13 +118,12 @@ def text(
 
     404 where a section has several, since no text file may list the others.
     """
-    site = get_site()
     if int(number) and (name := f"{section}-{number}") in registry:
         section, number = name, "0"
-    row, fault = _row(site, section, int(number) or None)
-    if row is None and _is_gone(site, section, int(number)):
+    row, fault = _row(section, int(number) or None)
+    if row is None and _is_gone(section, int(number)):
         return gone()
-    render = partial(text_sitemap, section, int(number), site, row)
+    render = partial(text_sitemap, section, int(number), row)
     try:
         return _answer(request, None, render, as_file, fault, content_type=_TEXT)
     except Http404:
@@ -147,7 +144,7 @@ def feed(
     site = get_site()
     if not has_feed(section):
         raise Http404("No such feed")
-    row, fault = _row(site, section, None)
+    row, fault = _row(section, None)
     url = feed_url(section, form, site)
     kind = Feed(site=site, section=section, form=form, url=url, hubs=hubs_of(url))
     render = partial(newest_entries, kind, row)
@@ -163,11 +160,12 @@ def feed(
     return response
 
 
-def _row(site: Site, section: str, number: int | None) -> tuple[Page | None, str]:
+def _row(section: str, number: int | None) -> tuple[Page | None, str]:
     """Return a page's row; None, and why, before the first migration of our tables.
 
     Without a number it is the last page.
     """
+    site = get_site()
     try:
         if number is None:
             number = Page.objects.last_number(site.name, section)
@@ -189,10 +187,11 @@ def _is_planned(site: str) -> bool:
         return False
 
 
-def _is_gone(site: Site, section: str, number: int) -> bool:
+def _is_gone(section: str, number: int) -> bool:
     """Return whether a page existed once; 404 where it never did, nor could be live."""
-    planned = Section.objects.filter(site=site.name, name=section, next_number__gt=1)
+    own = Section.objects.filter(site=get_site().name, name=section)
     try:
+        planned = own.filter(next_number__gt=1)
         next_number = planned.values_list("next_number", flat=True).first()
     except Error as error:
         if is_outage(error):

@@ -10,7 +10,6 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff
 from django_sitemaps_plus.notifications.dispatch import notify_engines
@@ -60,12 +59,12 @@ class Outage:
         """Be swept or woken, while changes come in; return what the engine heard."""
         random.seed(seed)
         self.engine.faults.misbehave({"503": 1.0})
-        want_urls(get_site(), urls)
+        want_urls(urls)
         while self._passed < OUTAGE:
             report = notify_engines()
             assert report.next_at is not None
             self.pauses.update(_pauses())
-            want_urls(get_site(), random.sample(urls, 20))
+            want_urls(random.sample(urls, 20))
             # Woken when it may be told, or swept before.
             next_one = report.next_at - self._began + timedelta(seconds=1)
             self._passed = min(next_one, self._passed + SWEEP)

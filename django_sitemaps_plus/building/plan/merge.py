@@ -100,5 +100,5 @@ def _merge_claimed(a: Page, b: Page, section: OpenSection) -> bool:
         else:
             transaction.set_rollback(True, using=own_alias())
     if is_done and built.is_new:
-        send_page_built(a, built.entries, section.site)
+        send_page_built(a, built.entries)
     return is_done

@@ -11,7 +11,7 @@ from django.db.models import CharField, F, TextField, UUIDField
 from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import publish, send_page_built
-from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
 from django_sitemaps_plus.exceptions import BuildError, StalePlanError
 from django_sitemaps_plus.models import Page, Section, State
@@ -75,7 +75,7 @@ def renew_plan(section: OpenSection, current: str) -> bool:
 
     The source has a current fingerprint.
     """
-    row, source, site = section.row, section.source, section.site
+    row, source = section.row, section.source
     was_deployed = current != row.fingerprint
     values = deploys.query_values(source, current)
     note_models(row, source, is_new=was_deployed)
@@ -87,7 +87,7 @@ def renew_plan(section: OpenSection, current: str) -> bool:
         deploys.note_values(row, values)
     elif not has_others:
         if get_settings().historic_limits:
-            _renew_indexes(row, site)
+            _renew_indexes(row)
         deploys.note_deploy(row, current, values)
     row.fingerprint = current
     if not has_others and not is_broken(section, was_deployed=was_deployed):
@@ -101,11 +101,11 @@ def renew_plan(section: OpenSection, current: str) -> bool:
 
 
 @retried
-def _renew_indexes(section: Section, site: Site) -> None:
+def _renew_indexes(section: Section) -> None:
     """Make the indexes that smaller ones ask for, and have all of them built."""
     with atomic():
         add_pages(section, [])
-        Page.objects.mark_indexes(site=site.name)
+        Page.objects.mark_indexes(site=section.site)
 
 
 def is_broken(section: OpenSection, *, was_deployed: bool) -> bool:
@@ -197,7 +197,7 @@ def finish_replan(section: OpenSection) -> bool:
             show_when_committed(coming)
     for page in coming:
         if page.object:
-            send_page_built(page, page.entries, section.site)
+            send_page_built(page, page.entries)
     return True
 
 

@@ -125,17 +125,17 @@ def _notify(
     begin: datetime, *, engine: list[str], retry: bool, dry_run: bool, **choice: Any
 ) -> tuple[DeliveryReport, int]:
     """Submit what was asked for; return what was done and how many URLs were chosen."""
-    site = owning_site()
+    owning_site()  # or the error that it is another's
     engines = _engines(engine)
     if any([choice[name] for name in ("urls", "section", "since", "everything")]):
         _check_that_urls_are_taken(engines, is_named=bool(engine))
     delay = get_settings().notify_delay_seconds
     total = 0
-    for urls in _urls(site, **choice):
+    for urls in _urls(**choice):
         total += len(urls)
         if not dry_run:
             # URLs that are given by hand need not wait.
-            want_urls(site, urls, begin - timedelta(seconds=delay), engines)
+            want_urls(urls, begin - timedelta(seconds=delay), engines)
     if dry_run:
         return DeliveryReport(), total
     if retry:
@@ -169,7 +169,6 @@ def _check_that_urls_are_taken(engines: Sequence[Engine], *, is_named: bool) -> 
 
 
 def _urls(
-    site: Site,
     *,
     urls: list[str],
     section: list[str],
@@ -180,13 +179,13 @@ def _urls(
     for name in section:
         registry.get(name)
     try:
-        given = [as_listed(url, site) for url in urls]
+        given = [as_listed(url, get_site()) for url in urls]
     except ValueError as error:
         raise CommandError(str(error)) from error
     if given:
         yield list(dict.fromkeys(given))
     if section or since or everything:
-        yield from listed_urls(site, section, since)
+        yield from listed_urls(section, since)
 
 
 def _problems(
@@ -218,7 +217,7 @@ def _left(names: list[str], begin: datetime) -> list[str]:
         f"{engine.name} was not notified of all that was chosen: another process is "
         "at work; run again"
         for engine in dispatch.chosen_engines(names)
-        if dispatch.has_due(get_site(), engine, until)
+        if dispatch.has_due(engine, until)
     ]
 
 

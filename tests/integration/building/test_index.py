@@ -17,6 +17,7 @@ from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models import listing
 from django_sitemaps_plus.models.sections import take_origin
+from django_sitemaps_plus.sites import in_force
 from tests.support.builds import build_fully
 from tests.support.documents import read_index
 from tests.support.published import page_row
@@ -197,7 +198,8 @@ def test_a_builder_at_work_leaves_the_index_of_a_site_that_moves(sections):
 
     def lastmod(self: Any, product: Any) -> Any:
         if moves:
-            take_origin(moved, has_moved=True)
+            with in_force(moved):
+                take_origin(has_moved=True)
         return product.updated_at
 
     make_products(1)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.dispatch import notify_engines
@@ -108,7 +108,7 @@ def test_one_without_its_key_hears_later_what_others_hear_at_once(
 @pytest.mark.parametrize("names", [[], ["recording"]])
 def test_an_engine_that_cannot_be_made_keeps_back_no_other(engine, settings, names):
     """What waits for the others is told; the fault is reported where it was asked."""
-    want_urls(get_site(), ["https://example.com/a/"])
+    want_urls(["https://example.com/a/"])
     broken = {"BACKEND": "django_sitemaps_plus.testing.Nothing"}
     engines = {**settings.SITEMAPS_PLUS["ENGINES"], "broken": broken}
     settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": engines}

@@ -10,7 +10,6 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.notifications import backoff, submit
@@ -294,9 +293,9 @@ class TestAQueueOfMillions:
     def test_what_is_due_is_read_in_the_order_of_the_index(self, recording):
         """Nothing is sorted, and nothing is read that is not told."""
         want(*urls(3))
-        site, engines = get_site(), list(get_engines().values())
+        engines = list(get_engines().values())
         with CaptureQueriesContext(connection) as queries:
-            dispatch(site, engines, DeliveryReport())
+            dispatch(engines, DeliveryReport())
         asked = [query["sql"] for query in queries if "host" in query["sql"]]
         reads = [sql for sql in asked if 'FROM "sitemaps_plus_delivery"' in sql]
         # What has failed is sorted: it is asked for when nothing else is left.

@@ -9,7 +9,6 @@ from django.db import OperationalError
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import numbering
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, Publication, listing
 from django_sitemaps_plus.notifications import outbox
@@ -149,7 +148,7 @@ class TestFeedsThatAreFollowed:
     ):
         tell(hub=HubEngine, recording=RecordingEngine)
         settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": []})
-        want_urls(get_site(), ["https://example.com/a/"])
+        want_urls(["https://example.com/a/"])
         assert notify_engines().sent == 1
         assert RecordingEngine.told() == ["https://example.com/a/"]
         assert "could not name its feeds: NoReverseMatch" in caplog.text

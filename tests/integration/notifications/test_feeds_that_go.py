@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from django_sitemaps_plus.building.plan import numbering
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
 from django_sitemaps_plus.models import Delivery, listing
 from django_sitemaps_plus.notifications.dispatch import notify_engines
@@ -88,5 +87,5 @@ def test_an_engine_that_cannot_be_made_brings_nothing_back(tell, settings, clock
     )
     engines = settings.SITEMAPS_PLUS["ENGINES"]
     tell(hub={**engines["hub"], "OPTIONS": {"no": "such"}})
-    want_feeds(get_site(), changed="products")
+    want_feeds(changed="products")
     assert [row.target for row in Delivery.objects.waiting()] == [FEED]

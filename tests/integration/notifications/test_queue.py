@@ -7,7 +7,6 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BatchRejected
 from django_sitemaps_plus.models import Delivery
 from django_sitemaps_plus.notifications.dispatch import notify_engines
@@ -23,7 +22,7 @@ URL = "https://example.com/a/"
 
 def changed(*urls, at=None):
     """Have engines hear of URLs."""
-    return want_urls(get_site(), urls or [URL], at)
+    return want_urls(urls or [URL], at)
 
 
 class TestTimes:

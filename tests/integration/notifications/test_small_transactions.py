@@ -7,7 +7,6 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Delivery, Publication, Section
 from django_sitemaps_plus.models.deliveries import DeliveryQuerySet
 from django_sitemaps_plus.notifications import outbox, url_changes
@@ -55,7 +54,7 @@ def test_urls_that_are_chosen(recording, second_fails, monkeypatch):
     """As a command does it for a whole site."""
     monkeypatch.setattr(outbox, "BATCH_ROWS", 2)
     with pytest.raises(DatabaseError, match="disk full"):
-        outbox.want_urls(get_site(), urls(5))
+        outbox.want_urls(urls(5))
     assert Delivery.objects.count() == 2
 
 

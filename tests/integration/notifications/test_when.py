@@ -10,7 +10,6 @@ from django.db import transaction
 from django.utils import timezone
 
 from django_sitemaps_plus import tasks
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.models import Change, Delivery
 from django_sitemaps_plus.notifications.dispatch import notify_engines
@@ -96,9 +95,9 @@ class TestCelery:
 
     def test_the_task_asks_again_for_what_waits(self, executor, tell, sent, clock):
         tell(recording=RecordingEngine, NOTIFY_DELAY_SECONDS=30)
-        want_urls(get_site(), ["https://example.com/a/"])
+        want_urls(["https://example.com/a/"])
         clock.forward(seconds=20)
-        want_urls(get_site(), ["https://example.com/b/"])
+        want_urls(["https://example.com/b/"])
         clock.forward(seconds=15)
         tasks.notify()
         executor.notifications.wait(HANG)
@@ -111,10 +110,9 @@ def test_the_next_time_is_when_one_target_may_be_told(tell, clock):
     tell(
         recording=RecordingEngine, NOTIFY_DELAY_SECONDS=20, NOTIFY_INTERVAL_SECONDS=600
     )
-    site = get_site()
-    want_urls(site, ["https://example.com/a/"], clock() - timedelta(hours=1))
+    want_urls(["https://example.com/a/"], clock() - timedelta(hours=1))
     notify_engines()
-    want_urls(site, ["https://example.com/a/"], clock() - timedelta(hours=1))
-    want_urls(site, ["https://example.com/b/"])
+    want_urls(["https://example.com/a/"], clock() - timedelta(hours=1))
+    want_urls(["https://example.com/b/"])
     next_at = notify_engines().next_at
     assert next_at == Delivery.objects.get(target__endswith="/b/").not_before

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.notifications.outbox import want_urls
 
 
@@ -13,4 +12,4 @@ def urls(count: int, first: int = 0, host: str = "example.com") -> list[str]:
 
 def want(*targets: str) -> None:
     """Have engines hear of URLs."""
-    want_urls(get_site(), targets)
+    want_urls(targets)

@@ -223,7 +223,7 @@ def test_what_was_stored_without_a_namespace_goes_with_its_rows(
 ):
     """As an older release has built it: nothing is missing meanwhile."""
     with monkeypatch.context() as older:
-        older.setattr(building, "take_namespace", lambda site, new: None)
+        older.setattr(building, "take_namespace", lambda new: None)
         build()
     former = {*Page.objects.values_list("object", flat=True)}
     assert all([it.count("/") == 2 for it in former])
@@ -250,7 +250,7 @@ def test_what_was_stored_without_a_namespace_goes_with_its_rows(
 def test_nothing_is_pruned_before_there_is_a_namespace(media_root, monkeypatch):
     """An older release built here, and elsewhere into the same directories."""
     with monkeypatch.context() as older:
-        older.setattr(building, "take_namespace", lambda site, new: None)
+        older.setattr(building, "take_namespace", lambda new: None)
         build()
     of_others = "products/1/0123456789abcdef-0123456789abcdef.xml.gz"
     get_storage().save(of_others, ContentFile(b"of another database"))
