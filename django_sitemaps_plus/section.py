@@ -31,7 +31,8 @@ class OpenSection:
     name: str  # "" of a source without a section
     source: Source
     site: Site
-    #: What the database knew when it was opened by its row, or planned; else not set.
+    #: As the database had it when the section was opened by it, or planned; else not
+    #: set.
     row: Section = field(init=False, repr=False)
 
     @property

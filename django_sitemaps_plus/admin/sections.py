@@ -19,6 +19,7 @@ from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.maintenance.history import read_history
+from django_sitemaps_plus.maintenance.problem_groups import shortened
 from django_sitemaps_plus.maintenance.section_pages import (
     SectionPages,
     read_pages,
@@ -53,11 +54,17 @@ class Trend:
 
     @property
     def path(self) -> str:
-        """The area as the path of an SVG: 1 wide for each day, and 100 high."""
-        top = self.highest or 1
-        heights = [100 - 100 * (value or 0) / top for value in self.values]
-        steps = [f"V{height:.2f}H{day}" for day, height in enumerate(heights, 1)]
-        return f"M0 100{''.join(steps)}V100Z"
+        """The area as the path of an SVG: 1 wide for each day, and 100 high.
+
+        It begins with the first day that is known.
+        """
+        top, known = self.highest or 1, [it for it in self.values if it is not None]
+        first = len(self.values) - len(known)
+        heights = [100 - 100 * value / top for value in known]
+        steps = [
+            f"V{height:.2f}H{day}" for day, height in enumerate(heights, first + 1)
+        ]
+        return f"M{first} 100{''.join(steps)}V100Z"
 
 
 @require_safe
@@ -129,7 +136,7 @@ def _notes(found: SectionPages, first: int | None) -> list[str]:
     if found.has_next_plan:
         notes.append(_("A new plan of its pages is being built."))
     if found.fault:
-        notes.append(_("Its pages are not known: %s") % found.fault)
+        notes.append(_("Its pages are not known: %s") % shortened(found.fault))
     elif not found.pages:
         notes.append(_("There are no pages."))
     elif first and found.pages[0].number != first:

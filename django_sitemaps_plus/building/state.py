@@ -24,7 +24,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(slots=True, kw_only=True)
 class Build:
-    """One build of some sections of a site: what is asked for, and what was done."""
+    """A build of some sections of a site: what is asked for, and what was done."""
 
     names: list[str]
     site: Site
@@ -52,7 +52,7 @@ class Build:
     reports: dict[str, SectionReport] = field(default_factory=dict)  # by section
     stale: set[str] = field(default_factory=set)  # whose plan fits the source no more
     small: set[int] = field(default_factory=set)  # pages that may merge
-    #: Of the sources of this process, by the key of their section.
+    #: Hashes of the sources of this process, by the key of their section.
     fingerprints: dict[int, str] = field(default_factory=dict)
     opened: dict[int, OpenSection] = field(default_factory=dict)  # by key, never sent
     #: When it was last noted that sections are built, by the monotonic clock.

@@ -141,7 +141,8 @@ class SectionQuerySet(RowQuerySet["Section"]):
 
 def _pages() -> Any:
     """Return the rows of pages, whose model refers to this one."""
-    return Section.pages.rel.related_model._default_manager
+    model: Any = Section._meta.get_field("pages").related_model
+    return model._default_manager
 
 
 def _has_pages(section: Any, **which: str) -> Exists:

@@ -16,6 +16,7 @@ from django_sitemaps_plus.exceptions import EngineError
 from django_sitemaps_plus.models import Delivery, EngineHost
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.outages import ends_work
+from django_sitemaps_plus.sites import in_force
 
 from .base import Engine, Takes
 from .configuration import broken_engines, get_engine, get_engines
@@ -45,19 +46,20 @@ def notify_engines(
     report = DeliveryReport()
     if not notifies_engines():
         return report
-    owning_site()  # or the error that it is another's
-    names = list(names)
-    engines = chosen_engines(names)
-    until = time.monotonic() + (math.inf if seconds is None else seconds)
-    report.failures += relay_saves(until)
-    want_feeds(engines=engines)
-    patience = timezone.now() + timedelta(seconds=wait)
-    dispatch(engines, report, until)
-    report.failures += [] if names else [engine.fault for engine in broken_engines()]
-    while (left := _seconds_left(report.next_at, patience, until)) is not None:
-        time.sleep(left)
+    with in_force(owning_site()):
+        names = list(names)
+        engines = chosen_engines(names)
+        until = time.monotonic() + (math.inf if seconds is None else seconds)
+        report.failures += relay_saves(until)
+        want_feeds(engines=engines)
+        patience = timezone.now() + timedelta(seconds=wait)
         dispatch(engines, report, until)
-    read_back(engines, until)
+        if not names:
+            report.failures += [engine.fault for engine in broken_engines()]
+        while (left := _seconds_left(report.next_at, patience, until)) is not None:
+            time.sleep(left)
+            dispatch(engines, report, until)
+        read_back(engines, until)
     return report
 
 

@@ -224,8 +224,9 @@ def joined_many(query: Query, expression: Any) -> str:
     Aggregates may: they make one row of them. A join of the query itself is its own,
     as is that of a FilteredRelation, whose condition may leave one row.
     """
-    if type(expression) is F and "__" not in expression.name:  # type: ignore[attr-defined]
-        return ""  # the usual column, for which nothing need be resolved
+    columns: Any = query.model._meta.concrete_fields  # type: ignore[union-attr]
+    if type(expression) is F and expression.name in [it.name for it in columns]:  # type: ignore[attr-defined]
+        return ""  # the usual case, for which nothing need be resolved
     joined = query.clone()
     try:
         resolved = expression.resolve_expression(joined)

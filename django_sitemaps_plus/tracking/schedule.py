@@ -1,4 +1,4 @@
-"""What is out of date at the next build: changes first, then what the clock decides."""
+"""Marking what is out of date: changes first, then what the clock decides."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def plan_section(section: OpenSection) -> None:
     found = Section.objects.with_plan(site=site.name, name=name)
     has_plan = bool(found) and found[0].next_number > 1
     if has_plan and found[0].missing_since is not None:
-        # It had left the registry for a while, and its pages may have been pruned.
+        # While the section was not registered, its pages may have been pruned.
         has_plan = found[0].pages.active().exists()
     if not has_plan:
         _make_plan(section)

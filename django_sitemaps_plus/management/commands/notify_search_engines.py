@@ -31,6 +31,7 @@ from django_sitemaps_plus.notifications.outbox import want_urls
 from django_sitemaps_plus.notifications.submit import DeliveryReport
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.site_urls import as_listed
+from django_sitemaps_plus.sites import in_force
 
 
 def moment(text: str) -> datetime:
@@ -103,7 +104,8 @@ class Command(SiteCommand):
     def handle_site(self, *, verbosity: int, **asked: Any) -> None:
         """Submit what was asked for, and fail if any of it was not submitted."""
         begin = timezone.now()
-        report, chosen = _notify(begin, **asked)
+        with in_force(owning_site()):
+            report, chosen = _notify(begin, **asked)
         engines = engine_status(get_site())
         rows = [asdict(engine) for engine in engines]
         if asked["json"]:
@@ -125,7 +127,6 @@ def _notify(
     begin: datetime, *, engine: list[str], retry: bool, dry_run: bool, **choice: Any
 ) -> tuple[DeliveryReport, int]:
     """Submit what was asked for; return what was done and how many URLs were chosen."""
-    owning_site()  # or the error that it is another's
     engines = _engines(engine)
     if any([choice[name] for name in ("urls", "section", "since", "everything")]):
         _check_that_urls_are_taken(engines, is_named=bool(engine))

@@ -393,7 +393,9 @@ class TestTrend:
             "Pages rendered in a day: 10 highest: 40",
         ]
         entries, rendered = page.xpath("//figure/svg/path/@d")
-        assert entries.endswith("V100.00H27V50.00H28V0.00H29V0.00H30V100Z")
+        assert (
+            entries == "M27 100V50.00H28V0.00H29V0.00H30V100Z"
+        )  # from the first known
         assert rendered.endswith("V100.00H28V0.00H29V75.00H30V100Z")
         assert page.xpath("//figure/svg/@viewbox") == ["0 0 30 100"] * 2
         rows = page.xpath("//details/table/tbody/tr")

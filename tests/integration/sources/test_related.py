@@ -493,6 +493,8 @@ class TestChecks:
             {"lastmod": F("photos__taken")},
             {"lastmod": Coalesce("photos__taken", "updated_at")},
             {"priority": "favourites__position"},
+            {"priority": "favourites"},
+            {"location": Route("book-detail", slug="wings")},
             {"priority": Count("wings") + F("photos__position")},
             {"priority": "notes__object_id"},
             {"changefreq": "wings__name"},
