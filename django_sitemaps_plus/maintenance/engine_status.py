@@ -83,7 +83,7 @@ def engine_status(*sites: Site) -> list[EngineStatus]:
     for site_name, name, target, feedback in _feedback(names, takers):
         status(site_name, name).feedback[target] = feedback
     for site_name, name, kind, value in _recent_figures(names):
-        # Both kinds are called as the number of a status that they are.
+        # The kinds `accepted` and `failed` are attributes of a status as well.
         setattr(status(site_name, name), kind, int(value))
     order = [site.name for site in sites]
     return sorted(found.values(), key=lambda it: (order.index(it.site), it.engine))

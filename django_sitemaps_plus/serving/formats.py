@@ -47,16 +47,12 @@ def _made_of(section: str, row: Page | None) -> object:
 
 
 def _render_text(section: str, number: int, row: Page | None) -> Document | None:
-    if not number and not _is_only(section, row):
-        return None
+    if not number:
+        is_whole = row is not None and row.low is None and row.high is None
+        if not (_live_pages(section) == 1 if row is None else is_whole):
+            return None
     urlset = _page(section, number, row)
     return write_document([render_text(urlset)]) if urlset else None
-
-
-def _is_only(section: str, row: Page | None) -> bool:
-    if row is None:
-        return _live_pages(section) == 1
-    return row.low is None and row.high is None
 
 
 def _live_pages(section: str) -> int:
