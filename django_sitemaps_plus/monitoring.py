@@ -15,11 +15,12 @@ from django.db import Error
 from django.http import HttpRequest, HttpResponse
 from django.utils.crypto import constant_time_compare
 
+from django_sitemaps_plus.diagnostics.dashboard import read_dashboard
+from django_sitemaps_plus.diagnostics.metrics import exposition
+from django_sitemaps_plus.diagnostics.status import overdue
+
 from .conf import get_settings, get_sites
 from .exceptions import SitemapsPlusError
-from .maintenance.dashboard import read_dashboard
-from .maintenance.metrics import exposition
-from .maintenance.status import overdue
 from .outages import in_one_line
 from .views.responses import read_only
 

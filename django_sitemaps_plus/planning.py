@@ -15,7 +15,7 @@ from django_sitemaps_plus.core.limits import (
     LimitExceededError,
 )
 from django_sitemaps_plus.exceptions import SourceError
-from django_sitemaps_plus.models.lease import heartbeat
+from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import Reader, Tally
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS, MAX_NAMED

@@ -11,9 +11,10 @@ from typing import Any
 from django.db.backends.signals import connection_created
 from django.db.models.signals import m2m_changed, post_delete, post_save
 
+from django_sitemaps_plus.tracking.known import learn, unknown_sections
+
 from .models import own_alias
 from .registry import registry
-from .tracking.learning import learn, unknown_sections
 from .tracking.recording import record, record_relations
 from .tracking.watching import watched_models, watched_relations
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.core.documents import render_urlset
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import HISTORIC_BYTES, LimitExceededError
-from django_sitemaps_plus.core.renderers import render_urlset
-from django_sitemaps_plus.models.lease import heartbeat
+from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.site_urls import stylesheet_url
 from django_sitemaps_plus.sources import Tally

@@ -13,11 +13,11 @@ from django.urls import reverse
 from django.utils.module_loading import import_string
 
 from django_sitemaps_plus.conf import Site, get_settings, site_at
+from django_sitemaps_plus.core.documents import page_lines
 from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 from django_sitemaps_plus.core.locations import absolute_url
-from django_sitemaps_plus.core.renderers import page_lines
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.models.listing import Listed
+from django_sitemaps_plus.models.pages import Listed
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import SitemapSource, surroundings
 

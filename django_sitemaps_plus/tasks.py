@@ -20,16 +20,17 @@ from typing import Any
 from celery import Task, current_app, shared_task
 from django.utils import timezone
 
+from django_sitemaps_plus.models.claims import BATCH_PAGES
+
 from .building.build import build
 from .conf import get_settings, get_site, get_sites
 from .executors.base import Executor, get_executor
 from .executors.wakeups import Wakeups
-from .maintenance import prune as pruning
 from .models import Page
-from .models.page_claims import BATCH_PAGES
 from .models.sections import owning_site
 from .notifications.dispatch import notify_engines
 from .notifications.url_changes import relay
+from .publishing import prune as pruning
 from .registry import registry
 from .sites import Site, for_each
 

@@ -21,9 +21,9 @@ from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods
 
 from django_sitemaps_plus.conf import Site, silence_reason
+from django_sitemaps_plus.diagnostics import requests
+from django_sitemaps_plus.diagnostics.problem_groups import shortened
 from django_sitemaps_plus.executors.base import get_executor
-from django_sitemaps_plus.maintenance import requests
-from django_sitemaps_plus.maintenance.problem_groups import shortened
 from django_sitemaps_plus.models import Dashboard, EngineHost
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines

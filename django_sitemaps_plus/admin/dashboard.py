@@ -13,8 +13,7 @@ from django.urls import URLPattern, path
 from django_sitemaps_plus.models import Dashboard
 
 from .actions import act
-from .overview import overview, running, workers
-from .problems import problems
+from .overview import overview, problems, running, workers
 from .sections import page_entries, section_page
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from django_sitemaps_plus.maintenance.exclusions import lift
+from django_sitemaps_plus.diagnostics.requests import lift
 from django_sitemaps_plus.models import Exclusion, Section
 
 from .actions import say_done

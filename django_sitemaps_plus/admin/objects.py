@@ -19,9 +19,8 @@ from django.utils.translation import gettext_lazy, override
 from django.views.decorators.http import require_http_methods
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.maintenance.exclusions import exclude, lift
-from django_sitemaps_plus.maintenance.explain import explain_object
-from django_sitemaps_plus.maintenance.explanations import Explanation
+from django_sitemaps_plus.diagnostics.explain import Explanation, explain_object
+from django_sitemaps_plus.diagnostics.requests import exclude, lift
 from django_sitemaps_plus.models import Exclusion
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import in_one_line

@@ -18,10 +18,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.maintenance.history import read_history
-from django_sitemaps_plus.maintenance.problem_groups import shortened
-from django_sitemaps_plus.maintenance.section_pages import (
+from django_sitemaps_plus.diagnostics.problem_groups import shortened
+from django_sitemaps_plus.diagnostics.section_pages import (
     SectionPages,
+    read_history,
     read_pages,
     section_names,
 )

@@ -16,7 +16,7 @@ from django.db.models import F
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
 from django_sitemaps_plus.models import INDEX, Page
-from django_sitemaps_plus.models.page_claims import BATCH_PAGES, UNTRIED
+from django_sitemaps_plus.models.claims import BATCH_PAGES, UNTRIED
 from django_sitemaps_plus.models.sections import is_well, take_namespace, take_origin
 from django_sitemaps_plus.models.transactions import as_django_errors
 from django_sitemaps_plus.outages import in_one_line
@@ -29,13 +29,12 @@ from django_sitemaps_plus.storage import get_storage
 from django_sitemaps_plus.tracking import deploys
 from django_sitemaps_plus.tracking.schedule import notice
 
-from .audit import mark_damaged, mark_old, mark_unchecked
 from .guard import is_peak_old, look_again, note_peak
 from .index import may_publish_index, note_failure, note_missing
 from .plan.replan import begin_replan, plan_section, renew_plan
 from .pool import reason_against
 from .report import BuildReport, index_problems
-from .settle import settle
+from .settle import mark_damaged, mark_old, mark_unchecked, settle
 from .state import Build
 from .worker import help_with, work
 

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Page, Section, State
+from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.page_claims import UNTRIED
 from django_sitemaps_plus.registry import registry
 
 from .store import BuiltPage, Result

@@ -1,16 +1,31 @@
-"""What waits until the dirty pages of a section are built: merges, plans, the guard."""
+"""What a build decides once pages are built: the guard, merges, plans, the audit."""
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Collection, Iterable
+from contextlib import suppress
+from datetime import timedelta
+
+from django.db.models import F
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.exceptions import LostObjectError, StoreError
 from django_sitemaps_plus.models import Hold, Page, Section, State
+from django_sitemaps_plus.models.pages import damaged_pages, forget_damaged
 from django_sitemaps_plus.section import OpenSection
+from django_sitemaps_plus.storage import delete_object, read_object
 from django_sitemaps_plus.tracking.deploys import is_of_other_code
+from django_sitemaps_plus.tracking.schedule import AUDIT_PAGES, early_pages, end_grace
 
 from .flip import take_new_changes
 from .guard import forget_peak, judge, plan_reason
 from .plan.merge import merge_small
 from .plan.replan import begin_replan, finish_replan, next_plan
 from .state import Build
+
+logger = logging.getLogger(__name__)
 
 
 def settle(build: Build, section: OpenSection) -> bool:
@@ -51,3 +66,65 @@ def _decide(build: Build, section: OpenSection) -> bool:
         judge(row, allow_shrink=may_shrink, of_plan=reason)
         is_dirty |= not row.hold_reason
     return is_dirty
+
+
+def mark_unchecked(sections: Collection[Section]) -> bool:
+    """Make pages dirty that were not compared for long; return if there were any.
+
+    Large sections that are new, or were deployed of late, come first.
+    """
+    pages = next(filter(None, map(_early, sections)), {})
+    if not pages:
+        ids = tuple([section.pk for section in sections])
+        age = get_settings().audit_interval_seconds
+        pages = dict(Page.objects.unchecked(ids, age, AUDIT_PAGES))
+    if pages:
+        rows = Page.objects.filter(pk__in=pages)
+        rows.update_locked(pages.values(), wanted=F("wanted") + 1)
+    return bool(pages)
+
+
+def _early(section: Section) -> dict[int, int]:
+    """Return pages of a section to compare once more, at the end of its grace."""
+    if (early := early_pages(section)) is None:
+        return {}
+    rows = early.exclude(is_dirty=1).order_by("checked_at")[:AUDIT_PAGES]
+    pages = dict(rows.values_list("pk", "section_id"))
+    if not pages:
+        end_grace(section)
+    return pages
+
+
+def mark_old(indexes: Iterable[Page]) -> bool:
+    """Make old indexes dirty: they may be damaged; return if there were any."""
+    since = timezone.now() - timedelta(seconds=get_settings().audit_interval_seconds)
+    old = [i.pk for i in indexes if i.checked_at is not None and i.checked_at < since]
+    Page.objects.raise_wanted(False, pages=old)
+    return bool(old)
+
+
+def mark_damaged() -> None:
+    """Make the pages dirty whose objects views have found damaged or missing."""
+    noted = damaged_pages()
+    if not noted:
+        return
+    pages = [page for page in Page.objects.filter(pk__in=noted) if _is_damaged(page)]
+    rows = Page.objects.filter(pk__in=[page.pk for page in pages])
+    rows.update_locked([page.section_id for page in pages], wanted=F("wanted") + 1)
+    forget_damaged()
+
+
+def _is_damaged(page: Page) -> bool:
+    if not page.object:
+        return False
+    try:
+        read_object(page.object, page.gzip_hash)
+    except LostObjectError as error:
+        logger.error("%s is stored again: %s", page, error)
+        with suppress(StoreError):
+            delete_object(page.object)  # else its name would pass for a good one
+    except StoreError as error:
+        logger.error("%s is stored again, if it is gone: %s", page, error)
+    else:
+        return False
+    return True

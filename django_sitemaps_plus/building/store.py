@@ -20,8 +20,8 @@ from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.rendering import RenderedPage, render_page
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource, Tally
+from django_sitemaps_plus.sources.compiling import find_field
 from django_sitemaps_plus.sources.contrib_fields import aware
-from django_sitemaps_plus.sources.declarations import find_field
 from django_sitemaps_plus.storage import object_exists, read_document, store_object
 from django_sitemaps_plus.storage.objects import is_within
 

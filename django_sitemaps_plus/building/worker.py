@@ -18,7 +18,7 @@ from django_sitemaps_plus.exceptions import (
     StalePlanError,
 )
 from django_sitemaps_plus.models import INDEX, Page, State
-from django_sitemaps_plus.models.lease import heartbeat
+from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.outages import has_lost
 from django_sitemaps_plus.publishing.sync import is_behind
 from django_sitemaps_plus.registry import registry

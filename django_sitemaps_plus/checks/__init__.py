@@ -8,7 +8,6 @@ from __future__ import annotations
 from .contrib import check_adopted
 from .databases import check_routers, check_row_caches, check_views
 from .engines import check_built, check_engines, check_keys
-from .robots import check_robots
 from .settings import (
     check_current_site,
     check_public_origin,
@@ -17,7 +16,7 @@ from .settings import (
 )
 from .sites import check_sites
 from .sources import check_sources
-from .urls import check_urls
+from .urls import check_robots, check_urls
 
 CHECKS = (
     check_adopted,

@@ -18,9 +18,8 @@ from django_sitemaps_plus.sources.contrib import SitemapSource
 from django_sitemaps_plus.sources.contrib_fields import contrib_origin
 from django_sitemaps_plus.sources.keys import has_text, key_field
 
-from .examining import examined, examining, is_of_project
+from .examining import error, examined, examining, is_of_project, warning
 from .languages import check_codes
-from .messages import error, warning
 
 
 def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:

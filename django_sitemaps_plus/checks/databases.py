@@ -17,8 +17,7 @@ from django_sitemaps_plus.tracking.databases import may_hold_changes
 from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import watched_models
 
-from .examining import examining
-from .messages import warning
+from .examining import examining, warning
 
 _LABEL = "sitemaps_plus"
 

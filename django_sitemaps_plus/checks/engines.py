@@ -19,10 +19,9 @@ from django_sitemaps_plus.notifications.configuration import broken_engines, get
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import site_in_force
 from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source
-from django_sitemaps_plus.sources.declarations import find_field
+from django_sitemaps_plus.sources.compiling import find_field
 
-from .examining import examined, examining
-from .messages import error, warning
+from .examining import error, examined, examining, warning
 from .sites import for_each_site
 from .urls import PUT_FIRST, are_included, is_answered_by
 

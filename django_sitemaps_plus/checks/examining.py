@@ -1,9 +1,4 @@
-"""Examining code of the project: what it raises is an error only if it always would.
-
-A check runs before each ``migrate``, ``loaddata`` and ``test``, often without the rows,
-the services and the environment that the project's code needs. So an error (E) is what
-is wrong whatever these are; all else that this code raises is a warning.
-"""
+"""Messages of checks, and examining code of the project for them."""
 
 from __future__ import annotations
 
@@ -13,6 +8,7 @@ from functools import partial, wraps
 from traceback import walk_tb
 from typing import Any
 
+from django.core import checks
 from django.core.checks import CheckMessage
 from django.core.exceptions import EmptyResultSet
 from django.db import Error
@@ -20,7 +16,30 @@ from django.db import Error
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.sources.dependencies import is_unknown_field
 
-from .messages import error, warning
+#: Where each of them is explained, in the repository; a wheel does not contain it.
+PAGE = "docs/reference/checks.md"
+
+
+def error(number: int, message: str, hint: str) -> checks.CheckMessage:
+    """Return a fault that keeps the app from working."""
+    return _message(checks.ERROR, f"E{number:03}", message, hint)
+
+
+def warning(number: int, message: str, hint: str) -> checks.CheckMessage:
+    """Return a fault with which the app works less well."""
+    return _message(checks.WARNING, f"W{number:03}", message, hint)
+
+
+def _message(level: int, code: str, message: str, hint: str) -> checks.CheckMessage:
+    hint = f"{hint} See {PAGE}#{code.lower()}"
+    return checks.CheckMessage(level, message, hint, id=f"sitemaps_plus.{code}")
+
+
+def reason_and_remedy(fault: Exception) -> tuple[str, str]:
+    """Return what an error says, and its last sentence."""
+    reason, _, remedy = str(fault).rpartition(". ")
+    return f"{reason}.", remedy
+
 
 Check = Callable[..., list[CheckMessage]]
 

@@ -24,8 +24,7 @@ from django_sitemaps_plus.sources.related import path_model
 from django_sitemaps_plus.sources.route import in_language
 from django_sitemaps_plus.tracking.relations import is_model
 
-from .examining import examined
-from .messages import error, warning
+from .examining import error, examined, warning
 
 #: Names that tables of translations give to the language of a row.
 _LANGUAGE_FIELDS = {"language_code", "language", "lang", "locale"}

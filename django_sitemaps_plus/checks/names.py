@@ -18,9 +18,9 @@ from django_sitemaps_plus.sources import (
     Source,
     ViewSource,
 )
-from django_sitemaps_plus.sources.elements import FIELDS
+from django_sitemaps_plus.sources.fields import FIELDS
 
-from .messages import error, warning
+from .examining import error, warning
 
 #: What says which entries there are, by kind of source.
 _ROWS: dict[type, str] = {

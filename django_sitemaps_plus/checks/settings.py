@@ -30,8 +30,15 @@ from django_sitemaps_plus.monitoring import is_token
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.storage import get_storage
 
-from .examining import examined, examining, is_of_project, unexamined
-from .messages import error, reason_and_remedy, warning
+from .examining import (
+    error,
+    examined,
+    examining,
+    is_of_project,
+    reason_and_remedy,
+    unexamined,
+    warning,
+)
 from .sites import for_each_site
 from .urls import are_included, has_only_views_of_contrib
 

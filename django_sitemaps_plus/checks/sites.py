@@ -26,7 +26,7 @@ from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import hosts_of, in_force
 
-from .messages import error, reason_and_remedy
+from .examining import error, reason_and_remedy
 
 _SITES = f"{SETTING}['SITES']"
 _OF_CONTRIB = "contrib.sites"

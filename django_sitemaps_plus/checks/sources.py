@@ -30,7 +30,7 @@ from django_sitemaps_plus.sources import (
     ViewSource,
     surroundings,
 )
-from django_sitemaps_plus.sources.declarations import (
+from django_sitemaps_plus.sources.compiling import (
     declared_methods,
     find_field,
     is_indexed,
@@ -46,9 +46,8 @@ from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import models_of
 
 from .contrib import check_contrib
-from .examining import declared, examined, examining, unreadable
+from .examining import declared, error, examined, examining, unreadable, warning
 from .languages import check_languages
-from .messages import error, warning
 from .names import check_names
 from .urls import explain_reverse, has_only_views_of_contrib, no_url
 from .watching import check_query, check_watched

@@ -16,7 +16,7 @@ from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import ModelSource, Route, Under, dependencies
-from django_sitemaps_plus.sources.declarations import (
+from django_sitemaps_plus.sources.compiling import (
     declarations_of,
     is_expression,
     is_path,
@@ -42,8 +42,7 @@ from django_sitemaps_plus.tracking.relations import (
 )
 from django_sitemaps_plus.tracking.watching import models_of
 
-from .examining import unexamined, unreadable
-from .messages import error, warning
+from .examining import error, unexamined, unreadable, warning
 
 #: Packages whose models are trees.
 _TREES = {"treebeard", "mptt"}

@@ -29,10 +29,10 @@ from django.utils.cache import get_conditional_response, set_response_etag
 from django.utils.http import http_date
 
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site, get_settings
+from django_sitemaps_plus.core.documents import render_urlset
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.locations import encode_url
-from django_sitemaps_plus.core.renderers import render_urlset
-from django_sitemaps_plus.models.lease import heartbeat
+from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.planning import Plan, first_plan
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import (
@@ -43,7 +43,7 @@ from django_sitemaps_plus.serving.live import (
 )
 from django_sitemaps_plus.serving.single_flight import SingleFlight
 from django_sitemaps_plus.sources import Tally, as_requested
-from django_sitemaps_plus.sources.printed import PrintedSource
+from django_sitemaps_plus.sources.contrib import PrintedSource
 from django_sitemaps_plus.views.responses import read_only, respond
 from django_sitemaps_plus.views.sitemaps import put_off
 

@@ -16,7 +16,7 @@ from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.building.report import SectionReport
 from django_sitemaps_plus.building.state import Progress
-from django_sitemaps_plus.maintenance.status import age_of
+from django_sitemaps_plus.diagnostics.status import age_of
 from django_sitemaps_plus.sources import Tally
 
 try:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from .base import Row, RowQuerySet, own_alias
 from .changes import Change
-from .dashboard import Dashboard
 from .deliveries import Delivery
 from .engine_hosts import EngineHost
 from .exclusions import Exclusion
-from .figures import Figure
+from .figures import Dashboard, Figure
 from .pages import Page, PageQuerySet
 from .publications import Publication, has_subscribers
 from .sections import INDEX, Section

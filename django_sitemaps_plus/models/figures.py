@@ -1,4 +1,4 @@
-"""Figures: what each hour came to, for the dashboard."""
+"""Figures: what each hour came to, and the dashboard that shows it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 from django.db import models
 from django.db.models import F
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 
 from .base import Row, RowQuerySet
+from .sections import Section
 from .transactions import retried
 
 #: How long figures are kept, whatever the size of a site.
@@ -71,3 +73,21 @@ class Figure(Row):
 
     def __str__(self) -> str:
         return f"{self.kind} of {self.name} at {self.hour}"
+
+
+class Dashboard(Section):
+    """What the admin's dashboard shows, and what its users may do there."""
+
+    class Meta(Section.Meta):
+        proxy = True
+        verbose_name = _("dashboard")
+        verbose_name_plural = _("Dashboard")
+        default_permissions = ("view",)
+        permissions = [
+            ("refresh_sections", "Can have sections built"),
+            ("rebuild_sections", "Can have every page of sections built"),
+            ("release_sections", "Can let the guard pass held sections"),
+            ("pause_engines", "Can pause and resume engines"),
+            ("retry_deliveries", "Can have rejected targets submitted again"),
+            ("submit_urls", "Can submit URLs to engines"),
+        ]

@@ -10,8 +10,8 @@ from django.db.models import Case, Count, Exists, F, Q, Sum, When
 from django.db.models.functions import Coalesce
 
 from .base import M
+from .claims import UNTRIED, PageClaimQuerySet
 from .clock import Now
-from .page_claims import UNTRIED, PageClaimQuerySet
 from .prepared import Rows, Update, prepared
 from .sections import INDEX, Section
 from .states import Hold, State

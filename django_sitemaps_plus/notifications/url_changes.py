@@ -32,7 +32,7 @@ from django_sitemaps_plus.exceptions import (
 )
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Page, Publication, Section, has_subscribers
-from django_sitemaps_plus.models.lease import heartbeat, keep
+from django_sitemaps_plus.models.claims import heartbeat, keep
 from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.models.transactions import as_django_errors

@@ -1,1 +1,1 @@
-"""Publishing: stable file names for web servers."""
+"""Publishing: stable file names for web servers, and pruning of what is old."""

@@ -15,13 +15,13 @@ from django.db import Error
 from django_sitemaps_plus.cache import first_to, forget, recall, remember
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.core.documents import render_index
 from django_sitemaps_plus.core.gzip import Document, write_document
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
-from django_sitemaps_plus.core.renderers import render_index
 from django_sitemaps_plus.exceptions import BuildError, SourceError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page
-from django_sitemaps_plus.models.listing import Listed, listed_pages
+from django_sitemaps_plus.models.pages import Listed, listed_pages
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Generic, TypeVar
 
 from django_sitemaps_plus.cache import extend, first_to, forget, recall, remember
-from django_sitemaps_plus.models.lease import heartbeat, keep
+from django_sitemaps_plus.models.claims import heartbeat, keep
 
 T = TypeVar("T")
 

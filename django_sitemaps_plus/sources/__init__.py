@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from .base import Source
+from .base import ModelSource, Source, ViewSource
 from .context import as_requested, surroundings
 from .contrib import SitemapSource
 from .lines import Tally
-from .model import ModelSource
 from .reading import Reader, reader_of
 from .route import Route
 from .trees import Under, under
-from .views import ViewSource
 
 __all__ = [
     "ModelSource",

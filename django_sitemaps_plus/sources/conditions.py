@@ -1,16 +1,21 @@
-"""Conditions of a queryset that leave a row out."""
+"""Conditions that leave rows out: those of a queryset, and what editors exclude."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
-from django.core.exceptions import EmptyResultSet
-from django.db.models import Q, QuerySet
+from django.core.exceptions import EmptyResultSet, ValidationError
+from django.db import Error
+from django.db.models import Model, Q, QuerySet
 from django.db.models.sql.where import AND, WhereNode
 from django.utils.translation import gettext as _
 
+from django_sitemaps_plus.outages import is_outage
+
 from .fetching import narrowed
+from .keys import key_field
 
 
 def unmet(rows: QuerySet[Any], row: Any) -> Iterator[str]:
@@ -46,3 +51,41 @@ def _words(rows: QuerySet[Any], condition: Any, row: Any) -> str:
         found = {"name": column.name, "value": column.value_from_object(row)}
         words += _("; its %(name)s is %(value)r") % found
     return words
+
+
+def without_excluded(rows: QuerySet[Any]) -> QuerySet[Any]:
+    """Return the rows that no editor excludes, by one small query for their keys.
+
+    Only what writes rows asks for it: a plan and a fingerprint are the same whatever is
+    excluded.
+    """
+    keys = excluded_keys(rows.model)
+    return narrowed(rows, ~Q(pk__in=keys)) if keys else rows
+
+
+def excluded_keys(model: type[Model]) -> list[Any]:
+    """Return the primary keys of a model's excluded rows, which may lie elsewhere."""
+    # The root of the package is imported before there are models.
+    from django_sitemaps_plus.models import Exclusion
+    from django_sitemaps_plus.models.exclusions import label_of
+    from django_sitemaps_plus.models.transactions import contained
+
+    try:
+        with contained():
+            texts = Exclusion.objects.keys(model=label_of(model))
+    except Error as error:
+        if is_outage(error):
+            raise
+        return []  # before the first migration of our tables
+    return as_keys(model, [text for (text,) in texts])
+
+
+def as_keys(model: type[Model], texts: Iterable[str]) -> list[Any]:
+    """Return primary keys of their texts; one of another type is that of no row."""
+    keys, field = [], key_field(model, "pk")
+    for text in texts:
+        with suppress(ValidationError, ValueError, TypeError):
+            key = field.to_python(text)
+            field.run_validators(key)  # the database may refuse a number too large
+            keys.append(key)
+    return keys

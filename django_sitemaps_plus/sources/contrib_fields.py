@@ -20,7 +20,7 @@ from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.sites import django_site
 
 from .columns import Getter, attempt, called, selected
-from .elements import NAMESPACE_OF
+from .fields import NAMESPACE_OF
 
 
 class Fields:

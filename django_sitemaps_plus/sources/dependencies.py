@@ -16,11 +16,10 @@ from django.db.models.sql.datastructures import BaseTable, Join
 from django.db.models.sql.query import Query
 from django.db.models.sql.where import ExtraWhere
 
-from .base import Source
-from .declarations import declared_methods, is_expression, is_path
+from .base import ModelSource, Source
+from .compiling import declared_methods, is_expression, is_path
 from .fetching import has_windows
 from .languages import declared_in_languages
-from .model import ModelSource
 from .querysets import queryset_of, takes_site
 from .related import ordering_paths, path_to_many
 from .route import Route

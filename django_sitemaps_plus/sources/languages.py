@@ -12,7 +12,7 @@ from django.conf import settings
 
 from django_sitemaps_plus.conf import Site, site_in
 
-from .base import DeclaredSource
+from .base import DeclaredSource, ModelSource
 from .columns import (
     Column,
     Failed,
@@ -26,9 +26,8 @@ from .columns import (
     row_by_row,
 )
 from .context import default_language, surroundings_in
-from .elements import COLUMNS
+from .fields import COLUMNS
 from .lines import Lines, Namer, Tally, describe_at, side_by_side
-from .model import ModelSource
 from .route import in_language
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from django.db.models import Model
 
 from .columns import DoubtError, Getter, Parts, Problem, RouteValues, Values, row_by_row
-from .elements import MOBILE, columns_on, location_column
+from .fields import MOBILE, columns_on, location_column
 
 logger = logging.getLogger(__name__)
 

@@ -15,22 +15,28 @@ from django_sitemaps_plus.conf import get_site, site_in
 from django_sitemaps_plus.core.key_ranges import EVERYTHING, KeyRange, most_entries
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, MAX_NEWS
 
-from .base import DeclaredSource, Source
+from .base import DeclaredSource, ModelSource, Source, ViewSource
 from .columns import Failed, Getter, Values, called, constant
+from .compiling import compile_lines, declarations_of, indexed_lastmod
+from .conditions import without_excluded
 from .dates import as_stored
-from .declarations import compile_lines, declarations_of, indexed_lastmod
 from .dependencies import dependence
-from .elements import COLUMNS, NAMESPACE_OF, location_column
-from .exclusions import without_excluded
 from .fetching import narrowed, plain
+from .fields import COLUMNS, NAMESPACE_OF, location_column
 from .keys import KeySpace
 from .languages import language_lines, languages_of
 from .lines import CHUNK_ROWS, Lines, Tally, lines_of
-from .model import ModelSource
-from .positions import at_positions, positions
-from .querysets import batches, by_key, first_keys, in_range, keys_of, pages_by_key
+from .querysets import (
+    at_positions,
+    batches,
+    by_key,
+    first_keys,
+    in_range,
+    keys_of,
+    pages_by_key,
+    positions,
+)
 from .rows import listed_rows, names_of, page_query, read, select, without_repeated
-from .views import ViewSource
 
 S = TypeVar("S", bound=Source)
 D = TypeVar("D", bound=DeclaredSource)

@@ -17,9 +17,9 @@ from django.db.models.sql.query import Query
 
 from django_sitemaps_plus.core.limits import MAX_IMAGES
 
+from .base import ModelSource
 from .columns import CodedColumn, Column, Problem
 from .fetching import fetches, has_windows, plain
-from .model import ModelSource
 from .querysets import by_key, tuples
 
 #: Fields that may be of several related rows, and what messages call one value.

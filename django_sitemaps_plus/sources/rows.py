@@ -16,11 +16,11 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import ConfigurationError
 
-from .declarations import Columns, compile_lines
+from .base import ModelSource
+from .compiling import Columns, compile_lines
 from .dependencies import many_joins
 from .fetching import instances, limited, plain
 from .lines import CHUNK_ROWS, Lines, describe, named
-from .model import ModelSource
 from .querysets import (
     batches,
     by_key,

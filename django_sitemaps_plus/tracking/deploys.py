@@ -14,11 +14,11 @@ from django.db import connections, models
 from django.utils import translation
 
 from django_sitemaps_plus.conf import Site, get_settings, site_in
-from django_sitemaps_plus.core.renderers import RENDERER_VERSION
+from django_sitemaps_plus.core.documents import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.page_claims import UNTRIED
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
@@ -31,8 +31,8 @@ from django_sitemaps_plus.sources import (
     reader_of,
 )
 from django_sitemaps_plus.sources.columns import attempt
+from django_sitemaps_plus.sources.compiling import images_of
 from django_sitemaps_plus.sources.context import rendered_language, surroundings_in
-from django_sitemaps_plus.sources.declarations import images_of
 from django_sitemaps_plus.sources.images import FileColumn
 from django_sitemaps_plus.sources.keys import KeySpace
 from django_sitemaps_plus.sources.languages import languages_of

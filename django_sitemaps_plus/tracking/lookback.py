@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.sources.compiling import indexed_lastmod
 from django_sitemaps_plus.sources.dates import as_stored
-from django_sitemaps_plus.sources.declarations import indexed_lastmod
 from django_sitemaps_plus.sources.rows import every_row
 
 from .locating import MAX_KEYS, compare_all, mark_rows

@@ -24,7 +24,7 @@ from django_sitemaps_plus.sources.querysets import (
 )
 
 from .databases import savepoint
-from .readers import is_read
+from .known import is_read
 from .relations import rows_of
 from .watching import Row, Watched
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from .converters import KeyFileConverter, RobotsConverter
-from .files import text_file
+from .files import KeyFileConverter, RobotsConverter, text_file
 from .html_site_map import site_map
 from .sitemaps import feed, index, moved, page, text
 

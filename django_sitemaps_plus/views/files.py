@@ -1,4 +1,4 @@
-"""The views of text files at the root of a site: robots.txt and key files."""
+"""Text files at the root of a site: robots.txt and key files, and their URLs."""
 
 from __future__ import annotations
 
@@ -84,3 +84,30 @@ def key_files() -> dict[str, str]:
         action = {"action": "engines_failed"}
         logger.error("Key files are not known: %s", why, extra=action)
     return files
+
+
+class RobotsConverter:
+    """``robots.txt``, where ROBOTS is set."""
+
+    regex = r"robots\.txt"
+
+    def to_python(self, value: str) -> str:
+        robots = for_each(sites_of_settings(), lambda: get_settings().robots)
+        if all([it is None for it in robots]):
+            raise ValueError("ROBOTS is not set")
+        return value
+
+    to_url = to_python
+
+
+class KeyFileConverter:
+    """The name of a file that a configured engine looks for."""
+
+    regex = r"[A-Za-z0-9_-]{1,128}\.txt"
+
+    def to_python(self, value: str) -> str:
+        if value not in key_files():
+            raise ValueError("no engine looks for such a file")
+        return value
+
+    to_url = to_python

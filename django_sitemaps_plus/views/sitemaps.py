@@ -4,33 +4,36 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial, wraps
 from typing import Any
 
+from django.conf import settings
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse
 
-from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.conf import AppSettings, get_settings, get_site
 from django_sitemaps_plus.core.gzip import Document
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import SitemapsPlusError, SourceError, StoreError
 from django_sitemaps_plus.models import INDEX, Page, Section
-from django_sitemaps_plus.models.damage import note_damaged
+from django_sitemaps_plus.models.pages import note_damaged
 from django_sitemaps_plus.models.sections import check_origin
+from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.notifications.engines.websub import hubs_of
 from django_sitemaps_plus.outages import in_one_line, is_outage
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.serving.feeds import Feed
-from django_sitemaps_plus.serving.formats import newest_entries, text_sitemap
+from django_sitemaps_plus.serving.feeds import Feed, newest_entries, text_sitemap
 from django_sitemaps_plus.serving.live import live_index, live_page
 from django_sitemaps_plus.site_urls import feed_url, has_feed
 from django_sitemaps_plus.sites import in_force
+from django_sitemaps_plus.tracking.collecting import waiting_changes
 
 from .moved import redirect_old_page
 from .responses import gone, read_only, respond, unavailable
-from .waiting import say_that_changes_wait
 
 logger = logging.getLogger(__name__)
+
 
 View = Callable[..., HttpResponse]
 
@@ -259,3 +262,26 @@ def _published(
         logger.error("%s", error, extra={"action": "object_lost"})
         note_damaged(row)
         return None
+
+
+_is_known = False
+
+
+def say_that_changes_wait() -> None:
+    """Log once, until they are built, that what is served is not up to date.
+
+    Under DEBUG only, and not where an executor wakes workers.
+    """
+    global _is_known
+    if not settings.DEBUG or get_settings().executor != AppSettings().executor:
+        return
+    with suppress(Exception), contained():  # an answer needs none of it
+        waiting = sum([number for number, _ in waiting_changes(registry).values()])
+        if waiting and not _is_known:
+            words = "1 change waits" if waiting == 1 else f"{waiting:,} changes wait"
+            logger.warning(
+                "%s: run manage.py build_sitemaps, or a worker",
+                words,
+                extra={"action": "changes_wait"},
+            )
+        _is_known = bool(waiting)

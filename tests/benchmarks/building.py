@@ -18,7 +18,7 @@ from django.db import connection
 from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.core.gzip import _compressor
 from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.models.page_claims import BATCH_PAGES
+from django_sitemaps_plus.models.claims import BATCH_PAGES
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.storage import deferred_flush, get_storage
 from django_sitemaps_plus.testing import temporary_source

@@ -26,9 +26,9 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 28_350,
-    "files": 237,
-    "most files in a folder": 30,
+    "lines of the package": 28_050,
+    "files": 205,
+    "most files in a folder": 24,
     "lines of the longest file": 350,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
@@ -36,7 +36,7 @@ LIMITS: dict[str, float] = {
     # Functions that their module uses in one place, by a call or by handing them on.
     "private functions used once": 458,
     "private functions used once, % of all functions": 25.8,
-    "lines that are imports, %": 11.5,
+    "lines that are imports, %": 11.0,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
     "circles of imports": 0,
@@ -44,7 +44,7 @@ LIMITS: dict[str, float] = {
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
     "functions that a build passes": 400,
-    "files that a build passes": 78,
+    "files that a build passes": 72,
     "lines of tests and support": 56_800,
     "lines of programs of tests": 9_100,
 }

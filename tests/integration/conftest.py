@@ -13,7 +13,7 @@ from django.test import Client
 
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import SourceRegistry
-from django_sitemaps_plus.tracking import learning, readers
+from django_sitemaps_plus.tracking import known
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.documents import locs, read_index
 from tests.support.shop import limited, make_products
@@ -23,10 +23,10 @@ from tests.support.testapp.models import Product
 @pytest.fixture(autouse=True)
 def unknown_plans() -> Iterator[None]:
     """Begin each test as a process that knows of no plan, and has not asked for any."""
-    readers.forget()
-    learning._asked_at = -learning.PAUSE_SECONDS
+    known.forget()
+    known._asked_at = -known.PAUSE_SECONDS
     yield
-    readers.forget()
+    known.forget()
 
 
 @pytest.fixture

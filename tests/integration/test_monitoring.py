@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families as parse_pla
 
 from django_sitemaps_plus import monitoring
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.maintenance.metrics import METRICS
+from django_sitemaps_plus.diagnostics.metrics import METRICS
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Change, EngineHost, Page
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.builds import build_fully

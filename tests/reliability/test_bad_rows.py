@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import Entry, Source
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.sources import positions
+from django_sitemaps_plus.sources import querysets
 from tests.support.testapp.models import Product
 
 from .tools.defects import HARMLESS, LOCATIONS, VALUES
@@ -128,7 +128,7 @@ class EndlessSource(Source):
 
 def test_a_generator_that_never_ends_keeps_what_there_was(sections, monkeypatch):
     """The build says so and goes on with the others."""
-    monkeypatch.setattr(positions, "MAX_POSITIONS", 10_000)
+    monkeypatch.setattr(querysets, "MAX_POSITIONS", 10_000)
     sections.register("endless", EndlessSource)
     publish(GOOD)
     before = set(published_urls())

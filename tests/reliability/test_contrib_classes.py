@@ -17,7 +17,7 @@ from django.test import Client
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.tracking import learning, readers
+from django_sitemaps_plus.tracking import known
 from tests.support.documents import locs, read_index
 from tests.support.testapp.models import Cafe, Place
 
@@ -97,8 +97,8 @@ def expected() -> list[str]:
 @pytest.fixture(autouse=True)
 def ten_seconds_later(monkeypatch) -> None:
     """Let no process have asked of late what classes list, or who reads changes."""
-    monkeypatch.setattr(learning, "PAUSE_SECONDS", 0)
-    readers.forget()
+    monkeypatch.setattr(known, "PAUSE_SECONDS", 0)
+    known.forget()
 
 
 @pytest.mark.parametrize("sitemap", [Places, Listed, OwnUrls])

@@ -13,7 +13,7 @@ from django.db import transaction
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 import django_sitemaps_plus
-from django_sitemaps_plus.maintenance.metrics import METRICS
+from django_sitemaps_plus.diagnostics.metrics import METRICS
 from django_sitemaps_plus.models import Exclusion, Page, Section
 from django_sitemaps_plus.testing import temporary_registry
 from tests.support.configuring import configure

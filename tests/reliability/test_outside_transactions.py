@@ -13,10 +13,10 @@ from django.db.models.functions import Now
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.models import Change
+from django_sitemaps_plus.publishing.prune import prune
 from django_sitemaps_plus.registry import SourceRegistry
-from django_sitemaps_plus.tracking import collecting, readers
+from django_sitemaps_plus.tracking import collecting, known
 from django_sitemaps_plus.tracking.locating import delete_changes
 from tests.support.builds import pass_grace
 from tests.support.testapp.models import Product
@@ -134,7 +134,7 @@ def test_a_prune_waits_for_no_change_of_others(products, count):
 
 def test_a_transaction_across_the_first_build(sections):
     """It records no change, since there is no plan; the second build publishes it."""
-    readers.forget()
+    known.forget()
     add_quietly(range(STEP, 41 * STEP, STEP))
     sections.register("products", PlainSource)
     with left_open(lambda: rename([STEP, 39 * STEP], "later")):

@@ -17,7 +17,7 @@ from django.urls import URLPattern, get_resolver, include, path
 from django_sitemaps_plus.admin import DashboardAdmin, ExclusionAdmin, SitemapMixin
 from django_sitemaps_plus.admin.actions import ACTIONS
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.maintenance.exclusions import exclude
+from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import (
     Dashboard,
     Delivery,

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.tracking import readers
+from django_sitemaps_plus.tracking import known
 from tests.support.configuring import configure
 from tests.support.testapp.models import Product
 
@@ -50,7 +50,7 @@ def changes(
     """
     if (request.param, fault) == ("in a test run", "no_sites"):
         pytest.skip("the fault takes a process that runs no tests")
-    readers.forget()
+    known.forget()
     add_quietly(KEYS)
     sections.register("products", PlainSource)
     if request.param in ("built", "in a test run"):

@@ -11,7 +11,7 @@ from django.db.models import F
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.models.page_claims import BATCH_PAGES
+from django_sitemaps_plus.models.claims import BATCH_PAGES
 from tests.support.configuring import configure
 from tests.support.servers.programs import wait_until
 from tests.support.servers.running import sweeping, working

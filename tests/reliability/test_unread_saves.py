@@ -11,7 +11,7 @@ from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import ModelSource, Route, receivers
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.tracking import readers
+from django_sitemaps_plus.tracking import known
 from tests.support.configuring import configure
 from tests.support.testapp.models import Author
 
@@ -67,7 +67,7 @@ def test_creates_and_deletes_in_tests_of_a_project(settings):
 def test_saves_on_a_site_that_is_served_live(in_transaction):
     """Nothing is built, and no engine is notified: that is asked once for all."""
     authors = [Author.objects.create(name=f"author {n}") for n in range(SAVES)]
-    readers.forget()
+    known.forget()
 
     def work() -> None:
         for author in authors:

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.maintenance import prune
 from django_sitemaps_plus.models import Page, Publication
+from django_sitemaps_plus.publishing import prune
 from tests.support.configuring import configure
 from tests.support.servers.programs import wait_until
 from tests.support.servers.workers import messages_to, start_worker

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from django_sitemaps_plus.core.entries import Entry, format_priority
-from django_sitemaps_plus.core.renderers.extensions import (
+from django_sitemaps_plus.core.documents import (
     alternate_element,
     news_element,
     video_element,
 )
+from django_sitemaps_plus.core.entries import Entry, format_priority
 from django_sitemaps_plus.core.xml import escape
 
 

@@ -16,7 +16,7 @@ from django_sitemaps_plus.checks import (
     check_settings,
     check_token,
 )
-from django_sitemaps_plus.checks.messages import PAGE
+from django_sitemaps_plus.checks.examining import PAGE
 from django_sitemaps_plus.executors.base import Executor
 from django_sitemaps_plus.testing import temporary_registry
 

@@ -18,10 +18,10 @@ from django.core.management.base import BaseCommand
 import django_sitemaps_plus
 from django_sitemaps_plus import exceptions, tasks, testing, urls
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
-from django_sitemaps_plus.checks.messages import PAGE
+from django_sitemaps_plus.checks.examining import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
-from django_sitemaps_plus.maintenance.engine_status import EngineStatus
-from django_sitemaps_plus.maintenance.status import SectionStatus
+from django_sitemaps_plus.diagnostics.engine_status import EngineStatus
+from django_sitemaps_plus.diagnostics.status import SectionStatus
 from django_sitemaps_plus.models import (
     Change,
     Delivery,
@@ -32,7 +32,7 @@ from django_sitemaps_plus.models import (
     Publication,
     Section,
 )
-from django_sitemaps_plus.sources.elements import FIELDS
+from django_sitemaps_plus.sources.fields import FIELDS
 from tests.support.celery_app import app
 
 TOP = Path(__file__).parents[2]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import django_sitemaps_plus
-from django_sitemaps_plus.views import converters
+from django_sitemaps_plus.views import files
 
 SIZE = 65_536
 
@@ -37,7 +37,7 @@ def patterns() -> Iterator[tuple[str, re.Pattern[str] | re.Pattern[bytes]]]:
             # isinstance() would wake the proxies of Celery before there is an app.
             if type(value) is re.Pattern:
                 yield f"{module.name}.{name}", value
-    for name, value in vars(converters).items():
+    for name, value in vars(files).items():
         if hasattr(value, "regex"):
             yield f"converters.{name}", re.compile(value.regex)
 

@@ -68,6 +68,6 @@ class TestImport:
             f"for found in pkgutil.walk_packages(core.__path__, '{package}.'):\n"
             "    importlib.import_module(found.name)\n"
             "print(len([m for m in sys.modules if m.startswith('django.')]),"
-            " 'django_sitemaps_plus.core.renderers.urlset' in sys.modules)"
+            " 'django_sitemaps_plus.core.documents' in sys.modules)"
         )
         assert found == "0 True"

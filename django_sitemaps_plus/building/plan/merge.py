@@ -18,7 +18,7 @@ from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
 
-from .numbering import raise_plan_version
+from .replan import raise_plan_version
 from .split import with_end
 
 

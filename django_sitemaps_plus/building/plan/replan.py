@@ -1,31 +1,34 @@
-"""Replanning: make the plan of a section, and replace one that no longer fits.
-
-A new plan is built beside the one that is served, and takes its place as a whole.
-"""
+"""The plan of a section: made, numbered, replaced, and given up for live serving."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection, Sequence
 
 from django.db.models import CharField, F, TextField, UUIDField
 from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import publish, send_page_built
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.core.key_ranges import KeyRange, chain, in_plan_order
+from django_sitemaps_plus.core.key_ranges import (
+    KeyRange,
+    as_number,
+    chain,
+    in_plan_order,
+)
+from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 from django_sitemaps_plus.exceptions import BuildError, StalePlanError
-from django_sitemaps_plus.models import Page, Section, State
+from django_sitemaps_plus.models import INDEX, Page, Section, State
 from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.models.sections import owning_site
 from django_sitemaps_plus.models.transactions import atomic, retried
-from django_sitemaps_plus.planning import first_plan
-from django_sitemaps_plus.publishing.sync import show_when_committed
-from django_sitemaps_plus.section import OpenSection
-from django_sitemaps_plus.tracking import deploys, readers
+from django_sitemaps_plus.planning import bounded_plan, first_plan
+from django_sitemaps_plus.publishing.sync import hide_unknown, show_when_committed
+from django_sitemaps_plus.section import OpenSection, open_section
+from django_sitemaps_plus.tracking import deploys, known
 from django_sitemaps_plus.tracking.collecting import waiting_changes
-from django_sitemaps_plus.tracking.learning import note_models
+from django_sitemaps_plus.tracking.known import note_models
 from django_sitemaps_plus.tracking.locating import mark_all
-
-from .numbering import add_pages, raise_plan_version
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +50,7 @@ def plan_section(section: OpenSection) -> None:
             f"section {name!r} cannot be kept in a database that takes its name for "
             f"{row.name!r}, which is known there. Choose another name"
         )
-    readers.add(name)
+    known.add(name)
     if row.missing_since is not None:
         # What was saved while it was missing is not recorded.
         back = {"missing_since": None, "new_since": Now()}
@@ -214,3 +217,101 @@ def _replace(section: Section, old: list[Page], coming: list[Page]) -> None:
     for page in coming:
         page.state, page.announce = State.ACTIVE, announces
         page.is_edited = is_edited
+
+
+#: Pages that are inserted by one statement.
+BATCH_PAGES = 100
+
+
+def add_pages(
+    section: Section, ranges: Sequence[KeyRange], **fields: object
+) -> list[Page]:
+    """Make new pages for key ranges, inside a transaction of the caller's."""
+    number = _take_numbers(section, len(ranges))
+    position = _take_positions(section, len(ranges))
+    pages = [
+        Page(
+            section=section,
+            number=number + i,
+            index_position=position + i,
+            low=bounds.low,
+            low_number=as_number(bounds.low),
+            high=bounds.high,
+            **fields,
+        )
+        for i, bounds in enumerate(ranges)
+    ]
+    return Page.objects.bulk_create(pages, batch_size=BATCH_PAGES)
+
+
+def _take_numbers(section: Section, total: int) -> int:
+    """Count numbers of a section as used, and return the first of them."""
+    rows = Section.objects.filter(pk=section.pk)
+    # The update locks the row, so no two builders take the same numbers.
+    rows.update(next_number=F("next_number") + total)
+    return rows.values_list("next_number", flat=True)[0] - total
+
+
+def _take_positions(section: Section, total: int) -> int:
+    """Return the first of as many new positions; the index's section counts them."""
+    index, _ = Section.objects.get_or_create(
+        site=section.site,
+        name=INDEX,
+        defaults={"next_number": 0, "origin": section.origin},
+    )
+    position = _take_numbers(index, total)
+    limit = get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)
+    # The first is page 0 (/sitemap.xml), the others 2 and on (/sitemaps-2.xml).
+    wanted = {0, *range(2, -(-(position + total) // limit) + 1)}
+    known = set(index.pages.values_list("number", flat=True))
+    Page.objects.bulk_create(
+        [Page(section=index, number=number) for number in sorted(wanted - known)]
+    )
+    return position
+
+
+def raise_plan_version(section: Section) -> None:
+    """Lock a section; a key located in its plan before is located again."""
+    Section.objects.filter(pk=section.pk).update(plan_version=F("plan_version") + 1)
+
+
+def serve_live(names: Collection[str]) -> None:
+    """Remove the pages of sections, which are rendered on request from then on.
+
+    So are the indexes, until every section is built. Builders at work lose their
+    claims. Objects, and changes that nothing reads, stay until they are pruned.
+
+    Raises:
+        BuildError: a source cannot be read or has too many rows, and nothing is
+            removed; or public names cannot be, and the next build removes them.
+    """
+    site, rows = owning_site(), get_settings().live_max_rows
+    for name in names:
+        if bounded_plan(open_section(name), rows) is None:
+            raise BuildError(
+                f"section {name!r} has more than {rows:,} rows, so it would not be "
+                "served live. Raise LIVE_MAX_ROWS first"
+            )
+    for section in Section.objects.filter(site=site.name, name__in=names):
+        _remove_pages(section)
+    hide_unknown(site)
+
+
+@retried
+def _remove_pages(section: Section) -> None:
+    with atomic():
+        raise_plan_version(section)
+        section.pages.all().delete()
+        Section.objects.filter(pk=section.pk).forget(next_number=1)
+        indexes = Page.objects.of(section.site, INDEX)
+        # As if none was published: it would not list a section without pages.
+        indexes.update(
+            built=0,
+            wanted=F("wanted") + 1,
+            token="",
+            previous_object=F("object"),
+            object="",
+            plain_hash="",
+            entries=0,
+        )
+        show_when_committed(indexes)

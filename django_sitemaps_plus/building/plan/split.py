@@ -30,7 +30,7 @@ from django_sitemaps_plus.publishing.sync import show_when_committed
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.storage import deferred_flush
 
-from .numbering import add_pages, raise_plan_version
+from .replan import add_pages, raise_plan_version
 
 
 def split(page: Page, section: OpenSection) -> list[Result]:

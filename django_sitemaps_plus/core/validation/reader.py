@@ -10,8 +10,8 @@ from functools import lru_cache
 from itertools import chain
 from xml.parsers import expat
 
+from django_sitemaps_plus.core.documents import NAMESPACES
 from django_sitemaps_plus.core.limits import MAX_BYTES
-from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
 
 from .rules import Fault
 

@@ -12,7 +12,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.live import serve_live
+from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.building.report import dry_run as render_only

@@ -14,10 +14,14 @@ from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.validation import WORDS, Problem
-from django_sitemaps_plus.maintenance.advice import Advice, advise
-from django_sitemaps_plus.maintenance.findings import MAX_KEPT, keep_findings
-from django_sitemaps_plus.maintenance.listed_pages import Audit
-from django_sitemaps_plus.maintenance.sitemap_files import MAX_SHOWN, Inspection
+from django_sitemaps_plus.diagnostics.advice import Advice, advise
+from django_sitemaps_plus.diagnostics.audit import (
+    MAX_KEPT,
+    MAX_SHOWN,
+    Audit,
+    Inspection,
+    keep_findings,
+)
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry

@@ -8,8 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser, no_translations
 
 from django_sitemaps_plus.conf import Site, site_at
-from django_sitemaps_plus.maintenance.explain import explain_url
-from django_sitemaps_plus.maintenance.explanations import Explanation, Listing
+from django_sitemaps_plus.diagnostics.explain import Explanation, Listing, explain_url
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import owning_site
 

@@ -20,7 +20,7 @@ from django_sitemaps_plus.conf import (
     silence_reason,
     site_at,
 )
-from django_sitemaps_plus.maintenance.engine_status import EngineStatus, engine_status
+from django_sitemaps_plus.diagnostics.engine_status import EngineStatus, engine_status
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.maintenance.prune import prune, removed_sections
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
+from django_sitemaps_plus.publishing.prune import prune, removed_sections
 
 
 class Command(SiteCommand):

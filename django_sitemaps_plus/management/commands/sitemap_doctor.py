@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
-from django_sitemaps_plus.maintenance.doctor import Finding, examine
+from django_sitemaps_plus.diagnostics.doctor import Finding, examine
 from django_sitemaps_plus.management.base import SiteCommand
 
 _MARKS = {True: "✓", False: "✗", None: "-"}

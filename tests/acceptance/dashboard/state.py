@@ -36,7 +36,7 @@ def build() -> None:
     """Build all, then have a section lose most of its rows."""
     from django.core.management import CommandError, call_command
 
-    from django_sitemaps_plus.maintenance.exclusions import exclude
+    from django_sitemaps_plus.diagnostics.requests import exclude
     from example_project.atlas.models import City
 
     exclude(City.objects.get(pk=EXCLUDED), by="ada", note="It asked us to")
@@ -112,7 +112,7 @@ def remember() -> None:
     from django.utils import timezone
 
     from django_sitemaps_plus.conf import get_site
-    from django_sitemaps_plus.maintenance.findings import keep_findings
+    from django_sitemaps_plus.diagnostics.audit import keep_findings
     from django_sitemaps_plus.models import Figure
 
     chance, kind = random.Random(7), Figure.Kind

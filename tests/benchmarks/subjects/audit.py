@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.core.documents import render_urlset
 from django_sitemaps_plus.core.key_ranges import KeyRange
-from django_sitemaps_plus.core.renderers import render_urlset
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.core.renderers import render_urlset
+from django_sitemaps_plus.core.documents import render_urlset
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.serving.live import live_plan

@@ -13,8 +13,8 @@ from django.utils import timezone, translation
 from lxml import html
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.exclusions import exclude
-from django_sitemaps_plus.maintenance.explain import explain_object
+from django_sitemaps_plus.diagnostics.explain import explain_object
+from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Figure, Page, Section
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.configuring import configure

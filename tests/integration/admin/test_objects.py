@@ -15,7 +15,7 @@ from django.urls import include, path, reverse
 from lxml import html
 
 from django_sitemaps_plus.admin import DashboardAdmin, ExclusionAdmin, SitemapMixin
-from django_sitemaps_plus.maintenance.exclusions import exclude
+from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.models import (
     Change,
     Dashboard,

@@ -13,7 +13,7 @@ from lxml import html
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.findings import keep_findings
+from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.models import (
     MAX_ATTEMPTS,
     Delivery,

@@ -18,7 +18,7 @@ from lxml import html
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source
 from django_sitemaps_plus.conf import get_site, get_sites
-from django_sitemaps_plus.maintenance.section_pages import (
+from django_sitemaps_plus.diagnostics.section_pages import (
     PageState,
     SectionPages,
     read_pages,
@@ -166,7 +166,7 @@ class TestOrder:
 @pytest.fixture
 def plan(sections: Any, monkeypatch: Any) -> Section:
     """Have a section of 25 pages, of which ten are shown at once."""
-    monkeypatch.setattr("django_sitemaps_plus.maintenance.section_pages.AT_ONCE", 10)
+    monkeypatch.setattr("django_sitemaps_plus.diagnostics.section_pages.AT_ONCE", 10)
     sections.register("products", limited(10))
     section = Section.objects.create(site="default", name="products")
     Page.objects.bulk_create(

@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building import flip
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.plan import numbering
+from django_sitemaps_plus.building.plan import replan
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.models import listing
+from django_sitemaps_plus.models import pages
 from django_sitemaps_plus.models.sections import take_origin
 from django_sitemaps_plus.sites import in_force
 from tests.support.builds import build_fully
@@ -55,9 +55,9 @@ def indexes(client: Any) -> list[list[str]]:
 
 @pytest.fixture
 def small_indexes(monkeypatch: Any) -> Any:
-    def limit(pages: int) -> None:
-        for module in (numbering, listing):
-            monkeypatch.setattr(module, "MAX_ENTRIES", pages)
+    def limit(count: int) -> None:
+        for module in (replan, pages):
+            monkeypatch.setattr(module, "MAX_ENTRIES", count)
 
     return limit
 

@@ -10,7 +10,7 @@ import pytest
 from django.db.models.functions import Now
 
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.models import Page, Publication, State, lease
+from django_sitemaps_plus.models import Page, Publication, State, claims
 from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
@@ -29,7 +29,7 @@ def pass_lease(monkeypatch: Any) -> Any:
     """Return what lets a lease go by, for the database and for this process."""
     clock = SimpleNamespace(passed=0.0)
     clock.monotonic = lambda: time.monotonic() + clock.passed
-    monkeypatch.setattr(lease, "time", clock)
+    monkeypatch.setattr(claims, "time", clock)
 
     def pass_lease() -> None:
         clock.passed += get_settings().lease_seconds

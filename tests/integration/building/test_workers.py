@@ -17,7 +17,7 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.pool import Helpers, reason_against
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, Section
-from django_sitemaps_plus.models.page_claims import BATCH_PAGES
+from django_sitemaps_plus.models.claims import BATCH_PAGES
 from tests.support.builds import build_fully
 from tests.support.servers.commands import build_program, run_build
 from tests.support.servers.programs import wait_until

@@ -14,10 +14,10 @@ from django.db import connection, transaction
 
 from django_sitemaps_plus import adoption, registry
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.diagnostics.dashboard import read_dashboard
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.maintenance.dashboard import read_dashboard
-from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.models import Section
+from django_sitemaps_plus.publishing.prune import prune
 from django_sitemaps_plus.testing import tracking
 from tests.support.builds import build_and_relay, build_fully
 from tests.support.lazy import Lazy

@@ -10,13 +10,13 @@ from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.live import serve_live
 from django_sitemaps_plus.building.plan import replan
+from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.models import INDEX, Change, Page, Publication
 from django_sitemaps_plus.testing import RecordingEngine
 from django_sitemaps_plus.tracking.collecting import waiting_changes
-from tests.integration.maintenance.time import pass_time
-from tests.integration.maintenance.time import run as prune
+from tests.integration.diagnostics.time import pass_time
+from tests.integration.diagnostics.time import run as prune
 from tests.support.builds import build_and_relay
 from tests.support.published import files, objects, page_row
 from tests.support.shop import limited, make_products

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django_sitemaps_plus import Alternate, Entry, Source
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.findings import (
+from django_sitemaps_plus.diagnostics.audit import (
     MAX_KEPT,
     MAX_WORDS,
     keep_findings,

@@ -11,7 +11,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from django_sitemaps_plus import ModelSource
-from django_sitemaps_plus.maintenance import advice
+from django_sitemaps_plus.diagnostics import advice
 from tests.support.shop import ProductSource, make_products
 from tests.support.testapp.models import Label, Product
 

@@ -8,9 +8,9 @@ import pytest
 from django.db import OperationalError
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.plan import numbering
+from django_sitemaps_plus.building.plan import replan
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
-from django_sitemaps_plus.models import Delivery, Publication, listing
+from django_sitemaps_plus.models import Delivery, Publication, pages
 from django_sitemaps_plus.notifications import outbox
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_urls
@@ -52,7 +52,7 @@ class TestIndexes:
         assert ConsoleEngine.told() == [INDEX]
 
     def test_a_new_one_is_told(self, tell, publish, monkeypatch):
-        for module in (listing, numbering):
+        for module in (pages, replan):
             monkeypatch.setattr(module, "MAX_ENTRIES", 2)
         tell(console=ConsoleEngine)
         made = make_products(2)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from django_sitemaps_plus.building.plan import numbering
+from django_sitemaps_plus.building.plan import replan
 from django_sitemaps_plus.exceptions import BatchRejected, RetryLater
-from django_sitemaps_plus.models import Delivery, listing
+from django_sitemaps_plus.models import Delivery, pages
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.notifications.outbox import want_feeds
 from tests.support.builds import build_and_relay
@@ -23,7 +23,7 @@ ELSEWHERE = "https://shop.example"
 
 
 def test_one_that_returns_is_told_again(tell, clock, publish, monkeypatch):
-    for module in (listing, numbering):
+    for module in (pages, replan):
         monkeypatch.setattr(module, "MAX_ENTRIES", 2)
     tell(console=ConsoleEngine)
     made = make_products(4)

@@ -13,7 +13,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.findings import read_findings
+from django_sitemaps_plus.diagnostics.audit import read_findings
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.notifications import url_changes

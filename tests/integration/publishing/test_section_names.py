@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 from django.db import connection
 
-from tests.integration.maintenance.time import pass_time, run
+from tests.integration.diagnostics.time import pass_time, run
 from tests.support.builds import build_and_relay
 from tests.support.documents import read_index
 from tests.support.published import page_row, path_of

@@ -16,10 +16,10 @@ from django.db import connection, connections
 from django.test import override_settings
 
 from django_sitemaps_plus.building import build as building
-from django_sitemaps_plus.maintenance import doctor
+from django_sitemaps_plus.diagnostics import doctor
 from django_sitemaps_plus.models import Page, Section
 from django_sitemaps_plus.storage import get_storage
-from tests.integration.maintenance.time import pass_time
+from tests.integration.diagnostics.time import pass_time
 from tests.support.published import all_rows
 from tests.support.rows import OWN_TABLES, RowsElsewhere, make_tables
 from tests.support.shop import limited, make_products

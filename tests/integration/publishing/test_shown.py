@@ -12,7 +12,7 @@ from django.utils import timezone
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building import flip as flipping
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.live import serve_live
+from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.publishing import sync
 from django_sitemaps_plus.publishing.tree import PublicTree

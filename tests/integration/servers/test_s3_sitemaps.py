@@ -14,12 +14,12 @@ from django.db.models.functions import Concat
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.checks import check_settings
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.prune import prune
 from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.publishing.prune import prune
 from django_sitemaps_plus.publishing.tree import public_tree
 from tests.integration.building.overtaking import rename
 from tests.integration.building.worker_sources import SharedSource
-from tests.integration.maintenance.time import DAYS
+from tests.integration.diagnostics.time import DAYS
 from tests.support.builds import build_fully
 from tests.support.published import files, page_row
 from tests.support.servers.commands import run_build

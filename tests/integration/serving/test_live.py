@@ -11,7 +11,7 @@ from django.core.cache.backends import base, locmem
 
 from django_sitemaps_plus import ModelSource
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.models.lease import keep
+from django_sitemaps_plus.models.claims import keep
 from django_sitemaps_plus.planning import bounded_plan
 from django_sitemaps_plus.rendering import render_page
 from django_sitemaps_plus.section import open_section

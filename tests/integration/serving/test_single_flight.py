@@ -10,7 +10,7 @@ import pytest
 from django.core.cache.backends import base, locmem
 
 from django_sitemaps_plus import cache
-from django_sitemaps_plus.models import lease
+from django_sitemaps_plus.models import claims
 from django_sitemaps_plus.serving import single_flight
 from django_sitemaps_plus.serving.single_flight import SingleFlight, patience
 
@@ -99,7 +99,7 @@ class TestOtherProcesses:
     def test_heartbeats_keep_the_turn(self, monkeypatch):
         """However long the work takes; the turn ends with it."""
         clock = SimpleNamespace(now=1_000.0)
-        for module in (base, locmem, lease):
+        for module in (base, locmem, claims):
             ticks = SimpleNamespace(time=lambda: clock.now, monotonic=lambda: clock.now)
             monkeypatch.setattr(module, "time", ticks)
         others = []
@@ -107,7 +107,7 @@ class TestOtherProcesses:
         def compute():
             for _ in range(5):
                 clock.now += single_flight.BUSY_SECONDS * 0.6
-                lease.heartbeat()
+                claims.heartbeat()
                 others.append(is_free())
             return "mine"
 

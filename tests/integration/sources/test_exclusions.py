@@ -15,7 +15,7 @@ from django_sitemaps_plus.models import Exclusion
 from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
-from django_sitemaps_plus.sources.exclusions import excluded_keys
+from django_sitemaps_plus.sources.conditions import excluded_keys
 from django_sitemaps_plus.tracking.deploys import fingerprint
 from tests.integration.sources import contrib_zoo as zoo
 from tests.support.documents import locs

@@ -9,7 +9,7 @@ from django.utils import timezone
 from lxml import etree
 
 from django_sitemaps_plus import Entry, Source, ViewSource
-from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
+from django_sitemaps_plus.core.documents import NAMESPACES
 from django_sitemaps_plus.core.validation import Problem
 from django_sitemaps_plus.core.validation.checker import Checker
 from tests.support.rendered import plain, render

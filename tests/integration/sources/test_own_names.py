@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
-from django_sitemaps_plus.sources import Reader, base, model, reader_of, views
+from django_sitemaps_plus.sources import Reader, base, reader_of
 from django_sitemaps_plus.sources.reading import ModelReader
 from tests.support.builds import build_fully
 from tests.support.documents import locs
@@ -29,8 +29,8 @@ NAMES = {
 #: What is documented.
 DOCUMENTED = {
     *vars(base.Source),
-    *vars(model.ModelSource),
-    *vars(views.ViewSource),
+    *vars(base.ModelSource),
+    *vars(base.ViewSource),
 }
 
 

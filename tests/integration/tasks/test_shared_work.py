@@ -14,8 +14,8 @@ from django.db.models import F
 
 from django_sitemaps_plus import tasks
 from django_sitemaps_plus.models import Page, Section
-from django_sitemaps_plus.models.page_claims import BATCH_PAGES
-from tests.integration.maintenance.time import objects, pass_time, pointed
+from django_sitemaps_plus.models.claims import BATCH_PAGES
+from tests.integration.diagnostics.time import objects, pass_time, pointed
 from tests.reliability.tools.published import published_urls
 from tests.reliability.tools.shop import unfinished
 from tests.support.servers.programs import wait_until

@@ -15,7 +15,7 @@ from django_sitemaps_plus import ModelSource, Route, receivers
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import SitemapSource
-from django_sitemaps_plus.tracking import learning
+from django_sitemaps_plus.tracking import known
 from django_sitemaps_plus.tracking.collecting import take_changes
 from tests.support.testapp.models import Author, Book, Event, Place, Product
 
@@ -97,7 +97,7 @@ def forget_models() -> None:
     for _, source in registry.items():
         if isinstance(source, SitemapSource):
             source.models = None
-    learning._asked_at = -learning.PAUSE_SECONDS
+    known._asked_at = -known.PAUSE_SECONDS
     receivers.connect()
 
 

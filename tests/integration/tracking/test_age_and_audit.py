@@ -11,8 +11,8 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from django_sitemaps_plus import News, ViewSource
-from django_sitemaps_plus.building import audit
 from django_sitemaps_plus.building import build as refreshing
+from django_sitemaps_plus.building import settle
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Page, Publication, Section
 from django_sitemaps_plus.signals import urls_changed
@@ -230,7 +230,7 @@ class TestAudit:
 
     def test_it_stays_within_its_budget(self, section, settings, monkeypatch):
         """The pages longest unchecked come first; the rest waits for the next."""
-        monkeypatch.setattr(audit, "AUDIT_PAGES", 1)
+        monkeypatch.setattr(settle, "AUDIT_PAGES", 1)
         make_older(section, 90_000)
         section.pages.filter(number=3).update(checked_at=Now() - timedelta(days=9))
         ticks = iter(range(1_000))

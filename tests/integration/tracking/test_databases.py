@@ -12,8 +12,8 @@ from django.test.utils import CaptureQueriesContext
 from django_sitemaps_plus import notify_changed
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.diagnostics.status import section_status
 from django_sitemaps_plus.executors.base import Executor
-from django_sitemaps_plus.maintenance.status import section_status
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.tracking.databases import databases
 from tests.support.shop import ProductSource, limited, make_products

@@ -19,8 +19,8 @@ from django_sitemaps_plus import Route, ViewSource
 from django_sitemaps_plus.building import worker
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.models.claims import BATCH_PAGES
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.models.page_claims import BATCH_PAGES
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.testing import temporary_source

@@ -9,7 +9,7 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Count
 
 from django_sitemaps_plus.models import Change, Page, Section
-from django_sitemaps_plus.tracking import readers, watching
+from django_sitemaps_plus.tracking import known, watching
 from tests.support.shop import ProductSource, limited
 from tests.support.testapp.models import Author, Label, Product, Tag
 
@@ -27,7 +27,7 @@ def no_changes(monkeypatch, publish):
 def no_pages(monkeypatch, publish):
     """A database on which nothing of ours was ever migrated."""
     publish(ProductSource)
-    readers.forget()
+    known.forget()
     for model in (Page, Change):
         monkeypatch.setattr(model._meta, "db_table", "no_such_table")
 
@@ -39,13 +39,13 @@ def bad_settings(monkeypatch, publish):
     def fail():
         raise TypeError("broken")
 
-    monkeypatch.setattr(readers, "is_tracking", fail)
+    monkeypatch.setattr(known, "is_tracking", fail)
 
 
 def no_sections(monkeypatch, publish):
     """Neither the source's own query nor ours can be run."""
     publish(ProductSource)
-    readers.forget()
+    known.forget()
     for model in (Section, Change):
         monkeypatch.setattr(model._meta, "db_table", "no_such_table")
 
@@ -81,7 +81,7 @@ def test_a_source_that_fails_is_not_watched(sections, messages):
     """It is said once, and not again with each save."""
     watching._say_once.cache_clear()  # another test may have met it
     sections.register("products", limited(10, key="nowhere"))
-    readers.add("products")
+    known.add("products")
     make_product("one")
     assert not recorded()
     assert "'products' are not recorded" in messages("source_broken")[0]

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext, _TestState
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change, Section
 from django_sitemaps_plus.testing import tracking
-from django_sitemaps_plus.tracking import readers
+from django_sitemaps_plus.tracking import known
 from tests.support.configuring import configure
 from tests.support.shop import ProductSource, limited, make_products
 from tests.support.testapp.models import Author, Product, Tag
@@ -67,7 +67,7 @@ class TestInTestRuns:
 
     def test_tracking_knows_nothing_of_the_test_before(self):
         """Whose plans were rolled back, as at the end of each TestCase."""
-        readers.add("products")
+        known.add("products")
         with tracking():
             create("one")
             assert recorded() == []
@@ -98,7 +98,7 @@ class TestUnread:
     def test_a_plan_of_another_process_is_known_after_ten_seconds(self, monkeypatch):
         create("one")
         build()
-        readers._read.clear()  # as in a process that has not built
+        known._read.clear()  # as in a process that has not built
         create("two")
         assert recorded() == []
         later = time.monotonic() + 10
@@ -109,7 +109,7 @@ class TestUnread:
     def test_it_is_recorded_while_the_plans_cannot_be_read(self, monkeypatch):
         """Their database may be another one, which is down: it is asked once."""
         build()
-        readers.forget()
+        known.forget()
         with monkeypatch.context() as patch:
             patch.setattr(Section._meta, "db_table", "no_such_table")
             create("one")

@@ -9,7 +9,7 @@ from django.db.models.functions import Coalesce
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import Route
-from django_sitemaps_plus.tracking import related
+from django_sitemaps_plus.tracking import collecting
 from tests.support.testapp.models import (
     Author,
     Book,
@@ -132,7 +132,7 @@ class TestAuthors:
     def test_more_rows_than_are_located_mark_the_section(
         self, publish, library, monkeypatch, source, most, pages
     ):
-        monkeypatch.setattr(related, "MAX_RELATED", most)
+        monkeypatch.setattr(collecting, "MAX_RELATED", most)
         section = publish(source)
         library[0].save()
         assert noticed(section) == pages
@@ -142,7 +142,7 @@ class TestAuthors:
         self, publish, library, monkeypatch
     ):
         """What counts is the sum of a batch, and no query reads more rows."""
-        monkeypatch.setattr(related, "MAX_RELATED", 15)
+        monkeypatch.setattr(collecting, "MAX_RELATED", 15)
         section = publish(type("Both", (Dated, Watching), {}))
         library[0].save()
         library[2].save()
@@ -253,7 +253,7 @@ class TestManyToMany:
             tag.book_set.set(books)
         noticed(section)
         section.pages.update(wanted=100, built=100)
-        monkeypatch.setattr(related, "MAX_RELATED", 10)
+        monkeypatch.setattr(collecting, "MAX_RELATED", 10)
         for tag in tags:
             tag.save()
         assert noticed(section) == [1, 2]

@@ -8,7 +8,7 @@ from django.db.models.signals import m2m_changed, post_delete, post_save
 from django.test.utils import CaptureQueriesContext
 
 from django_sitemaps_plus import ModelSource, notify_changed, under
-from django_sitemaps_plus.tracking import related
+from django_sitemaps_plus.tracking import collecting
 from tests.support.testapp.models import (
     Author,
     Book,
@@ -114,7 +114,7 @@ class TestDescendants:
 
     @pytest.mark.parametrize("source", [PathSource, CallableSource])
     def test_too_many_rows_mark_the_section(self, publish, topics, monkeypatch, source):
-        monkeypatch.setattr(related, "MAX_RELATED", 2)
+        monkeypatch.setattr(collecting, "MAX_RELATED", 2)
         section = publish(source)
         topics[0].save()
         assert noticed(section) == [1, 2, 3, 4, 5, 6]

@@ -9,7 +9,7 @@ import pytest
 from django.core.management import call_command
 from django.db.models import F
 
-from django_sitemaps_plus.building import audit, worker
+from django_sitemaps_plus.building import settle, worker
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.state import Build
 from django_sitemaps_plus.conf import get_site
@@ -170,7 +170,7 @@ class TestComparedOnceMore:
 
     def test_a_large_one_by_slices_of_the_audit(self, section, monkeypatch):
         """First in line, and as many pages at once as its time allows."""
-        for module in (schedule, audit):
+        for module in (schedule, settle):
             monkeypatch.setattr(module, "AUDIT_PAGES", 2)
         build_as(NEW)
         pass_grace()

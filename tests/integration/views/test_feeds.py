@@ -10,7 +10,7 @@ import pytest
 
 from django_sitemaps_plus import Image, News, Video
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.serving import feeds, formats, single_flight
+from django_sitemaps_plus.serving import feeds, single_flight
 from tests.support.builds import build_fully
 from tests.support.formats import feed, urls_of
 from tests.support.shop import (
@@ -35,7 +35,7 @@ class TestFeeds:
     def test_the_newest_rows_come_first(self, served, client, monkeypatch, path):
         """From all pages, with their dates; as many as a feed may have."""
         monkeypatch.setattr(feeds, "MAX_ITEMS", 4)
-        monkeypatch.setattr(formats, "MAX_ITEMS", 4)
+        monkeypatch.setattr(feeds, "MAX_ITEMS", 4)
         edited = START + timedelta(days=1)
         Product.objects.filter(slug="product-00002").update(updated_at=edited)
         found = feed(client, path)
@@ -93,7 +93,7 @@ class TestFeeds:
         self, sections, client, settings, monkeypatch, path
     ):
         """Those with the highest keys, as after an import."""
-        monkeypatch.setattr(formats, "MAX_ITEMS", 2)
+        monkeypatch.setattr(feeds, "MAX_ITEMS", 2)
         make_products(5, updated_at=START)
         sections.register("products", ProductSource)
         assert set(urls_of(client, path)) == set(product_urls([3, 4]))

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.plan import numbering
-from django_sitemaps_plus.models import INDEX, Page, Section, listing, sections
+from django_sitemaps_plus.building.plan import replan
+from django_sitemaps_plus.models import INDEX, Page, Section, pages, sections
 from tests.support.documents import read_index
 from tests.support.faults import fail_queries
 from tests.support.published import page_row, path_of
@@ -129,7 +129,7 @@ class TestPlans:
         self, client, sections, monkeypatch
     ):
         """Its pages would be listed twice; one without a plan is on the first alone."""
-        for module in (numbering, listing):
+        for module in (replan, pages):
             monkeypatch.setattr(module, "MAX_ENTRIES", 3)
         sections.register("more", limited(15))
         build()

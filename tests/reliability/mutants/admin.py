@@ -33,7 +33,7 @@ def object_excluded_without_permission(may_exclude, model_admin, request, row):
     return model_admin.has_change_permission(request, row)
 
 
-@mutant("maintenance.dashboard:read_dashboard", f"{_MATRIX}[view]")
+@mutant("diagnostics.dashboard:read_dashboard", f"{_MATRIX}[view]")
 def page_that_writes(read_dashboard, sites):
     """To look at the dashboard changes a row."""
     from django_sitemaps_plus.models import Section
@@ -43,7 +43,7 @@ def page_that_writes(read_dashboard, sites):
 
 
 @mutant(
-    "maintenance.metrics:_escape",
+    "diagnostics.metrics:_escape",
     "tests/reliability/test_hostile_admin.py::test_programs_get_what_is_no_page",
 )
 def line_of_metrics_forged(escape, text):

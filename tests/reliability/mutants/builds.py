@@ -77,7 +77,7 @@ def flip_without_version(point, page, *args, **kwargs):
 
 
 @mutant(
-    "models.page_claims:PageClaimQuerySet.release",
+    "models.claims:PageClaimQuerySet.release",
     f"{_FENCING}::test_giving_up_leaves_the_claim_of_another",
 )
 def release_without_token(release, rows, pages, *args, **kwargs):
@@ -88,7 +88,7 @@ def release_without_token(release, rows, pages, *args, **kwargs):
 
 
 @mutant(
-    "models.page_claims:PageClaimQuerySet.taken",
+    "models.claims:PageClaimQuerySet.taken",
     f"{_FENCING}::test_two_builders_never_take_the_same_page",
 )
 def claimed_page_taken(take, *args, pages, token, **kwargs):
@@ -100,14 +100,14 @@ def claimed_page_taken(take, *args, pages, token, **kwargs):
     return Page.objects.filter(pk__in=pages).update(token=token, claimed_at=Now())
 
 
-@mutant("models.page_claims:PageClaimQuerySet.claimable", _SCHEDULERS, is_slow=True)
+@mutant("models.claims:PageClaimQuerySet.claimable", _SCHEDULERS, is_slow=True)
 def claim_keeps_nobody_away(claimable, rows, since=None, lease=None):
     """Pages that somebody is building are claimable."""
     return claimable(rows, since, timedelta(days=-1))
 
 
 @mutant(
-    "models.page_claims:PageClaimQuerySet.claimable",
+    "models.claims:PageClaimQuerySet.claimable",
     "tests/reliability/test_recovery.py::test_all_workers_are_killed",
     is_slow=True,
 )

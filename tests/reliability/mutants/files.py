@@ -31,7 +31,7 @@ def deleted_before_saved(store_page, page, *args, **kwargs):
 @mutant(
     "building.flip:flip",
     # Readers met it by chance only.
-    "tests/integration/maintenance/test_prune_objects.py::TestGrace",
+    "tests/integration/diagnostics/test_prune_objects.py::TestGrace",
 )
 def old_objects_deleted_at_once(flip, results):
     """Old objects are deleted as soon as no row points to them."""
@@ -186,7 +186,7 @@ def pointer_read_once(settle, tree, found, **kwargs):
 
 
 @mutant(
-    "maintenance.prune:delete_object",
+    "publishing.prune:delete_object",
     "tests/reliability/test_worker_kills.py::test_killed_while_building[1]",
     is_slow=True,
 )
@@ -194,7 +194,7 @@ def leftovers_stay(delete_object, name):
     """A prune leaves what killed workers have stored."""
 
 
-@mutant("maintenance.prune:_unreferenced", "tests/reliability/test_prune.py")
+@mutant("publishing.prune:_unreferenced", "tests/reliability/test_prune.py")
 def prune_takes_claimed_pages(unreferenced, section, *args):
     """A prune takes what a builder is about to publish."""
     from django_sitemaps_plus.models import Page
@@ -211,7 +211,7 @@ def prune_takes_claimed_pages(unreferenced, section, *args):
 
 @mutant(
     "building.flip:_previous_object",
-    "tests/integration/maintenance/test_prune_objects.py",
+    "tests/integration/diagnostics/test_prune_objects.py",
 )
 def old_objects_not_remembered(previous_object, *args):
     """An object that stood for long is pruned as soon as it is replaced."""

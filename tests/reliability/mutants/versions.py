@@ -11,7 +11,7 @@ _TOLD = f"{_VERSIONS}::TestWhatIsTold"
 _VALUES = "tests/integration/tracking/test_query_values.py"
 _FAILING = "tests/integration/building/test_failing_sources.py::TestPages"
 _POISON = "tests/integration/building/test_poison.py"
-_CLOCKS = "tests/integration/maintenance/test_clocks.py"
+_CLOCKS = "tests/integration/diagnostics/test_clocks.py"
 _ROLLING = "tests/reliability/test_rolling_deploys.py"
 
 
@@ -46,7 +46,7 @@ def deploy_not_compared_once_more(early_pages, section):
     """What old processes did not record is found by the audit alone."""
 
 
-@mutant("building.audit:_early", f"{_AGAIN}::test_a_large_one_by_slices_of_the_audit")
+@mutant("building.settle:_early", f"{_AGAIN}::test_a_large_one_by_slices_of_the_audit")
 def large_deploy_not_compared(early, section):
     """A large section is not compared once more after a deploy."""
     return {}
@@ -87,7 +87,7 @@ def changed_values_forgotten(note_values, section, values):
 
 
 @mutant(
-    "models.page_claims:PageClaimQuerySet.claimable",
+    "models.claims:PageClaimQuerySet.claimable",
     f"{_FAILING}::test_once_the_cause_is_gone_plain_builds_alone_recover",
 )
 def failed_page_parked_for_ever(claimable, rows, since=None, lease=None):
@@ -96,29 +96,27 @@ def failed_page_parked_for_ever(claimable, rows, since=None, lease=None):
 
 
 @mutant(
-    "models.page_claims:_next_attempt",
+    "models.claims:_next_attempt",
     f"{_FAILING}::test_there_are_pauses_after_some_attempts",
 )
 def failed_page_tried_by_each_build(next_attempt, page):
     """A page that fails costs each build an attempt, for ever."""
 
 
-@mutant("models.page_claims:LONGEST_PAUSE", f"{_FAILING}::test_pauses_grow_to_an_hour")
+@mutant("models.claims:LONGEST_PAUSE", f"{_FAILING}::test_pauses_grow_to_an_hour")
 def pauses_grow_for_ever(longest):
     """A page that fails is tried again after days."""
     return longest * 1_000
 
 
-@mutant(
-    "models.page_claims:UNTRIED", f"{_POISON}::test_a_page_that_lives_again_has_no_past"
-)
+@mutant("models.claims:UNTRIED", f"{_POISON}::test_a_page_that_lives_again_has_no_past")
 def deploy_ends_no_pause(untried):
     """A deploy that mends a source leaves a page alone that builders died of."""
     return {}
 
 
 @mutant(
-    "models.page_claims:MAX_DEATHS",
+    "models.claims:MAX_DEATHS",
     f"{_POISON}::test_only_the_page_that_kills_is_left_alone",
 )
 def deadly_page_tried_by_each_build(most):
@@ -127,7 +125,7 @@ def deadly_page_tried_by_each_build(most):
 
 
 @mutant(
-    "models.page_claims:_candidates",
+    "models.claims:_candidates",
     f"{_POISON}::test_only_the_page_that_kills_is_left_alone",
 )
 def deadly_page_takes_others_along(candidates, pages):

@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from django_sitemaps_plus import Entry, Source
 from django_sitemaps_plus.building.build import build
+from django_sitemaps_plus.diagnostics.requests import exclude
 from django_sitemaps_plus.exceptions import ConfigurationError
-from django_sitemaps_plus.maintenance.exclusions import exclude
 from django_sitemaps_plus.models import (
     INDEX,
     Delivery,

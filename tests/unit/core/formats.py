@@ -14,8 +14,8 @@ from usp.tree import sitemap_from_str
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.dates import parse_w3c
+from django_sitemaps_plus.core.documents import render_text
 from django_sitemaps_plus.core.entries import Entry
-from django_sitemaps_plus.core.renderers import render_text
 from django_sitemaps_plus.core.xml import drop_illegal
 from django_sitemaps_plus.serving.feeds import Feed, newest_lines
 

@@ -9,10 +9,10 @@ from decimal import Decimal
 from typing import Any, TypeVar
 
 from django_sitemaps_plus.core.dates import w3c
+from django_sitemaps_plus.core.documents import page_lines
 from django_sitemaps_plus.core.entries import CHANGEFREQS, Entry
 from django_sitemaps_plus.core.extensions import Alternate, Image, News, Video
 from django_sitemaps_plus.core.locations import encode_url
-from django_sitemaps_plus.core.renderers import page_lines
 
 #: The number of a page in an index.
 PAGE = 3_141_592

@@ -19,13 +19,12 @@ from xml.parsers import expat
 import pytest
 from lxml import etree
 
+from django_sitemaps_plus.core.documents import NAMESPACES, render_index, render_urlset
 from django_sitemaps_plus.core.entries import Entry
 from django_sitemaps_plus.core.gzip import write_document
-from django_sitemaps_plus.core.renderers import render_index, render_urlset
-from django_sitemaps_plus.core.renderers.extensions import NAMESPACES
 from django_sitemaps_plus.core.xml import drop_illegal
 from django_sitemaps_plus.sources.columns import called
-from django_sitemaps_plus.sources.elements import COLUMNS
+from django_sitemaps_plus.sources.fields import COLUMNS
 from django_sitemaps_plus.sources.lines import Tally, lines_of
 
 from . import hostile

@@ -11,17 +11,15 @@ from pathlib import Path
 import pytest
 
 from django_sitemaps_plus.core import limits
-from django_sitemaps_plus.core.entries import Alternate, Entry, Image, News, Video
-from django_sitemaps_plus.core.renderers import (
+from django_sitemaps_plus.core.documents import (
+    NAMESPACES,
+    alternate_element,
     page_lines,
     render_index,
     render_urlset,
-)
-from django_sitemaps_plus.core.renderers.extensions import (
-    NAMESPACES,
-    alternate_element,
     video_element,
 )
+from django_sitemaps_plus.core.entries import Alternate, Entry, Image, News, Video
 from django_sitemaps_plus.core.xml import drop_illegal, escape
 from tests.support.entries import entry_line
 

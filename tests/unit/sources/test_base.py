@@ -15,7 +15,7 @@ from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.lines import Tally
-from django_sitemaps_plus.sources.positions import at_positions
+from django_sitemaps_plus.sources.querysets import at_positions
 
 SITE = Site("default", "https://shop.example")
 

@@ -10,7 +10,7 @@ from django.db.models import CharField, F
 
 from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.sources.declarations import compile_lines
+from django_sitemaps_plus.sources.compiling import compile_lines
 from django_sitemaps_plus.sources.lines import Tally
 from django_sitemaps_plus.sources.rows import listed_rows
 from tests.support.testapp.models import Product

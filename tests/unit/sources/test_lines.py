@@ -15,7 +15,7 @@ from django.utils.functional import lazystr
 
 from django_sitemaps_plus import Alternate, News, Video
 from django_sitemaps_plus.sources.columns import DoubtError, called, constant
-from django_sitemaps_plus.sources.elements import COLUMNS, FIELDS
+from django_sitemaps_plus.sources.fields import COLUMNS, FIELDS
 from django_sitemaps_plus.sources.lines import Tally, describe, lines_of
 from django_sitemaps_plus.sources.related import several_column
 from tests.support.testapp.models import Author

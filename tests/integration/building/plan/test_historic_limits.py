@@ -8,10 +8,10 @@ import pytest
 
 from django_sitemaps_plus import planning, rendering, site_urls
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.building.plan import numbering
+from django_sitemaps_plus.building.plan import replan
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core import key_ranges
-from django_sitemaps_plus.models import listing
+from django_sitemaps_plus.models import pages
 from tests.support.configuring import configure
 from tests.support.documents import read_index
 from tests.support.shop import limited, make_products, product_urls
@@ -28,7 +28,7 @@ SOME_BYTES = 1_000
 def small_limits(monkeypatch: Any) -> None:
     for module in (planning, rendering, key_ranges):
         monkeypatch.setattr(module, "HISTORIC_BYTES", SOME_BYTES)
-    for module in (numbering, listing, site_urls):
+    for module in (replan, pages, site_urls):
         monkeypatch.setattr(module, "HISTORIC_SITEMAPS", 3)
 
 

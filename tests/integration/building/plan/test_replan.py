@@ -15,7 +15,7 @@ from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site
-from django_sitemaps_plus.maintenance.status import section_status
+from django_sitemaps_plus.diagnostics.status import section_status
 from django_sitemaps_plus.models import INDEX, MAX_ATTEMPTS, Change, Page, State
 from tests.support.documents import read_index
 from tests.support.shop import limited

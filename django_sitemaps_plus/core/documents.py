@@ -1,0 +1,147 @@
+"""Documents as streams of bytes; the same input always gives the same bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+
+from .dates import w3c
+from .diff import urls_in
+from .extensions import Alternate, News, Video
+from .locations import encode_url
+from .xml import escape, prolog
+
+#: Raised whenever the same entries come to be written in other bytes.
+RENDERER_VERSION = 1
+
+#: Prefix and namespace of each extension, in the order in which roots declare them.
+NAMESPACES = {
+    "image": "http://www.google.com/schemas/sitemap-image/1.1",
+    "video": "http://www.google.com/schemas/sitemap-video/1.1",
+    "news": "http://www.google.com/schemas/sitemap-news/0.9",
+    "xhtml": "http://www.w3.org/1999/xhtml",
+    "mobile": "http://www.google.com/schemas/sitemap-mobile/1.0",  # historic
+}
+
+
+def alternate_element(alternate: Alternate) -> str:
+    """Return the element of a language version."""
+    return (
+        f'<xhtml:link rel="alternate" hreflang="{escape(alternate.hreflang)}" '
+        f'href="{escape(alternate.href)}"/>'
+    )
+
+
+def news_element(news: News) -> str:
+    """Return the element of an article."""
+    return (
+        "<news:news><news:publication>"
+        f"<news:name>{_line(news.name)}</news:name>"
+        f"<news:language>{news.language}</news:language></news:publication>"
+        f"<news:publication_date>{w3c(news.publication_date)}</news:publication_date>"
+        f"<news:title>{_line(news.title)}</news:title></news:news>"
+    )
+
+
+def video_element(video: Video) -> str:
+    """Return the element of a video."""
+    return f"<video:video>{''.join(_video_parts(video))}</video:video>"
+
+
+def _video_parts(video: Video) -> Iterator[str]:
+    # The sequence of sitemap-video.xsd; Google's own page lists it otherwise.
+    yield _element("thumbnail_loc", video.thumbnail_loc)
+    yield _element("title", video.title)
+    yield _element("description", video.description)
+    yield _element("content_loc", video.content_loc)
+    yield _element("player_loc", video.player_loc)
+    yield _element("duration", video.duration)
+    yield _element("expiration_date", video.expiration_date)
+    yield _element("rating", None if video.rating is None else f"{video.rating:.1f}")
+    yield _element("view_count", video.view_count)
+    yield _element("publication_date", video.publication_date)
+    for tag in video.tags:
+        yield _element("tag", tag)
+    yield _element("family_friendly", video.family_friendly)
+    yield _relation("restriction", video.allowed_countries, video.denied_countries)
+    yield _element("requires_subscription", video.requires_subscription)
+    yield _element("uploader", video.uploader)
+    yield _relation("platform", video.allowed_platforms, video.denied_platforms)
+    yield _element("live", video.live)
+
+
+def _element(name: str, value: str | bool | int | date | None) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        value = "yes" if value else "no"
+    elif isinstance(value, date):
+        value = w3c(value)
+    return f"<video:{name}>{_line(str(value))}</video:{name}>"
+
+
+def _relation(name: str, allowed: str | None, denied: str | None) -> str:
+    if allowed is None and denied is None:
+        return ""
+    relationship = "deny" if allowed is None else "allow"
+    text = f'<video:{name} relationship="{relationship}">'
+    return f"{text}{allowed or denied}</video:{name}>"
+
+
+def _line(text: str) -> str:
+    # One entry a line: a line end inside a text would make one entry two lines.
+    return escape(" ".join(text.splitlines()))
+
+
+_URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"{}>\n'
+_URLSET_END = b"</urlset>\n"
+
+
+def render_urlset(
+    chunks: Iterable[str], extensions: Collection[str] = (), stylesheet: str = ""
+) -> Iterator[bytes]:
+    """Yield the bytes of a urlset, from chunks of whole lines of entries.
+
+    The namespaces of extensions that may occur, those of ``NAMESPACES``, are declared
+    once, on the root. Browsers show it by a stylesheet.
+    """
+    declared = [kind for kind in NAMESPACES if kind in extensions]
+    namespaces = [f' xmlns:{kind}="{NAMESPACES[kind]}"' for kind in declared]
+    yield (prolog(stylesheet) + _URLSET.format("".join(namespaces))).encode()
+    for chunk in chunks:
+        yield chunk.encode()
+    yield _URLSET_END
+
+
+_INDEX = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+_INDEX_END = b"</sitemapindex>\n"
+
+
+def page_lines(
+    sample: str, number: int, pages: Iterable[tuple[object, int, str]]
+) -> list[str]:
+    """Return lines of pages whose URLs differ in their number alone.
+
+    The sample is the absolute URL of the page with the number, which is replaced where
+    it stands last. Of each page a section, number, and W3C text or "" are given.
+    """
+    before, _, after = escape(encode_url(sample)).rpartition(str(number))
+    before, dated = f"<sitemap><loc>{before}", f"{after}</loc><lastmod>"
+    undated, end = f"{after}</loc></sitemap>\n", "</lastmod></sitemap>\n"
+    # One expression a line, without a call: an index may have 50,000.
+    return [
+        f"{before}{page}{dated}{lastmod}{end}"
+        if lastmod
+        else f"{before}{page}{undated}"
+        for _, page, lastmod in pages
+    ]
+
+
+def render_index(lines: Iterable[str], stylesheet: str = "") -> list[bytes]:
+    """Return the bytes of an index, in pieces, from its lines."""
+    return [(prolog(stylesheet) + _INDEX).encode(), "".join(lines).encode(), _INDEX_END]
+
+
+def render_text(urlset: bytes) -> bytes:
+    """Return the URLs of an urlset of ours, each once, in alphabetical order."""
+    return "".join([f"{url}\n" for url in urls_in(urlset)]).encode()

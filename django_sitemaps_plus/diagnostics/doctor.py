@@ -1,0 +1,350 @@
+"""The doctor: whether everything that sitemaps need fits together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from shlex import quote
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.checks import ERROR, run_checks
+from django.db import Error, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.db.models import QuerySet
+from django.template.defaultfilters import pluralize
+
+from django_sitemaps_plus import cache
+from django_sitemaps_plus.conf import (
+    DEFAULT_SITE,
+    Site,
+    get_settings,
+    get_site,
+    is_public,
+    silence_reason,
+)
+from django_sitemaps_plus.core.gzip import write_document
+from django_sitemaps_plus.core.key_ranges import EVERYTHING
+from django_sitemaps_plus.core.limits import MAX_ENTRIES
+from django_sitemaps_plus.core.validation import is_signed
+from django_sitemaps_plus.exceptions import ConfigurationError, SitemapsPlusError
+from django_sitemaps_plus.executors.base import get_executor
+from django_sitemaps_plus.models import INDEX, Section, own_alias
+from django_sitemaps_plus.models.sections import owning_site
+from django_sitemaps_plus.models.transactions import atomic, contained
+from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.notifications.http import request
+from django_sitemaps_plus.outages import in_one_line
+from django_sitemaps_plus.publishing.tree import OWNER, public_tree
+from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.site_urls import index_url
+from django_sitemaps_plus.sources import Tally
+from django_sitemaps_plus.sources.lines import MAX_NAMED
+from django_sitemaps_plus.storage import delete_object, read_object, store_object
+from django_sitemaps_plus.storage.objects import list_objects
+
+from .advice import form_of
+from .audit import Project
+from .dashboard import LATE
+from .engine_status import engine_status
+from .status import SectionStatus, overdue, section_status
+
+_INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
+_CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be long past
+_NETWORK = "Look at DNS, TLS and firewalls."
+_UNSIGNED = "Use a storage without signatures, as querystring_auth = False makes one."
+_ROWS = "Mend the database and its migrations first."
+_SQLITE = (
+    "Set DATABASES['default']['OPTIONS'] = {'transaction_mode': 'IMMEDIATE', "
+    "'init_command': 'PRAGMA journal_mode=WAL;'}, or readers meet locks."
+)
+
+_MODE = {  # the last column of the answer has it
+    "sqlite": "PRAGMA journal_mode",
+    "postgresql": "SHOW transaction_isolation",
+    "mysql": "SHOW VARIABLES LIKE 't%isolation'",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a probe found."""
+
+    name: str
+    ok: bool | None  # None: it is not set up, or works less well than it could
+    text: str
+    remedy: str = ""
+
+
+Findings = Iterator[Finding]
+
+
+def examine(*, is_online: bool = False) -> Findings:
+    """Look at one thing after another; a probe that fails is a finding as well."""
+    site = Site(DEFAULT_SITE, "http://localhost:8000")  # as of runserver
+    with suppress(Exception):  # the probe of the origin says why
+        site = get_site()
+    for name, (probe, remedy) in _PROBES.items():
+        if probe is _online and not is_online:
+            continue
+        try:
+            with contained():
+                for finding in probe(site):
+                    yield replace(finding, remedy="") if finding.ok else finding
+        except Exception as error:  # noqa: BLE001 - whatever a client or project raises
+            text = in_one_line(error)
+            if isinstance(error, ConfigurationError):  # it says what to do itself
+                text, _, own = text.partition(". ")
+                remedy = own or remedy
+            yield Finding(name, False, text, remedy)
+
+
+def _mild(is_well: bool) -> bool | None:  # it is no fault in development
+    return is_well or (None if settings.DEBUG else False)
+
+
+def _settings(site: Site) -> Findings:
+    found = run_checks(
+        tags=["sitemaps_plus"],
+        databases=[own_alias()],
+        include_deployment_checks=True,
+    )
+    messages = [it for it in found if not it.is_silenced()]
+    for message in messages:
+        ok = False if message.level >= ERROR or message.id == _CACHED_ROWS else None
+        yield Finding(f"settings: {message.id}", ok, message.msg, message.hint or "")
+    if not messages:
+        yield Finding("settings", True, "the system checks find nothing")
+
+
+def _database(site: Site) -> Findings:
+    connection = connections[own_alias()]
+    vendor = connection.vendor
+    with atomic(), connection.cursor() as cursor:
+        cursor.execute(_MODE[vendor])
+        mode = cursor.fetchone()[-1].lower()
+    text, ok = f"{vendor}, {mode}", mode.replace("-", " ") == "read committed"
+    remedy = "Leave isolation_level out of DATABASES, or builds fail in turn."
+    if vendor == "sqlite":
+        begin = str(getattr(connection, "transaction_mode", None) or "DEFERRED").upper()
+        ok, remedy = mode in ("wal", "memory") and begin != "DEFERRED", _SQLITE
+        text = f"{vendor}, journal_mode {mode}, transaction_mode {begin}"
+    yield Finding("database", _mild(ok), text, remedy)
+
+
+def _migrations(site: Site) -> Findings:
+    executor = MigrationExecutor(connections[own_alias()])
+    targets = executor.loader.graph.leaf_nodes("sitemaps_plus")
+    missing = [migration.name for migration, _ in executor.migration_plan(targets)]
+    text = f"not applied: {', '.join(missing)}" if missing else "all are applied"
+    yield Finding("migrations", not missing, text, "Run manage.py migrate.")
+    if not missing and _come_from_a_cache(Section.objects.order_by("pk")[:1]):
+        text = "rows of sitemaps_plus come from a cache, and may be old"
+        yield Finding("row cache", False, text, f"Except them: see {_CACHED_ROWS}.")
+
+
+def _come_from_a_cache(rows: QuerySet[Any]) -> bool:
+    """Return whether the same query a second time does not reach the database."""
+    asked = list[str]()
+
+    def note(execute: Callable[..., Any], sql: str, *others: Any) -> Any:
+        asked.append(sql)
+        return execute(sql, *others)
+
+    with connections[rows.db].execute_wrapper(note):
+        for _ in range(2):
+            list(rows.all())
+    return len(asked) < 2
+
+
+def _origin(site: Site) -> Findings:
+    origin = get_site().origin
+    ok = is_public(origin)
+    text = origin if ok else f"search engines cannot reach {origin}"
+    remedy = "Set SITEMAPS_PLUS['BASE_URL'] to the public address of your site."
+    yield Finding("origin", _mild(ok), text, remedy)
+
+
+def _sections(site: Site) -> Findings:
+    for status in section_status(owning_site()):
+        name, quoted = f"section {status.section}", quote(status.section)
+        remedy = f"Correct it, then run manage.py build_sitemaps {quoted}."
+        if not status.registered:
+            options = f"--section {quoted} --now"
+            remedy = f"Register it again, or run manage.py prune_sitemaps {options}."
+        faults = [(False, problem) for problem in status.problems]
+        for ok, text in faults or (_first_row(status, site),):
+            yield Finding(name, ok, text, remedy if ok is False else "")
+        if status.registered and _has_signed(status, site):
+            text = "their URLs are signed, and expire on pages that are kept"
+            yield Finding(f"media of {status.section}", None, text, _UNSIGNED)
+
+
+def _has_signed(status: SectionStatus, site: Site) -> bool:
+    """Return whether URLs in the entries of the first rows expire."""
+    tally = Tally(status.section, problems=[""] * MAX_NAMED)  # a build names them
+    section = open_section(status.section, site)
+    with suppress(SitemapsPlusError), section.reading():
+        reader = section.reader
+        reader.max_entries = MAX_ENTRIES
+        if {"image", "video"} & {*reader.extensions}:
+            return is_signed(next(iter(reader.chunks(EVERYTHING, tally)), ""))
+    return False
+
+
+def _first_row(status: SectionStatus, site: Site) -> tuple[bool | None, str]:
+    """Return whether a section can be read, and how."""
+    section = open_section(status.section, site)
+    try:
+        with section.reading():
+            form = form_of(section.source)
+            if next(section.reader.first_keys(1), None) is None:
+                return None, f"{form}; no rows"
+    except SitemapsPlusError as error:
+        return False, str(error)
+    if status.live:
+        return True, f"{form}; not built, so it is served live"
+    entries = f"{status.entries:,} entr{pluralize(status.entries, 'y,ies')}"
+    return True, f"{form}; {entries} on {status.pages:,} page{pluralize(status.pages)}"
+
+
+def _storage(site: Site) -> Findings:
+    if get_settings().storage is None and not settings.MEDIA_ROOT:
+        yield Finding("storage", None, "no MEDIA_ROOT, so all is served live")
+        return
+    document = write_document([b"probe"])
+    # Beside the index: if this process is killed, the next prune deletes it.
+    namespace, indexes = "", Section.objects.filter(name=INDEX)
+    with suppress(Error), contained():  # another probe says why
+        namespace = indexes.values_list("namespace", flat=True).first() or ""
+    name = store_object(INDEX, 0, document, namespace)
+    try:
+        read_object(name, document.gzip_hash)
+        ok = name in list_objects(INDEX, namespace).get(0, ())
+    finally:
+        delete_object(name)
+    text = "a file was written, read, listed and deleted"
+    remedy = "Choose a storage whose listdir() gives what was written."
+    yield Finding("storage", ok, text if ok else f"it does not list {name}", remedy)
+    tree = public_tree()
+    if tree is not None and namespace and tree.owner() not in ("", namespace):
+        text = f"{tree.root} has those of another database, and gets none of this one"
+        remedy = f"Choose a storage of your own; if that is gone, delete {OWNER} in it."
+        yield Finding("public names", None, text, remedy)
+
+
+def _cache(site: Site) -> Findings:
+    alias, ok = get_settings().cache, cache.keeps() if cache.is_shared() else None
+    how = "is shared between processes" if ok else "keeps nothing"
+    remedy = "With several processes, use a shared cache with enough memory: Redis."
+    text = f"{alias!r} {'belongs to one process' if ok is None else how}"
+    yield Finding("cache", ok, text, remedy)
+
+
+def _workers(site: Site) -> Findings:
+    executor = get_executor()
+    if not executor.is_listening:
+        yield Finding("workers", None, "none, so commands alone build and notify")
+        return
+    faults = [Finding("workers", False, *it) for it in executor.worker_faults()]
+    yield from faults or [Finding("workers", True, "the broker and a worker answer")]
+
+
+def _builds(site: Site) -> Findings:
+    built = [it for it in section_status(site) if it.registered and not it.live]
+    if not built:
+        yield Finding("builds", None, "none, so all is served live")
+        return
+    late = overdue(built, [], LATE)
+    text = late[0].partition(". ")[0] if late else "no section has waited for 25 hours"
+    remedy = "Run manage.py build_sitemaps from cron, or Celery's beat and workers."
+    yield Finding("builds", _mild(not late), text, remedy)
+
+
+def _engines(site: Site) -> Findings:
+    engines, silence = get_engines(), silence_reason()
+    for status in engine_status(site):
+        name = f"engine {status.engine}"
+        for problem in status.problems:
+            text, _, remedy = problem.rpartition(". ")
+            yield Finding(name, False, text, f"{remedy}.")
+        if status.engine in engines and not status.problems:
+            text = f"{status.waiting:,} targets wait"
+            remedy = "It is tried again; notify_search_engines --retry does so now."
+            for why in status.failing.values():
+                text = f"its last request failed: {why.rstrip('.')}; {text}"
+            if silence:
+                text += f"; it is not notified: {silence}"
+                remedy = "If it should be, set SITEMAPS_PLUS['NOTIFY'] to True."
+            ok = None if silence or status.failing else True
+            yield Finding(name, ok, text, remedy)
+
+
+def _index(site: Site) -> Findings:
+    url = index_url(site)
+    response = Project(site, raises=True).get(url)
+    status, remedy = response.status_code, "Mend what is above; the log says more."
+    is_ours = "sitemaps_plus" in getattr(response.resolver_match, "app_names", ())
+    if status == 400:
+        remedy = f"Add {urlsplit(url).hostname!r} to ALLOWED_HOSTS."
+    elif 300 <= status < 400:
+        remedy = f"Set BASE_URL to where it leads: {response['Location']}"
+    elif not is_ours:
+        remedy = _INCLUDE
+    text = f"{url} answers {status}{'' if is_ours else ', from another view'}"
+    yield Finding("index", status == 200 and is_ours, text, remedy)
+
+
+def _robots(site: Site) -> Findings:
+    url, line = f"{site.origin}/robots.txt", f"Sitemap: {index_url(site)}"
+    response = Project(site, raises=True).get(url)
+    ok: bool | None = line.encode() in response.getvalue()
+    text = f"{url} {'names' if ok else 'does not name'} the index"
+    if get_settings().robots is None:
+        ok = ok or None  # a web server may have one of its own
+    remedy = f"Set SITEMAPS_PLUS['ROBOTS'] = {{}}, or write into your own: {line}"
+    yield Finding("robots.txt", ok, text, remedy)
+
+
+def _key_files(site: Site) -> Findings:
+    for engine in get_engines().values():
+        for name, content in engine.files(site).items():
+            url = f"{site.origin}{site.script_prefix}{name}"
+            response = Project(site, raises=True).get(url)
+            ok = response.getvalue() == content.encode()
+            text = f"it answers {response.status_code}{'' if ok else ', without key'}"
+            yield Finding(f"key file of {engine.name}", ok, text, _INCLUDE)
+
+
+def _online(site: Site) -> Findings:
+    engines = get_engines().values()
+    asked = {f"engine {it.name}": it.endpoint for it in engines if it.endpoint}
+    for name, url in {"index": index_url(site), **asked}.items():
+        try:
+            status = request("HEAD", url).status
+            ok = status == 200 or name != "index"  # engines refuse an empty request
+            text = f"{urlsplit(url).hostname} answers {status}"
+        except SitemapsPlusError as error:
+            ok, text = False, in_one_line(error)
+        yield Finding(f"online: {name}", ok, text, _NETWORK)
+
+
+# The probes in their order, each with what to do where it fails.
+_PROBES: dict[str, tuple[Callable[[Site], Findings], str]] = {
+    "settings": (_settings, "Run manage.py check --tag sitemaps_plus."),
+    "database": (_database, "Start the database, and compare DATABASES."),
+    "migrations": (_migrations, _ROWS),
+    "origin": (_origin, _ROWS),
+    "storage": (_storage, "Let this user write there, or set MEDIA_ROOT."),
+    "cache": (_cache, "Start the cache, and compare CACHES."),
+    "sections": (_sections, _ROWS),
+    "index": (_index, _INCLUDE),
+    "robots.txt": (_robots, _INCLUDE),
+    "key files": (_key_files, _INCLUDE),
+    "workers": (_workers, "Start the broker, and compare CELERY_BROKER_URL."),
+    "builds": (_builds, _ROWS),
+    "engines": (_engines, _ROWS),
+    "online": (_online, _NETWORK),
+}

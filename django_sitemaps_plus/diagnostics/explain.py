@@ -1,0 +1,331 @@
+"""Explanations: which pages list a URL or a row, or what leaves it out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+from urllib.parse import quote, unquote, urlsplit
+
+from django.db.models import Model
+from django.urls import Resolver404
+from django.utils.translation import get_language, override
+from django.utils.translation import gettext as _
+
+from django_sitemaps_plus.conf import Site, own_sites, site_at
+from django_sitemaps_plus.core.diff import urls_in
+from django_sitemaps_plus.core.limits import LimitExceededError
+from django_sitemaps_plus.core.locations import SAFE, encode_url
+from django_sitemaps_plus.core.xml import escape
+from django_sitemaps_plus.exceptions import BuildError
+from django_sitemaps_plus.models import Delivery, Exclusion, Page, Section
+from django_sitemaps_plus.models.exclusions import label_of
+from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.notifications.configuration import get_engines
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import OpenSection, open_section
+from django_sitemaps_plus.serving.live import live_plan
+from django_sitemaps_plus.sources import ModelSource, Source, surroundings
+from django_sitemaps_plus.sources.conditions import unmet
+from django_sitemaps_plus.sources.lines import describe
+from django_sitemaps_plus.sources.rows import every_row, listed_rows
+from django_sitemaps_plus.storage import read_document
+from django_sitemaps_plus.tracking.collecting import waiting_changes
+from django_sitemaps_plus.tracking.locating import locate, owners
+
+from .advice import QuietTally, as_model_source, match_of, rows_at
+from .requests import command_for
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """An entry on a page."""
+
+    url: str  # the one asked for, or one much like it
+    section: str
+    page: int
+    lastmod: str  # "" for none
+    object: str  # in storage; "" where the page is rendered live
+    published_at: datetime | None  # of the object; the entry may be older
+
+
+@dataclass(slots=True)
+class Lead:
+    """A row that is asked for, or that a URL leads to, in one section."""
+
+    section: str
+    row: str
+    lines: str = field(repr=False)  # of its entries; none where a condition is not met
+    reasons: list[str]  # why it is not listed; none where it is
+
+    @property
+    def urls(self) -> list[str]:
+        """Those that the section gives it: one, or one a language."""
+        return sorted(set(urls_in(self.lines.encode())))
+
+
+@dataclass(slots=True, kw_only=True)
+class Explanation:
+    """What there is to say about a URL or a row."""
+
+    url: str  # of a row the first that there is; "" without any
+    listings: list[Listing] = field(default_factory=list)
+    rows: list[Lead] = field(default_factory=list)
+    engines: dict[str, str] = field(default_factory=dict)  # what each has answered
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def is_listed(self) -> bool:
+        """Whether the URL itself is listed."""
+        return any(listing.url == self.url for listing in self.listings)
+
+
+#: Pages of a section that are read where no row leads to one.
+MAX_PAGES = 500
+
+#: Finds rows, listed or not, of a source that is paged by their keys.
+Find = Callable[[Source, ModelSource], Iterable[Any]]
+
+_LASTMOD = re.compile(rb"<lastmod>([^<]*)")
+
+
+def explain_url(url: str, site: Site) -> Explanation:
+    """Say which pages list a URL or a path, or one much like it, or what leaves it out.
+
+    Where it leads to a row, the page of that row is read; else the first 500 pages of
+    each section.
+
+    Raises:
+        ValueError: it is not a URL.
+        DatabaseError, InterfaceError: our own rows cannot be read.
+    """
+    path = f"/{url.removeprefix('/')}"
+    found = Explanation(url=encode_url(url if "://" in url else site.origin + path))
+    forms = _forms(found.url, site)
+    find = partial(rows_at, urls=forms)
+    for name in registry:
+        _add(found, open_section(name, site), find, forms)
+    if not found.listings and not found.rows:
+        found.notes.append(_where_it_leads(found.url, site))
+    found.engines = _answers(found.url, site)
+    return found
+
+
+def explain_object(row: Model, site: Site) -> Explanation:
+    """Say which pages list a row of a model, or what leaves it out.
+
+    Of each section that has it, the page of the row is read; of one that is not built,
+    only the row.
+
+    Raises:
+        DatabaseError, InterfaceError: our own rows cannot be read.
+    """
+    found = Explanation(url="")
+    for name in registry:
+        section = open_section(name, site)
+        with _noting(found), section.reading():
+            models = section.reader.tracked_models
+            # A contrib class that was never built has said none yet.
+            if models and label_of(type(row)) not in map(label_of, models):
+                continue
+        _add(found, section, partial(_same, row), ())
+    urls = [it.url for it in found.listings]
+    urls += [url for lead in found.rows for url in lead.urls]
+    if urls:
+        found.url, found.engines = urls[0], _answers(urls[0], site)
+    return found
+
+
+def _same(row: Model, source: Source, rows: ModelSource) -> Iterable[Any]:
+    """Return a row as a section has it, which may be its parent or a child."""
+    if label_of(type(row)) != label_of(rows.model):
+        return ()
+    return every_row(rows).filter(pk=row.pk)
+
+
+def _add(
+    found: Explanation, section: OpenSection, find: Find, forms: Sequence[str]
+) -> None:
+    """Add what a section says of some rows, and the pages that list them."""
+    leads: dict[Any, Lead] = {}
+    language = get_language()  # that of the reader: rendering has another
+    with _noting(found), section.reading():
+        leads = _leads(section, find, language)
+    found.rows += leads.values()
+    if leads or forms:
+        with _noting(found):
+            _search(found, section, leads, forms)
+
+
+@contextmanager
+def _noting(found: Explanation) -> Iterator[None]:
+    """Note why a section cannot be read, and go on with others."""
+    try:
+        yield
+    except (BuildError, LimitExceededError) as error:
+        if str(error) not in found.notes:
+            found.notes.append(str(error))
+
+
+def _forms(url: str, site: Site) -> list[str]:
+    """Return a URL, and those of the site that somebody may have meant."""
+    path = urlsplit(url).path
+    bare = path.rstrip("/")
+    paths = [path, f"{bare}/", bare, quote(unquote(path), safe=SAFE)]
+    own = own_sites(site)
+    return list(dict.fromkeys([url, *[o.origin + it for o in own for it in paths]]))
+
+
+def _leads(section: OpenSection, find: Find, language: str | None) -> dict[Any, Lead]:
+    """Return what there is to say of the rows that are found, by their keys."""
+    leads: dict[Any, Lead] = {}
+    reader, rows = section.reader, as_model_source(section.source)
+    reader.has_excluded = True
+    space = reader.key_space()
+    if rows is None or space is None:
+        return leads
+    for row in find(section.source, rows):
+        tally, key = QuietTally(section.name), getattr(row, space.attribute)
+        listed = listed_rows(rows)
+        with override(language):
+            reasons = [*_exclusion(row), *unmet(listed, row)]
+        lines = "".join([it for _, it in reader.lines_by_key([key], tally)])
+        if not reasons and not tally.entries:
+            reasons = [it.partition(" left out: ")[2] for it in tally.problems]
+        leads[key] = Lead(section.name, describe(row), lines, reasons)
+    return leads
+
+
+def _exclusion(row: Model) -> Iterator[str]:
+    for found in Exclusion.objects.of_row(row):
+        words = _("excluded since %(at)s UTC")
+        if found.by:
+            words = _("excluded by %(by)s since %(at)s UTC")
+        words %= {"by": found.by, "at": f"{found.at:%Y-%m-%d %H:%M}"}
+        yield f"{words}: {found.note}" if found.note else words
+
+
+def _search(
+    found: Explanation,
+    section: OpenSection,
+    leads: dict[Any, Lead],
+    forms: Sequence[str],
+) -> None:
+    """Add the entries with some URLs, or with those of rows, on pages of a section."""
+    wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
+    if not wanted:
+        return
+    urls = {escape(url).encode(): url for url in wanted}
+    pattern = rb"<url><loc>(%b)</loc>(.*)" % b"|".join(map(re.escape, urls))
+    searched, listed = 0, set[str]()
+    for page, document in _documents(section, leads, is_whole=bool(forms)):
+        searched += 1
+        for match in re.finditer(pattern, document):
+            lastmod = _LASTMOD.search(match[2])
+            entry = Listing(
+                url=urls[match[1]],
+                section=section.name,
+                page=page.number,
+                lastmod=lastmod[1].decode() if lastmod else "",
+                object=page.object,
+                published_at=page.published_at,
+            )
+            listed.add(entry.url)
+            found.listings.append(entry)
+    if searched == MAX_PAGES:
+        words = _("Only %(count)s pages of section %(section)r were searched.")
+        found.notes.append(words % {"count": MAX_PAGES, "section": section.name})
+    for lead in leads.values():
+        if not lead.reasons and not listed.issuperset(lead.urls):
+            lead.reasons = [_delay(section.name, section.site)]
+
+
+def _documents(
+    section: OpenSection, leads: dict[Any, Lead], *, is_whole: bool
+) -> Iterator[tuple[Page, bytes]]:
+    """Yield the pages that own some rows, or the first of all, with their documents.
+
+    Those of a section that is served live are rendered, as a whole or as far as they
+    have the rows.
+    """
+    keys = [*leads]
+    with section.reading():
+        reader = section.reader
+        space = reader.key_space() if keys else None
+    rows = Section.objects.filter(site=section.site.name, name=section.name)
+    if row := rows.planned().first():
+        pages = row.pages.active().exclude(object="").order_by("number")
+        if space is not None:
+            pages = pages.filter(pk__in=locate(row, space, keys).pages)
+        for page in pages[:MAX_PAGES]:
+            yield page, read_document(page.object)
+        return
+    plan = live_plan(section)
+    ranges = plan.ranges if plan else []
+    numbers: Iterable[int] = range(min(len(ranges), MAX_PAGES))
+    if space is not None and ranges:
+        numbers = sorted({*owners(space, [it.low for it in ranges], keys)})
+    lines = "".join([it.lines for it in leads.values() if not it.reasons])
+    for number in numbers:
+        if is_whole:
+            with section.reading():
+                tally = QuietTally(section.name)
+                lines = "".join(reader.chunks(ranges[number], tally))
+        yield Page(number=number + 1), lines.encode()
+
+
+def _delay(name: str, site: Site) -> str:
+    """Return why a row that is listed by now is on no page."""
+    section = Section.objects.filter(site=site.name, name=name).first()
+    if section is None:
+        return _("the section is too large to be served before it is built")
+    if section.hold_reason:
+        return _("the guard holds the section: %s") % section.hold_reason
+    dirty = section.pages.active().filter(is_dirty=1)
+    if error := dirty.exclude(error="").values_list("error", flat=True).first():
+        words: str = _("its page could not be built: %s") % error
+        return words
+    if dirty.exists() or waiting_changes([name]):
+        command = command_for("build_sitemaps", site, name)
+        return _("it waits for a build: run %s") % command
+    command = command_for("build_sitemaps", site, name, "--full")
+    return _("no change was recorded: run %s") % command
+
+
+def _where_it_leads(url: str, site: Site) -> str:
+    if site_at(url, site) is None:
+        words = _("It is not on %s, and sitemaps list nothing else.")
+        return words % site.origin
+    with surroundings(site):
+        try:
+            found = match_of(url) or ("", {})
+        except Resolver404:
+            found = None
+    if found is None:
+        return _("No URL pattern matches it.")
+    words = _(
+        "It leads to the view %(view)r with %(values)s, and to no row of a section."
+    )
+    return words % {"view": found[0], "values": found[1]}
+
+
+def _answers(url: str, site: Site) -> dict[str, str]:
+    """Return what each engine has answered about a URL, by its name."""
+    asked = Delivery.objects.filter(site=site.name, wanted__gt=0).to([url])
+    takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
+    found = dict.fromkeys(takers, _("it was never asked"))
+    return found | {delivery.engine: _answer(delivery) for delivery in asked}
+
+
+def _answer(delivery: Delivery) -> str:
+    if delivery.state == Delivery.State.SENT:
+        return _("it accepted it at %s UTC") % f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"
+    if delivery.state == Delivery.State.DEAD:
+        return _("it rejected it: %s") % delivery.error
+    next_at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
+    words = _("it is asked next at %s UTC") % next_at
+    return f"{words}: {delivery.error}" if delivery.error else words

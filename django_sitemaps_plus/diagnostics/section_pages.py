@@ -1,0 +1,191 @@
+"""A section: its last 30 days, and its pages in the order of their key ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from django.db.models import Case, F, Q, TextChoices, Value, When
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+
+from django_sitemaps_plus.conf import Site, get_settings
+from django_sitemaps_plus.exceptions import SitemapsPlusError
+from django_sitemaps_plus.models import Figure, Hold, Page, PageQuerySet, Section, State
+from django_sitemaps_plus.models.claims import is_parked
+from django_sitemaps_plus.models.clock import Now
+from django_sitemaps_plus.models.figures import KEPT
+from django_sitemaps_plus.publishing.prune import removed_sections
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.serving.live import live_plan
+
+#: Pages that are read at once.
+AT_ONCE = 100
+
+
+class PageState(TextChoices):
+    """How a page is, in words for people."""
+
+    LIVE = "live", _("served live")  # rendered on request: no build has made it
+    FRESH = "fresh", _("up to date")
+    DIRTY = "dirty", _("to build")
+    BUILDING = "building", _("being built")
+    FAILED = "failed", _("failed, is tried again")
+    PARKED = "parked"  # gave up after many attempts; it is tried again rarely
+    HELD = "held", _("waiting for your approval")  # the guard holds it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionPage:
+    """A page as its section lists it."""
+
+    number: int
+    state: PageState
+    low: str | None  # the first key of its range; None where it has no lower bound
+    entries: int | None = None  # None of one that is served live
+    skipped: int = 0
+    lastmod: str = ""
+    rendered_at: datetime | None = None
+    error: str = ""  # of the last attempt
+    attempts: int = 0
+
+
+@dataclass(slots=True, kw_only=True)
+class SectionPages:
+    """Some pages of a section, and where there are others."""
+
+    pages: Sequence[SectionPage] = ()
+    is_first: bool = True  # whether none comes before these
+    previous: int | None = None  # the number to begin with; None for the first page
+    following: int | None = None  # the same; None where these are the last
+    has_next_plan: bool = False  # a new plan is being built
+    is_live: bool = False
+    fault: str = ""  # why pages that are served live are not known
+
+
+def section_names(site: Site) -> list[str]:
+    """Return the sections of the site in force that are registered or have pages."""
+    return sorted([*registry, *removed_sections(site)])
+
+
+def read_pages(section: str, site: Site, number: int | None = None) -> SectionPages:
+    """Return pages of a section of the site in force, from one of them on.
+
+    Without a number, or where no page has it, they are the first. By six queries, each
+    of which reads few rows however many pages there are; but where keys are no
+    integers, the database sorts the pages of the section by the text of their keys.
+    """
+    own = Section.objects.filter(site=site.name, name=section).values("pk")[:1]
+    planned = Page.objects.filter(section=own)
+    active = planned.active()
+    others = active.filter(low_number=None).exclude(low=None)
+    key = "low" if others.exists() else "low_number"
+    start = None
+    if number is not None:
+        start = active.filter(number=number).values_list(key, flat=True).first()
+
+    found = SectionPages(has_next_plan=planned.filter(state=State.NEXT).exists())
+    ordered = active.filter(**{f"{key}__isnull": False}).order_by(key)
+    if start is None:
+        rows = [*_shown(active.filter(low=None, low_number=None)), *_shown(ordered)]
+    else:
+        rows = _shown(ordered.filter(**{f"{key}__gte": start}))
+        before = ordered.filter(**{f"{key}__lt": start}).reverse()
+        numbers = [*before.values_list("number", flat=True)[:AT_ONCE]]
+        found.is_first = False
+        found.previous = numbers[-1] if len(numbers) == AT_ONCE else None
+    if not rows and not found.has_next_plan:
+        found.is_live = True
+        rows = _live_pages(found, section, site, number)
+
+    found.pages = rows[:AT_ONCE]
+    if len(rows) > AT_ONCE:
+        found.following = rows[AT_ONCE].number
+    return found
+
+
+def _shown(pages: PageQuerySet) -> list[SectionPage]:
+    """Return the first of pages, and one more."""
+    columns = ("number", "low", "entries", "skipped", "lastmod", "error", "attempts")
+    values = pages.values(*columns, rendered_at=F("checked_at"), now=_state())
+    return [
+        SectionPage(state=PageState(row.pop("now")), **row)
+        for row in values[: AT_ONCE + 1]
+    ]
+
+
+def _state() -> Case:
+    """Return the state of a page; where several are true, the first of these counts."""
+    dirty = Q(is_dirty=1)
+    # A token is compared first, since few pages have one and a time costs more.
+    claimed = ~Q(token="") & Q(claimed_at__gte=Now() - get_settings().lease)
+    return Case(
+        When(hold=Hold.HELD, then=Value(PageState.HELD.value)),
+        When(dirty & is_parked(), then=Value(PageState.PARKED.value)),
+        When(dirty & ~Q(error=""), then=Value(PageState.FAILED.value)),
+        When(claimed, then=Value(PageState.BUILDING.value)),
+        When(dirty, then=Value(PageState.DIRTY.value)),
+        default=Value(PageState.FRESH.value),
+    )
+
+
+def _live_pages(
+    found: SectionPages, section: str, site: Site, number: int | None
+) -> list[SectionPage]:
+    """Return the pages of the live plan, as those of a built one."""
+    try:
+        plan = live_plan(open_section(section, site))
+    except SitemapsPlusError as error:
+        found.fault = str(error)
+        return []
+    ranges = plan.ranges if plan else []
+    first = number if number and number <= len(ranges) else 1
+    found.is_first = first == 1
+    found.previous = first - AT_ONCE if first > AT_ONCE + 1 else None
+    shown = ranges[first - 1 : first + AT_ONCE]
+    return [
+        SectionPage(number=at, state=PageState.LIVE, low=it.low)
+        for at, it in enumerate(shown, first)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """The days of a section, the oldest first."""
+
+    days: list[date]
+    entries: list[float | None]  # after the last build by then; None before the first
+    rendered: list[float]  # pages, by all builds of the day
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no build of these days has rendered a page."""
+        return self.entries[-1] is None
+
+
+def read_history(section: str, site: Site) -> History:
+    """Return the history of a section in the current time zone, by one query."""
+    today, kind = _day(timezone.now()), Figure.Kind
+    days = [today - timedelta(days=ago) for ago in reversed(range(KEPT.days))]
+    entries: list[float | None] = [None] * len(days)
+    rendered = [0.0] * len(days)
+    rows = Figure.objects.since(timezone.now() - KEPT)
+    rows = rows.filter(
+        site=site.name, name=section, kind__in=[kind.ENTRIES, kind.PAGES]
+    )
+    for hour, of, value in rows.order_by("hour").values_list("hour", "kind", "value"):
+        # The first hours are of the day before; another clock may be ahead.
+        at = min((_day(hour) - days[0]).days, len(days) - 1)
+        if of == kind.ENTRIES:
+            at = max(at, 0)
+            entries[at:] = [value] * (len(days) - at)
+        elif at >= 0:
+            rendered[at] += value
+    return History(days=days, entries=entries, rendered=rendered)
+
+
+def _day(moment: datetime) -> date:
+    # Without USE_TZ there are no zones.
+    return moment.date() if timezone.is_naive(moment) else timezone.localdate(moment)

@@ -1,1 +1,0 @@
-"""Maintenance: status, advice and pruning."""

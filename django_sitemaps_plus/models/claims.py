@@ -1,0 +1,263 @@
+"""Claims of pages: they only save work, since the flip asks for the token again."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, Self
+
+from django.db.models import Case, F, Q, Value, When
+from django.db.models.functions import Greatest
+
+from django_sitemaps_plus.conf import get_settings
+from django_sitemaps_plus.core.backoff import pause_seconds
+
+from .base import M, RowQuerySet
+from .clock import Now
+from .prepared import Rows, Update, prepared
+from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
+from .transactions import retried
+
+
+@dataclass(slots=True)
+class _Lease:
+    renew: Callable[[], object]
+    seconds: float  # between two renewals
+    renewed_at: float
+
+
+_leases: ContextVar[tuple[_Lease, ...]] = ContextVar("leases", default=())
+
+
+@contextmanager
+def keep(renew: Callable[[], object], seconds: float | None = None) -> Iterator[None]:
+    """Let each heartbeat within renew a lease, by default of LEASE_SECONDS, in time."""
+    lasts = get_settings().lease_seconds if seconds is None else seconds
+    lease = _Lease(renew, lasts / 6, time.monotonic())
+    token = _leases.set((*_leases.get(), lease))
+    try:
+        yield
+    finally:
+        _leases.reset(token)
+
+
+def heartbeat() -> None:
+    """Renew the leases that the current work depends on; call it as the work goes on.
+
+    A builder that has stopped does not call it, however long it stays connected.
+    """
+    now = time.monotonic()
+    for lease in _leases.get():
+        if now - lease.renewed_at > lease.seconds:
+            lease.renew()
+            lease.renewed_at = now
+
+
+#: Pages that are claimed, rendered and flipped together: one transaction and one
+#: flush of each directory for all of them.
+BATCH_PAGES = 8
+
+#: The longest pause of a page that fails, in seconds.
+LONGEST_PAUSE = 3_600.0
+
+#: How long a page that several builders died of is left alone.
+LONG_PAUSE = timedelta(days=1)
+
+#: The fields of a page that nothing is known against: as if it were tried first.
+UNTRIED: dict[str, Any] = {"attempts": 0, "deaths": 0, "not_before": None}
+
+
+class PageClaimQuerySet(RowQuerySet[M]):
+    """Pages by who is at work on them."""
+
+    def with_section(self) -> Self:
+        """Read the section with each page, and not the problems, which builders set."""
+        return self.select_related("section").defer("problems")
+
+    def planned(self) -> Self:
+        """Return the pages of plans that are kept up to date."""
+        return self.exclude(state=State.RETIRED)
+
+    def dirty(self) -> Self:
+        """Return the pages whose source has changed since they were rendered."""
+        return self.planned().filter(is_dirty=1)
+
+    def claimable(
+        self, since: datetime | None = None, lease: timedelta | None = None
+    ) -> Self:
+        """Return the dirty pages that no process is at work on.
+
+        A claim counts as given up after the lease, or if it was made before ``since``,
+        when the build began. Pages that failed after that are left alone. What failed
+        has a pause, but for a newer change: then the source may be well again.
+        """
+        lease = lease or get_settings().lease
+        is_newer = Q(wanted__gt=F("tried"))
+        given_up = Q(claimed_at=None) | Q(claimed_at__lt=Now() - lease)
+        given_up |= is_newer & Q(token="")
+        if since is not None:
+            has_failed = Q(token="", claimed_at__gte=since)
+            given_up = (given_up | Q(claimed_at__lt=since)) & ~has_failed
+        due = Q(not_before=None) | Q(not_before__lte=Now())
+        due |= is_newer & Q(deaths__lt=MAX_DEATHS)
+        return self.dirty().filter(given_up, due).exclude(hold=Hold.HELD)
+
+    def parked(self) -> Self:
+        """Return the pages that were tried too often; they are tried again, rarely."""
+        return self.dirty().filter(is_parked())
+
+    @retried
+    def claim(
+        self,
+        sections: Collection[int],
+        *,
+        since: datetime | None = None,
+    ) -> list[M]:
+        """Take a batch of dirty pages to work on; none if nothing is left to do.
+
+        A page that was claimed in vain before is taken alone: if it kills its builder,
+        no other page is left alone for that.
+        """
+        free = (tuple(sections), get_settings().lease)
+        earlier: dict[str, Any] = {} if since is None else {"since": since}
+        token = secrets.token_hex(16)
+        while pages := _candidates(self.free(*free, **earlier)):
+            keys = [page.pk for page in pages]
+            taken = self.taken(*free, pages=keys, token=token, **earlier)
+            if taken < len(pages):
+                pages = self.with_token(token=token)
+            else:
+                for page in pages:
+                    page.token, page.attempts = token, page.attempts + 1
+            if pages:
+                return pages
+        return []
+
+    @retried
+    def claim_clean(self, page: Any) -> bool:
+        """Take one page that is not dirty, in order to change its range."""
+        token = secrets.token_hex(16)
+        given_up = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
+        quiet = self.filter(given_up, pk=page.pk, wanted=page.built)
+        same = quiet.filter(built=page.built, low=page.low, high=page.high)
+        page.token = token
+        return bool(same.update(token=token, claimed_at=Now()))
+
+    @retried
+    def release(
+        self,
+        pages: Collection[Any],
+        error: str = "",
+        *,
+        is_to_blame: bool = False,
+        is_free: bool = False,
+    ) -> None:
+        """Give up pages, as they were claimed; they stay dirty.
+
+        With an error they keep the time of their claim, so that no process of the same
+        build tries them again; unless they are free, since it was not theirs. If they
+        are to blame the attempt counts: the next builds try again, and after many
+        attempts there are pauses, which grow.
+        """
+        # A deploy may have set both numbers to 0 meanwhile.
+        fields: dict[str, Any] = {"deaths": Greatest(F("deaths"), 1) - 1}
+        if error:
+            fields["error"] = error[:2_000]
+        if is_free or not error:
+            fields["claimed_at"] = None
+        if not is_to_blame:
+            fields["attempts"] = Greatest(F("attempts"), 1) - 1
+        for page in pages:
+            fields["not_before"] = _next_attempt(page) if is_to_blame else None
+            # By the token too, since another may have taken it over.
+            mine = self.filter(pk=page.pk, token=page.token)
+            mine.update(token="", **fields)
+
+    def is_being_built(self, sections: Collection[int]) -> bool:
+        """Return whether other processes are at work on dirty pages of sections."""
+        return self._at_work().filter(section__in=sections).exists()
+
+    def count_builders(self, site: str, names: Collection[str]) -> int:
+        """Return how many builders, each with one token, are at work on sections."""
+        pages = self._at_work().filter(section__site=site, section__name__in=names)
+        return pages.values("token").distinct().count()
+
+    def _at_work(self) -> Self:
+        alive = self.dirty().filter(claimed_at__gte=Now() - get_settings().lease)
+        return alive.exclude(token="")
+
+    @retried
+    def renew(self, pages: Collection[Any]) -> None:
+        """Begin the lease of claims anew."""
+        for token in {page.token for page in pages}:
+            self.filter(token=token).update(claimed_at=Now())
+
+    def keep_claims(self, pages: Collection[Any]) -> AbstractContextManager[None]:
+        """Keep the lease of pages, as they were claimed, at each heartbeat."""
+        return keep(partial(self.renew, pages))
+
+    @prepared
+    def free(
+        self,
+        sections: tuple[int, ...],
+        lease: timedelta,
+        *,
+        since: Any = None,
+    ) -> Rows:
+        """Return claimable pages, those first that were never claimed in vain."""
+        free = self.claimable(since, lease).filter(section__in=sections)
+        return free.with_section().order_by("attempts", "id")[:BATCH_PAGES]
+
+    @prepared
+    def taken(
+        self,
+        sections: tuple[int, ...],
+        lease: timedelta,
+        *,
+        pages: Any,
+        token: Any,
+        since: Any = None,
+    ) -> Update:
+        """Claim those of some pages that are still claimable."""
+        free = self.claimable(since, lease).filter(section__in=sections)
+        # Written before the attempt, since who dies of it writes nothing any more; and
+        # first, since MariaDB reads columns as they are by then.
+        is_last = When(deaths__gte=MAX_DEATHS - 1, then=Now() + LONG_PAUSE)
+        values = {
+            "not_before": Case(is_last, default=Value(None)),
+            "token": token,
+            "claimed_at": Now(),
+            "attempts": F("attempts") + 1,
+            "deaths": F("deaths") + 1,
+            "tried": F("wanted"),
+        }
+        return free.filter(pk__in=pages), values
+
+    @prepared
+    def with_token(self, *, token: Any) -> Rows:
+        """Return the pages that were claimed with a token."""
+        return self.filter(token=token).with_section().order_by("id")
+
+
+def _candidates(pages: list[Any]) -> list[Any]:
+    return [page for page in pages if not page.attempts] or pages[:1]
+
+
+def _next_attempt(page: Any) -> Any:
+    many = page.attempts + 1 - MAX_ATTEMPTS
+    if many < 1:
+        return None
+    seconds = pause_seconds(many, get_settings().lease_seconds, LONGEST_PAUSE)
+    return Now() + timedelta(seconds=seconds)
+
+
+def is_parked(prefix: str = "") -> Q:
+    """Return the condition on dirty pages that were tried too often, by a path."""
+    often = Q(**{f"{prefix}attempts__gte": MAX_ATTEMPTS})
+    return often | Q(**{f"{prefix}deaths__gte": MAX_DEATHS})

@@ -1,0 +1,266 @@
+"""Declarations: which columns a source selects, and how its rows are rendered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from django.core.exceptions import FieldDoesNotExist, FieldError
+from django.db.models import DateField, F, Field, Model, QuerySet
+from django.db.models.expressions import Combinable
+
+from django_sitemaps_plus.conf import Site, site_in
+from django_sitemaps_plus.core.entries import CHANGEFREQS
+from django_sitemaps_plus.core.limits import MAX_URL_LENGTH, MIN_URL_LENGTH
+from django_sitemaps_plus.exceptions import ConfigurationError
+
+from .base import DeclaredSource, ModelSource
+from .columns import (
+    Column,
+    Getter,
+    NoLocationError,
+    RouteValues,
+    Values,
+    called,
+    constant,
+    selected,
+)
+from .context import surroundings_in
+from .dates import date_column
+from .fields import FIELDS, MOBILE, columns_on, location_column
+from .images import held_images
+from .languages import language_lines, languages_of
+from .lines import Lines
+from .related import (
+    Narrow,
+    Related,
+    joined_many,
+    path_to_many,
+    related_rows,
+    several_column,
+)
+from .route import CompiledRoute, Route, in_language
+
+#: What columns of instances are called; no model field begins like this.
+_ALIAS = "sitemaps_plus_"
+
+
+def is_method(value: object) -> bool:
+    """Return whether a declaration is code that takes the object."""
+    return callable(value) and not isinstance(value, Route) and not is_expression(value)
+
+
+def is_expression(value: object) -> bool:
+    """Return whether a declaration is a Django expression."""
+    return isinstance(value, Combinable) or hasattr(value, "resolve_expression")
+
+
+def is_path(name: str, value: object) -> bool:
+    """Return whether a declaration is a field path, rather than a constant."""
+    if not isinstance(value, str):
+        return False
+    return name != "changefreq" or value not in CHANGEFREQS
+
+
+def path_field(model: type[Model], path: str) -> Field[Any, Any] | None:
+    """Return the field at a path, None for a lookup; raise FieldDoesNotExist."""
+    *relations, last = path.split("__")
+    for name in relations:
+        related = model._meta.get_field(name).related_model
+        if related is None or isinstance(related, str):
+            return None
+        model = related
+    found: Any = model._meta.pk if last == "pk" else model._meta.get_field(last)
+    return found if isinstance(found, Field) else None
+
+
+def find_field(model: type[Model], path: str) -> Field[Any, Any] | None:
+    """Return the field at a path, or None where there is none to be found."""
+    with suppress(FieldDoesNotExist):
+        return path_field(model, path)
+    return None
+
+
+@dataclass(slots=True)
+class Columns:
+    """What the rows of a query must hold, in the order in which it was asked for."""
+
+    of_instances: bool  # whether rows are model instances, else tuples
+    expressions: list[Any] = field(default_factory=list)
+
+    def add(self, expression: Any) -> Callable[[Any], Any]:
+        """Select an expression or field path; return what takes it from a row."""
+        if isinstance(expression, str):
+            expression = F(expression)
+        if expression not in self.expressions:
+            self.expressions.append(expression)
+        position = self.expressions.index(expression)
+        if self.of_instances:
+            return attrgetter(f"{_ALIAS}{position}")
+        return itemgetter(position)
+
+    def aliases(self) -> dict[str, Any]:
+        """Return the expressions by the name that they have on instances."""
+        return {f"{_ALIAS}{i}": e for i, e in enumerate(self.expressions)}
+
+
+def declarations_of(source: DeclaredSource) -> dict[str, Any]:
+    """Return what a source declares; for no location, the object's own method."""
+    found = {name: getattr(source, name) for name in FIELDS}
+    if found["location"] is None:
+        found["location"] = get_absolute_url
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def get_absolute_url(obj: Any) -> Any:
+    """Return where an object says that it is found."""
+    return obj.get_absolute_url()
+
+
+def declared_methods(source: DeclaredSource) -> dict[str, Any]:
+    """Return what a source declares by code, which makes rows model instances."""
+    declared = declarations_of(source) | {"get_languages": source.get_languages}
+    return {name: value for name, value in declared.items() if is_method(value)}
+
+
+def compile_lines(
+    source: ModelSource,
+    queryset: QuerySet[Any],
+    site: Site,
+    narrow: Narrow = lambda rows: rows,
+) -> tuple[Columns, Lines]:
+    """Return the columns to select, and what writes rows in a site's surroundings.
+
+    What is written are the rows that ``narrow`` leaves of the queryset, by key.
+    """
+    columns = Columns(of_instances=bool(declared_methods(source)))
+    declared = declarations_of(source)
+    locate = declared.pop("location")
+    versions = {}
+    for language in languages_of(source):
+        own = site_in(language, site)
+        with surroundings_in(language, own):
+            located = in_language(locate, language)
+            versions[language] = _location(located, columns, own.origin)
+    location = None if versions else _location(locate, columns, site.origin)
+    fields = _fields(source, declared, columns, queryset, site, narrow)
+    offered = source.get_languages if versions else None
+    getter = offered and _getter("get_languages", offered, columns)
+    for expression in columns.expressions:
+        if label := joined_many(queryset.query, expression):
+            raise ConfigurationError(
+                f"{expression!r} leads to many rows of {label} for one of "
+                f"{queryset.model._meta.label}, which would be listed once for each. "
+                'Name one value of them, such as Max("photos__taken").'
+            )
+    if location is not None:
+        return columns, Lines(location, fields, source.on_error == "raise")
+    return columns, language_lines(source, versions, getter, fields, site)
+
+
+def _fields(
+    source: ModelSource,
+    declared: Mapping[str, Any],
+    columns: Columns,
+    queryset: QuerySet[Any],
+    site: Site,
+    narrow: Narrow,
+) -> list[Values]:
+    fields = []
+    own = columns_on(site.origin)
+    if column := images_of(source, queryset, site.origin, narrow):
+        own["images"] = column
+    for name, value in declared.items():
+        if path := path_to_many(source.model, name, value):
+            take = columns.add(source.key)
+            found = Related(queryset, narrow, source.key, path, take)
+            fields.append(Values(found, several_column(own[name])))
+            continue
+        dates = None
+        if name == "lastmod" and isinstance(value, str):
+            dates = date_column(value, find_field(source.model, value), queryset.db)
+        getter = _getter(name, dates.expression if dates else value, columns)
+        fields.append(Values(getter, dates or own[name]))
+    if source.mobile:
+        fields.append(MOBILE)
+    return fields
+
+
+def images_of(
+    source: ModelSource,
+    queryset: QuerySet[Any],
+    origin: str,
+    narrow: Narrow = lambda rows: rows,
+) -> Column | None:
+    """Return what writes the images that a field holds; None of any other values."""
+    images = F(source.images) if isinstance(source.images, str) else source.images
+    if not is_expression(images):
+        return None
+
+    def rows() -> QuerySet[Any]:
+        if path_to_many(source.model, "images", images):
+            return related_rows(queryset, narrow, source.key)
+        return narrow(queryset)
+
+    with suppress(FieldError):  # the query says what is wrong
+        resolved = images.resolve_expression(queryset.query.clone())
+        return held_images(resolved, rows, images, origin)
+    return None
+
+
+def _location(declared: Any, columns: Columns, origin: str) -> Values | RouteValues:
+    if not isinstance(declared, Route):
+        getter = _getter("location", declared, columns)
+        return Values(getter, location_column(origin))
+    takes = [columns.add(path) for path in declared.arguments.values()]
+    route = declared.compile()
+    path = partial(_path, route)
+    if route.plain is not None:
+        length = sum(map(len, (origin, *route.plain.pieces)))
+        if MIN_URL_LENGTH <= length <= MAX_URL_LENGTH:
+            getters = tuple(map(selected, takes))
+            return RouteValues(getters, route.plain, location_column(origin, path))
+    getter = called(lambda row: path([take(row) for take in takes]))
+    return Values(getter, location_column(origin))
+
+
+def _path(route: CompiledRoute, values: Sequence[Any]) -> str:
+    if None in values:  # reverse() would write it into the URL
+        name = route.arguments[values.index(None)]
+        raise NoLocationError(f"{name} of its URL is None")
+    return route(values)
+
+
+def _getter(name: str, value: Any, columns: Columns) -> Getter:
+    if is_path(name, value) or is_expression(value):
+        return selected(columns.add(value))
+    return called(value) if is_method(value) else constant(value)
+
+
+def indexed_lastmod(source: ModelSource) -> DateField[Any, Any] | None:
+    """Return the date field of the model that ``lastmod`` names, if it has an index."""
+    path = source.lastmod
+    if not isinstance(path, str) or "__" in path:
+        return None
+    field = find_field(source.model, path)
+    return field if isinstance(field, DateField) and is_indexed(field) else None
+
+
+def is_unique(field: Field[Any, Any]) -> bool:
+    """Return whether no two rows may have the same value."""
+    constraints = field.model._meta.total_unique_constraints
+    return field.unique or (field.name,) in [tuple(c.fields) for c in constraints]
+
+
+def is_indexed(field: Any) -> bool:
+    """Return whether some index begins with the field."""
+    if field.db_index or is_unique(field):
+        return True
+    firsts = [index.fields[:1] for index in field.model._meta.indexes]
+    firsts += [list(c.fields[:1]) for c in field.model._meta.total_unique_constraints]
+    firsts += [list(names[:1]) for names in field.model._meta.unique_together]
+    return [field.name] in firsts or [f"-{field.name}"] in firsts

@@ -1,0 +1,160 @@
+"""Elements: how each field of an entry is written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from django.utils.functional import Promise
+
+from django_sitemaps_plus.core.documents import (
+    alternate_element,
+    news_element,
+    video_element,
+)
+from django_sitemaps_plus.core.entries import (
+    Alternate,
+    News,
+    Video,
+    check_all,
+    check_changefreq,
+    check_priority,
+    format_priority,
+)
+from django_sitemaps_plus.core.locations import absolute_url
+from django_sitemaps_plus.core.xml import escape
+
+from .columns import (
+    CodedColumn,
+    Column,
+    Doubtful,
+    Failed,
+    LocationColumn,
+    NoLocationError,
+    Problem,
+    Values,
+    attempt,
+    constant,
+    doubts,
+)
+from .dates import lastmod_text
+from .images import image_column
+from .quoting import location_quoting
+
+#: The namespaces that the extension fields need.
+NAMESPACE_OF = {
+    "images": "image",
+    "videos": "video",
+    "news": "news",
+    "alternates": "xhtml",
+}
+
+
+def location_column(
+    origin: str | None, path: Callable[[Any], Any] = lambda value: value
+) -> LocationColumn:
+    """Return what writes the paths of values on an origin; with None, any URL."""
+
+    before = origin or ""
+
+    def write(value: Any) -> str:
+        url = escape(absolute_url(_plain_text(path(value)), origin))
+        return url.removeprefix(before)
+
+    quote = location_quoting(origin)
+    return LocationColumn(name="location", write=write, before=before, quote=quote)
+
+
+def _plain_text(value: object) -> str:
+    if value is None:
+        raise NoLocationError("it has no location")
+    # A location may be a lazy reverse() or a translated string.
+    if not isinstance(value, str | Promise):
+        raise TypeError(f"{value!r} is not a location; give a path or a URL")
+    return str(value)
+
+
+def _priority(value: object) -> str:
+    return format_priority(check_priority(value))
+
+
+def _written(text: str, values: Iterable[Alternate | News | Video]) -> str:
+    words = [it.doubt for it in values if it.doubt]
+    if not words:
+        return text
+    found = Doubtful(text)
+    found.doubt = "; ".join(words)
+    return found
+
+
+def _videos(value: Any) -> str:
+    videos = check_all(Video, (value,) if isinstance(value, Video) else value)
+    return _written("".join(map(video_element, videos)), videos)
+
+
+def _news(value: Any) -> str:
+    (news,) = check_all(News, [value])
+    return _written(news_element(news), [news])
+
+
+class _AlternatesColumn(Column):
+    """Writes language versions; a bad one is left out, and the others stay."""
+
+    def texts(self, values: Sequence[Any], problems: list[Problem]) -> list[str]:
+        texts = []
+        last: Any = None
+        found: Any = ()
+        for row, value in enumerate(values):
+            if value is not last:  # rows of one item have the same
+                last, found = value, attempt(self._written, value)
+            if type(found) is Failed:
+                problems.append((row, self.name, found.error))
+                texts.append("")
+                continue
+            bad = [one.error for one in found if type(one) is Failed]
+            problems += [(row, "an alternate", error) for error in bad]
+            written = [one for one in found if isinstance(one, str)]
+            problems += doubts(row, self.name, written)
+            texts.append("".join(written))
+        return texts
+
+    def _written(self, value: Any) -> list[Any]:
+        return [attempt(self.write, one) for one in tuple(value or ())]
+
+
+def _alternate(value: Any) -> str:
+    """Write one language version, which may be a pair of hreflang and URL as well."""
+    if isinstance(value, tuple | list):  # a list where JSON has it
+        value = Alternate(*value)
+    if not isinstance(value, Alternate):
+        raise TypeError(f"{value!r} is not an Alternate")
+    return _written(alternate_element(value), [value])
+
+
+def _simple(name: str, write: Callable[[Any], str]) -> Column:
+    return Column(name=name, write=write, before=f"<{name}>", after=f"</{name}>")
+
+
+#: What writes the values of each field but the location; images without an origin.
+COLUMNS: dict[str, Column] = {
+    "lastmod": _simple("lastmod", lastmod_text),
+    "changefreq": _simple("changefreq", check_changefreq),
+    "priority": _simple("priority", _priority),
+    "images": image_column(""),
+    "videos": CodedColumn(name="videos", write=_videos),
+    "news": CodedColumn(name="news", write=_news),
+    "alternates": _AlternatesColumn(name="alternates", write=_alternate),
+}
+
+#: What marks each entry of a mobile sitemap.
+MOBILE = Values(
+    constant(True), Column(name="mobile", write=lambda value: "<mobile:mobile/>")
+)
+
+#: What a source may say of an entry, in the order of the element.
+FIELDS = ("location", *COLUMNS)
+
+
+def columns_on(origin: str | None) -> dict[str, Column]:
+    """Return what writes the values of each field on an origin."""
+    return COLUMNS | {"images": image_column(origin or "")}

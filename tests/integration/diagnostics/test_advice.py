@@ -1,0 +1,444 @@
+"""Advice: how fast a section is, and which route gives the URLs of its method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db.models import F
+from django.urls import include, path, re_path, reverse
+
+from django_sitemaps_plus import Entry, ModelSource, Source, ViewSource
+from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.diagnostics import advice
+from django_sitemaps_plus.diagnostics.advice import Advice, advise
+from django_sitemaps_plus.exceptions import NotRegistered
+from tests.integration.sources import contrib_zoo as zoo
+from tests.support.shop import ProductSource, limited, make_products
+from tests.support.testapp.models import Author, Book, Country, Product, Town
+from tests.support.urls import view
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+SLUG_LINE = 'location = Route("product-detail", slug="slug")'
+
+
+class Plain(ModelSource):
+    """The object's own URL."""
+
+    model = Product
+
+
+class Named(Plain):
+    """Two methods."""
+
+    def location(self, product: Product) -> str:
+        return product.get_absolute_url()
+
+    def priority(self, product: Product) -> float:
+        return 0.5
+
+
+class Pages(ViewSource):
+    views = ("home",)
+
+
+class OwnPages(zoo.OwnPaginator):
+    """Other pages of a queryset."""
+
+    def items(self) -> Any:
+        return Product.objects.order_by("pk")
+
+
+class Entries(Source):
+    def entries(self, origin: str) -> Any:
+        yield Entry(f"{origin}/home/")
+
+
+@pytest.fixture(autouse=True)
+def any_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Suggest what is slower too, since a few rows take no time."""
+    monkeypatch.setattr(advice, "MIN_FACTOR", 0)
+
+
+@pytest.fixture
+def advice_on(sections: Any) -> Callable[..., Advice]:
+    """Return what gives the advice on a source."""
+
+    def advice_on(source: Any, prefix: str = "/", **options: Any) -> Advice:
+        sections.register("it", source)
+        found = advise("it", Site("default", "https://example.com", prefix), **options)
+        sections.unregister("it")
+        return found
+
+    return advice_on
+
+
+@pytest.fixture
+def line_of(advice_on: Callable[..., Advice]) -> Callable[..., str | None]:
+    """Return what gives the line that is suggested for a source that can be read."""
+
+    def line_of(source: Any, *prefix: str) -> str | None:
+        found = advice_on(source, *prefix)
+        assert (found.problem, found.entries_per_second is None) == ("", False)
+        return found.suggestion and found.suggestion.line
+
+    return line_of
+
+
+@pytest.fixture
+def line_at(line_of: Any, settings: Any) -> Callable[..., str | None]:
+    """Return what gives the line for rows whose arguments are those of a pattern."""
+
+    def line_at(model: Any, pattern: Any, arguments: Callable[[Any], Any]) -> Any:
+        settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": [pattern]})
+
+        class Located(ModelSource):
+            def location(self, row: Any) -> str:
+                return reverse("row", kwargs=arguments(row))
+
+        Located.model = model
+        return line_of(Located)
+
+    return line_at
+
+
+@pytest.fixture
+def towns() -> None:
+    """Add towns of two countries."""
+    for code, name in (("fr", "france"), ("it", "italia")):
+        country = Country.objects.create(code=code, name=name)
+        for number in range(2):
+            Town.objects.create(country=country, slug=f"{code} {number}")
+
+
+class TestForms:
+    @pytest.mark.parametrize(
+        ("source", "form"),
+        [
+            (ProductSource, "columns"),
+            (
+                limited(10, languages=["de"], get_languages=lambda self, row: None),
+                "instances: get_languages",
+            ),
+            (Plain, "instances: get_absolute_url"),
+            (Named, "instances: location, priority"),
+            (zoo.Plain, "contrib class, by key"),
+            (zoo.OfList, "contrib class, by position"),
+            (zoo.OwnUrls, "contrib class with its own paging"),
+            (Pages, "views"),
+            (Entries, "entries()"),
+        ],
+    )
+    def test_each_is_named_and_measured(self, advice_on, source, form):
+        """Its speed is that of real rows."""
+        make_products(5)
+        found = advice_on(source)
+        assert (found.form, found.problem) == (form, "")
+        assert found.entries_per_second > 0
+
+    def test_a_section_without_rows_has_no_speed(self, advice_on):
+        """It has a form nevertheless."""
+        found = advice_on(Plain)
+        assert found.form.startswith("instances")
+        assert (found.entries_per_second, found.problem) == (None, "")
+
+    @pytest.mark.parametrize(("codes", "rows"), [([], 20), (["en", "de"], 10)])
+    def test_more_rows_than_the_limit_are_measured(
+        self, advice_on, monkeypatch, codes, rows
+    ):
+        """The sample ends where it is full, whatever a page holds."""
+        make_products(25)
+        monkeypatch.setattr(advice, "SAMPLE_ENTRIES", 20)
+        seen = set()
+
+        class Small(Plain):
+            limit = 10
+            languages = codes
+
+            def location(self, product: Product) -> str:
+                seen.add(product.pk)
+                return product.get_absolute_url()
+
+        assert advice_on(Small).problem == ""
+        assert len(seen) == rows
+
+
+class TestSuggestions:
+    def test_get_absolute_url_is_a_route(self, advice_on, monkeypatch):
+        """The route is much faster; the source stays as it is."""
+        monkeypatch.undo()
+        make_products(1_000)
+        source = Plain()
+        found = advice_on(source).suggestion
+        assert found.line == SLUG_LINE
+        assert found.factor > 2
+        assert source.location is None
+
+    def test_what_is_not_faster_is_not_suggested(self, line_of, monkeypatch):
+        """A change has to pay."""
+        make_products(5)
+        assert line_of(Plain) == SLUG_LINE
+        monkeypatch.setattr(advice, "MIN_FACTOR", 1_000_000)
+        assert line_of(Plain) is None
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda url: f"{url}?from=sitemap",
+            lambda url: url.replace("-00002", "-2"),
+            lambda url: url.replace("products", "about"),
+            lambda url: "/about/" if "-00002" in url else url,
+            lambda url: f"https://elsewhere.example{url}",
+            lambda url: None if "-00002" in url else url,
+        ],
+    )
+    def test_another_url_of_one_row_gives_none(self, advice_on, change):
+        """Every row of the sample counts, also one that the route alone would list."""
+        make_products(5)
+
+        class Changed(Plain):
+            def location(self, product: Product) -> Any:
+                return change(product.get_absolute_url())
+
+        found = advice_on(Changed)
+        assert (found.suggestion, found.problem) == (None, "")
+
+    def test_rows_that_neither_lists_are_no_difference(self, line_of, messages):
+        """They are not logged either: a build does that."""
+        make_products(5)
+        Product.objects.filter(slug="product-00002").update(slug="no slug")
+        assert line_of(Plain) == SLUG_LINE
+        assert messages("row_skipped") == []
+
+    def test_language_and_prefix_are_those_of_the_site(self, line_of, settings):
+        """They are no part of the route."""
+        settings.ROOT_URLCONF = "tests.support.urls_i18n"
+        settings.LANGUAGE_CODE = "de"
+        make_products(5)
+        assert line_of(Plain, "/shop/") == SLUG_LINE
+
+    @pytest.mark.parametrize("sitemap", [zoo.Plain, zoo.generic(), zoo.Deferred])
+    def test_contrib_class_by_key_may_become_a_source(self, advice_on, sitemap):
+        """Its lastmod() is measured with the route."""
+        make_products(5)
+        found = advice_on(sitemap).suggestion
+        assert found.line == f"As a ModelSource: {SLUG_LINE}"
+
+    @pytest.mark.parametrize(
+        "sitemap", [zoo.OfList, OwnPages, zoo.InLanguages, zoo.Http]
+    )
+    def test_other_contrib_classes_stay(self, line_of, sitemap):
+        """Without keys, with other pages, more entries a row or another scheme."""
+        make_products(5)
+        assert line_of(sitemap) is None
+
+
+class TestFields:
+    def test_values_behind_a_foreign_key(self, line_at, towns):
+        """A key itself needs no join."""
+        line = line_at(
+            Town,
+            path("<int:pk>/<country>/<name>/<slug>/", view, name="row"),
+            lambda town: {
+                "pk": town.pk,
+                "country": town.country_id,
+                "name": town.country.name,
+                "slug": town.slug,
+            },
+        )
+        arguments = 'pk="pk", country="country_id", name="country__name", slug="slug"'
+        assert line == f'location = Route("row", {arguments})'
+
+    def test_of_fields_that_are_equal_the_name_decides(self, line_at):
+        """Its own name first, with `__` as `_`; else what needs no join."""
+        for number in range(1, 4):
+            author = Author.objects.create(pk=number, name=f"book-{number}")
+            Book.objects.create(pk=number, author=author, slug=f"book-{number}")
+        found = [
+            line_at(
+                Book,
+                path(f"<slug:{name}>/", view, name="row"),
+                lambda book, name=name: {name: book.slug},
+            )
+            for name in ("slug", "author_name", "other")
+        ]
+        found.append(
+            line_at(
+                Book,
+                path("<int:number>/", view, name="row"),
+                lambda book: {"number": book.author_id},
+            )
+        )
+        assert found == [
+            'location = Route("row", slug="slug")',
+            'location = Route("row", author_name="author__name")',
+            'location = Route("row", other="slug")',
+            'location = Route("row", number="pk")',
+        ]
+
+    def test_one_value_is_too_little_where_two_fields_have_it(self, line_at):
+        """With one field that has it, it is enough."""
+        pattern = path("<slug>/", view, name="row")
+        Product.objects.create(name="one", slug="one")
+        assert line_at(Product, pattern, lambda row: {"slug": row.slug}) is None
+        Product.objects.update(name="other")
+        assert line_at(Product, pattern, lambda row: {"slug": row.slug}) is not None
+
+    def test_what_a_foreign_key_refers_to_is_its_own_value(self, line_at):
+        """So one row is enough, and no join is needed."""
+        country = Country.objects.create(code="fr", name="france")
+        Town.objects.create(country=country, slug="x")
+        pattern = path("<country_code>/", view, name="row")
+        line = line_at(Town, pattern, lambda town: {"country_code": town.country.code})
+        assert line == 'location = Route("row", country_code="country_id")'
+
+    def test_arguments_that_the_pattern_gives_need_no_field(self, line_at):
+        """They are no part of the URL."""
+        make_products(5)
+        pattern = path("<slug>/", view, {"page": 7}, name="row")
+        line = line_at(Product, pattern, lambda product: {"slug": product.slug})
+        assert line == 'location = Route("row", slug="slug")'
+
+    def test_an_include_may_capture_arguments(self, line_at):
+        """Or give some of its own."""
+        make_products(5)
+        inner = [path("<slug:slug>/", view, name="row")]
+        pattern = path("<int:number>/", include(inner), {"page": 7})
+        line = line_at(
+            Product, pattern, lambda row: {"number": row.pk, "slug": row.slug}
+        )
+        assert line == 'location = Route("row", number="pk", slug="slug")'
+
+    def test_every_row_of_the_sample_counts(self, line_at):
+        """The name differs in the last row, so it is not what the pattern takes."""
+        make_products(30)
+        last = Product.objects.get(slug="product-00029")
+        Product.objects.exclude(pk=last.pk).update(name=F("slug"))
+        pattern = path("<name>/", view, name="row")
+        line = line_at(Product, pattern, lambda product: {"name": product.slug})
+        assert line == 'location = Route("row", name="slug")'
+
+    @pytest.mark.parametrize(
+        "pattern",
+        [
+            re_path(r"^products/([\w-]+)/$", view, name="row"),
+            path("products/<slug>/", view),
+            path("products/<path:slug>", view, name="row"),
+            path("elsewhere/", view, name="row"),
+        ],
+    )
+    def test_arguments_without_a_name_or_a_field_give_none(
+        self, line_of, settings, pattern
+    ):
+        """As do patterns without a name, and URLs without a pattern."""
+        settings.ROOT_URLCONF = type("URLs", (), {"urlpatterns": [pattern]})
+        make_products(5)
+        source = type(
+            "Located", (Plain,), {"location": lambda _, row: f"/products/{row.slug}/"}
+        )
+        assert line_of(source) is None
+
+    def test_a_query_that_fails_is_no_problem_of_the_section(self, line_of, towns):
+        """A join makes its condition ambiguous; the caller's transaction goes on."""
+
+        class Extra(ModelSource):
+            model = Town
+
+            def get_queryset(self) -> Any:
+                return super().get_queryset().extra(where=["id > 0"])
+
+            def location(self, town: Town) -> str:
+                return f"/books/{town.country.name}/"
+
+        assert line_of(Extra) is None
+        assert Town.objects.count() == 4
+
+
+class TestVerifying:
+    @pytest.fixture(autouse=True)
+    def small_sample(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Have rows beyond the sample, more than may be read at once."""
+        monkeypatch.setattr(advice, "SAMPLE_ENTRIES", 5)
+        monkeypatch.setattr(advice, "MAX_ENTRIES", 10)
+        make_products(25)
+
+    @pytest.mark.parametrize("base", [Plain, zoo.Plain])
+    def test_all_rows_are_compared(self, advice_on, base):
+        """Also those that are not in the sample, page by page."""
+        found = advice_on(type("Small", (base,), {"limit": 10}), verify=True)
+        assert (found.verified_rows, found.problem) == (25, "")
+        assert found.suggestion is not None
+
+    @pytest.mark.parametrize("base", [Plain, zoo.Plain])
+    def test_the_first_url_that_differs_is_named(self, advice_on, base):
+        """It is beyond the sample, so only the comparison finds it."""
+        special = Product.objects.get(slug="product-00017")
+
+        class Small(base):
+            limit = 10
+
+            def location(self, product: Product) -> str:
+                is_special = product.pk >= special.pk
+                return "/special/" if is_special else product.get_absolute_url()
+
+        assert advice_on(Small).suggestion is not None
+        found = advice_on(Small, verify=True)
+        assert (found.suggestion, found.verified_rows) == (None, None)
+        assert found.problem.endswith(
+            f"{SLUG_LINE} gives https://example.com/products/product-00017/, "
+            "not https://example.com/special/"
+        )
+
+    def test_a_row_that_only_one_lists_differs(self, advice_on):
+        """It has no URL today."""
+
+        class Missing(Plain):
+            limit = 10
+
+            def location(self, product: Product) -> str | None:
+                is_last = product.slug == "product-00024"
+                return None if is_last else product.get_absolute_url()
+
+        assert advice_on(Missing, verify=True).problem.endswith(", not no URL")
+
+    def test_without_a_suggestion_there_is_nothing_to_compare(self, advice_on):
+        """A declared source is as it should be."""
+        found = advice_on(ProductSource, verify=True)
+        assert (found.suggestion, found.verified_rows) == (None, None)
+
+
+class TestProblems:
+    def test_a_source_that_fails_is_named_with_its_error(self, advice_on):
+        """So that others can be looked at."""
+
+        class Broken(Plain):
+            def get_queryset(self) -> Any:
+                raise ValueError("odd")
+
+        problem = advice_on(Broken).problem
+        assert problem.endswith("Broken> could not be read: ValueError: odd")
+
+    def test_one_that_fails_later_suggests_nothing(self, advice_on, monkeypatch):
+        """All rows have not been compared."""
+        monkeypatch.setattr(advice, "SAMPLE_ENTRIES", 5)
+        make_products(25)
+
+        class Broken(Plain):
+            on_error = "raise"
+
+            def location(self, product: Product) -> str:
+                if product.slug == "product-00020":
+                    raise ValueError("odd")
+                return product.get_absolute_url()
+
+        assert advice_on(Broken).suggestion is not None
+        found = advice_on(Broken, verify=True)
+        assert found.suggestion is None
+        assert "could not be read: ValueError: odd (Product " in found.problem
+
+    def test_a_section_that_does_not_exist_is_an_error(self, sections):
+        """As for every command."""
+        with pytest.raises(NotRegistered):
+            advise("nothing", Site("default", "https://example.com"))

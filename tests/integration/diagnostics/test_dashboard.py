@@ -1,0 +1,270 @@
+"""The dashboard's numbers: each of them, of several sites, by few queries."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from django_sitemaps_plus.conf import get_sites
+from django_sitemaps_plus.diagnostics.dashboard import SiteStatus, read_dashboard
+from django_sitemaps_plus.diagnostics.status import overdue
+from django_sitemaps_plus.models import (
+    INDEX,
+    MAX_ATTEMPTS,
+    Change,
+    Delivery,
+    EngineHost,
+    Figure,
+    Hold,
+    Page,
+    Section,
+    State,
+)
+from django_sitemaps_plus.models.deliveries import hash_target
+from django_sitemaps_plus.testing import RecordingEngine
+from tests.support.configuring import configure
+from tests.support.shop import ProductSource
+
+pytestmark = [pytest.mark.database, pytest.mark.django_db]
+
+SITES = {name: {"BASE_URL": f"https://{name}.example"} for name in ("shop", "blog")}
+ENGINE = {"BACKEND": f"{RecordingEngine.__module__}.RecordingEngine"}
+
+#: Longer than a builder keeps its pages, and a process its engine, without a heartbeat.
+EXPIRED = timedelta(hours=1)
+
+
+@pytest.fixture(autouse=True)
+def configured(settings: Any, sections: Any) -> None:
+    """Have two sites, with two sections and two engines each."""
+    engines = {"one": ENGINE, "two": ENGINE}
+    configure(settings, BASE_URL=None, SITES=SITES, ENGINES=engines)
+    sections.register("products", ProductSource)
+    sections.register("books", ProductSource)
+
+
+def make_section(site: str = "shop", name: str = "products", **fields: Any) -> Section:
+    """Add a section that a build has planned."""
+    return Section.objects.create(site=site, name=name, **fields)
+
+
+def make_page(section: Section, number: int, **fields: Any) -> None:
+    """Add a page, which is fresh unless the fields say otherwise."""
+    usual = {"built": 1, "entries": 1}
+    Page.objects.create(section=section, number=number, **usual | fields)
+
+
+def deliver(target: str, site: str = "shop", **fields: Any) -> None:
+    """Add a target that waits for the first engine."""
+    usual = {"engine": "one", "host": f"{site}.example", "wanted": 1}
+    Delivery.objects.create(
+        site=site, target=target, target_hash=hash_target(target), **usual | fields
+    )
+
+
+def know(host: str, site: str = "shop", engine: str = "one", **fields: Any) -> None:
+    """Add what is known of an engine."""
+    EngineHost.objects.create(site=site, engine=engine, host=host, **fields)
+
+
+def accept(hours: float, value: int, **others: Any) -> None:
+    """Add what an engine has accepted in an hour of the past."""
+    usual = {"site": "shop", "name": "one", "kind": Figure.Kind.ACCEPTED}
+    began = timezone.now() - timedelta(hours=hours)
+    Figure.objects.create(**usual | others, hour=began, value=value)
+
+
+def read(site: str = "shop") -> SiteStatus:
+    """Return how a site is."""
+    [found] = [it for it in read_dashboard(get_sites()) if it.site.name == site]
+    return found
+
+
+def test_it_takes_few_queries_whatever_there_is(django_assert_max_num_queries):
+    """The same number for two sites with hundreds of rows as for an empty one."""
+    sites = get_sites()
+    with django_assert_max_num_queries(12) as empty:
+        read_dashboard(sites[:1])
+    for site in SITES:
+        index = make_section(site, INDEX)
+        make_page(index, 0)
+        for number in range(10):
+            section = make_section(site, f"section-{number}")
+            for page in range(1, 6):
+                make_page(section, page, skipped=1, wanted=2)
+            deliver(f"https://{site}.example/{number}", site)
+            deliver(f"https://{site}.example/{number}", site, engine=f"old-{number}")
+            know("it.example", site, f"old-{number}", parked_reason="it broke")
+            accept(number, 1, site=site)
+            Change.objects.create(section="products", kind="key", low=str(number))
+    with django_assert_max_num_queries(12) as full:
+        found = read_dashboard(sites)
+    assert len(full) - len(empty) <= 1  # whose changes databases are asked for
+    assert [(it.pages, len(it.engines)) for it in found] == [(50, 12), (50, 12)]
+
+
+def test_a_section_says_each_number():
+    """Of the pages that are served; those of other plans count where they matter."""
+    now = timezone.now()
+    ago = [now - timedelta(minutes=minutes) for minutes in range(9)]
+    section = make_section(schedule_checked_at=ago[1])
+    rendered = {"checked_at": ago[6], "published_at": ago[7]}
+    sizes = {"plain_size": 100, "gzip_size": 10}
+    make_page(section, 1, entries=7, skipped=3, dropped=2, **sizes, **rendered)
+    make_page(section, 2, entries=5, **sizes, checked_at=ago[2], published_at=ago[8])
+    make_page(section, 3, entries=0)
+    make_page(section, 4, hold=Hold.HELD, wanted=2, changed_at=ago[3])
+    parked = {"attempts": MAX_ATTEMPTS, "error": "it broke"}
+    make_page(section, 5, wanted=2, changed_at=ago[4], **parked)
+    make_page(section, 6, wanted=2, attempts=1, error="it broke once")
+    make_page(section, 7, wanted=2, state=State.NEXT, entries=900)
+    old = {"state": State.RETIRED, "changed_at": ago[8], "error": "it broke before"}
+    make_page(section, 8, wanted=2, entries=900, skipped=9, **old)
+    Change.objects.create(section="products", kind="key", low="1", at=ago[5])
+    status = read()
+    assert (status.pages, status.entries, status.dirty) == (5, 15, 3)
+    [_, it] = status.sections
+    assert (it.section, it.live, it.planned) == ("products", False, 7)
+    assert (it.plain_size, it.gzip_size) == (200, 20)
+    assert (it.skipped, it.dropped, it.held_pages) == (3, 2, 1)
+    assert (it.parked, it.error, it.failed) == (1, "it broke", 1)
+    assert it.failure == "it broke once"
+    assert (it.changes, it.oldest) == (status.changes, status.oldest) == (1, ago[5])
+    assert it.last_build_at == status.last_build_at == ago[1]
+    assert it.published_at == ago[7]
+    assert (it.newest_at, it.oldest_at) == (ago[2], ago[6])
+
+
+def test_an_engine_says_each_number():
+    """With what it has done in the last day; most of its rows are long settled."""
+    now = timezone.now()
+    ago = [now - timedelta(minutes=minutes) for minutes in range(9)]
+    deliver("a", changed_at=ago[3])
+    deliver("b", changed_at=ago[2], sent=1, wanted=2, not_before=now + EXPIRED)
+    deliver("c", changed_at=ago[8], sent=1)
+    deliver("d", dead_since=now, error="no such URL")
+    know("a.example", parked_reason="the key is wrong", sent_at=ago[6])
+    know("b.example", failures=2, error="it is down", sent_at=ago[5])
+    accept(1, 3)
+    accept(2, 1)
+    accept(1, 4, kind=Figure.Kind.FAILED)
+    [it, other] = read().engines
+    assert (it.engine, it.waiting, it.resting, it.dead) == ("one", 2, 1, 1)
+    assert (it.oldest, it.sent_at, it.error) == (ago[3], ago[5], "no such URL")
+    assert it.parked == {"a.example": "the key is wrong"}
+    assert it.failing == {"b.example": "it is down"}
+    assert (it.accepted, it.failed) == (4, 4)
+    assert (other.engine, other.accepted) == ("two", 0)
+
+
+def test_figures_of_more_than_a_day_ago_do_not_count():
+    """An hour counts as long as a part of it is within the day."""
+    accept(25.1, 100)
+    accept(24.5, 20)
+    accept(0, 3)
+    accept(0, 1_000, name="two")
+    [one, two] = read().engines
+    assert (one.accepted, two.accepted) == (23, 1_000)
+
+
+def test_only_claims_that_live_are_at_work():
+    """What a killed builder held is dirty, and nobody's; so is an engine."""
+    section = make_section()
+    alive = {"wanted": 2, "claimed_at": Now()}
+    make_page(section, 1, token="a", **alive)
+    make_page(section, 2, token="a", **alive)
+    make_page(section, 3, token="b", **alive)
+    make_page(section, 4, token="", **alive)
+    expired = timezone.now() - EXPIRED
+    make_page(section, 5, token="c", wanted=2, claimed_at=expired)
+    know("a.example", token="a", claimed_at=expired)
+    know("b.example", token="", claimed_at=Now())
+    status = read()
+    building = sum([it.building for it in status.sections])
+    assert (status.dirty, building, status.builders) == (5, 3, 2)
+    assert [it.is_busy for it in status.engines] == [False, False]
+    know("c.example", token="a", claimed_at=Now())
+    assert [it.is_busy for it in read().engines] == [True, False]
+
+
+def test_sites_are_kept_apart():
+    """Each has its own rows, in the order in which they were asked for."""
+    for number, site in enumerate(SITES, 1):
+        section = make_section(site)
+        for page in range(number):
+            make_page(section, page + 1, wanted=2, entries=10 * number)
+            deliver(f"{site}-{page}", site)
+            know(f"{page}.{site}", site, parked_reason=site)
+            accept(page, 1, site=site)
+    shop, blog = read_dashboard(get_sites())
+    assert [shop.site.name, blog.site.name] == list(SITES)
+    assert [(it.pages, it.dirty, it.entries) for it in (shop, blog)] == [
+        (1, 1, 10),
+        (2, 2, 40),
+    ]
+    assert [(it.waiting, it.accepted) for it in (shop.engines[0], blog.engines[0])] == [
+        (1, 1),
+        (2, 2),
+    ]
+    assert [set(it.engines[0].parked.values()) for it in (shop, blog)] == [
+        {"shop"},
+        {"blog"},
+    ]
+    [alone] = read_dashboard([blog.site])
+    assert (alone.pages, len(alone.problems)) == (2, 2)
+
+
+def test_what_needs_a_person_comes_in_one_list():
+    """The index, then what sections and engines say; what is tried again does not."""
+    index = make_section(name=INDEX)
+    make_page(index, 0, wanted=2, error="the disk is full")
+    held = make_section(hold_reason="too few entries")
+    make_page(held, 1, wanted=2, attempts=MAX_ATTEMPTS, error="it broke")
+    gone = make_section(name="gone")
+    make_page(gone, 1, wanted=2, attempts=1, error="it broke once")
+    bad = make_section(name="books")
+    make_page(bad, 1, entries=0, skipped=4)
+    know("a.example", parked_reason="the key is wrong.")
+    know("b.example", failures=3, error="it is down")
+    deliver("a", dead_since=timezone.now(), error="no such URL")
+    begins = [
+        "sitemap.xml is not built: the disk is full",
+        "books lists none of its 4 rows",
+        "Section 'gone' is no longer registered",
+        "gone: 1 dirty page could not be built yet: it broke once",
+        "products is held: too few entries",
+        "products: gave up on 1 page: it broke",
+        "one is not notified for a.example: the key is wrong. Fix this, then run ",
+        "one rejected 1 target: no such URL. Fix this, then run ",
+    ]
+    for problem, begin in zip(read().problems, begins, strict=True):
+        assert problem.startswith(begin)
+    assert read("blog").problems == []
+
+
+def test_a_section_that_is_no_longer_registered_is_never_late():
+    """Nothing will build it, so no worker is missing."""
+    long_ago = timezone.now() - timedelta(days=9)
+    gone = make_section(name="gone", schedule_checked_at=long_ago)
+    make_page(gone, 1, wanted=2, changed_at=long_ago)
+    assert overdue(read().sections, (), 3_600) == []
+
+
+def test_a_remedy_is_for_one_engine():
+    """Another may have been paused on purpose."""
+    know("a.example", parked_reason="the key is wrong")
+    deliver("a", dead_since=timezone.now(), error="no such URL")
+    for problem in read().problems:
+        assert problem.endswith("run notify_search_engines --engine one --retry")
+
+
+def test_silence_is_explained(settings):
+    """Only where there are engines that might be notified."""
+    configure(settings, NOTIFY=False)
+    assert "NOTIFY" in read().silence
+    configure(settings, ENGINES={})
+    assert read().silence == ""

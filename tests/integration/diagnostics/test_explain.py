@@ -1,0 +1,507 @@
+"""Explanations: where a URL is listed, and each reason why it is not."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from django.contrib.sitemaps import Sitemap
+from django.core.management import CommandError, call_command
+from django.db.models import Q
+from django.utils import timezone
+
+from django_sitemaps_plus import Entry, ModelSource, Route, Source, ViewSource
+from django_sitemaps_plus.conf import get_site
+from django_sitemaps_plus.diagnostics.explain import Explanation, explain_object
+from django_sitemaps_plus.diagnostics.explain import explain_url as explain
+from django_sitemaps_plus.diagnostics.requests import exclude
+from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
+from django_sitemaps_plus.models import Change, Delivery, Page, Section
+from tests.support.builds import build_and_relay, build_fully
+from tests.support.configuring import configure
+from tests.support.faults import fail_queries
+from tests.support.shop import START, ProductSource, limited, make_products
+from tests.support.testapp.models import Author, Book, Cafe, Label, Place, Product
+
+pytestmark = [pytest.mark.django_db, pytest.mark.database]
+
+ORIGIN = "https://example.com"
+URL = f"{ORIGIN}/products/product-00003/"
+
+
+class Published(ProductSource):
+    limit = 2
+
+    def get_queryset(self) -> Any:
+        return super().get_queryset().filter(published=True)
+
+
+class Methods(ModelSource):
+    """The object's own URL."""
+
+    model = Product
+
+
+class Items(Sitemap):
+    def items(self) -> Any:
+        return Product.objects.filter(published=True)
+
+
+class Listed(Items):
+    def items(self) -> Any:
+        return list(super().items())
+
+
+class Entries(Source):
+    def entries(self, origin: str) -> Any:
+        for product in Product.objects.filter(published=True).order_by("pk"):
+            yield Entry(f"{origin}{product.get_absolute_url()}")
+
+
+class Views(ViewSource):
+    views = ("home", "about")
+
+
+@pytest.fixture
+def products(sections: Any) -> list[Product]:
+    """Have five products, three pages of them when they are built."""
+    return make_products(5)
+
+
+def explained(url: str = URL) -> Explanation:
+    """Return what is said of a URL."""
+    return explain(url, get_site())
+
+
+def reasons(url: str = URL) -> list[str]:
+    """Return why the only row that a URL leads to is not listed."""
+    found = explained(url)
+    assert not found.listings
+    [lead] = found.rows
+    return lead.reasons
+
+
+class TestListed:
+    def test_a_built_page_has_its_object(self, sections, products):
+        """And only that page is read."""
+        sections.register("products", Published)
+        build_fully()
+        page = Page.objects.get(section__name="products", number=2)
+        Page.objects.exclude(pk=page.pk).update(object="products/1/gone.xml.gz")
+        found = explained()
+        [listing] = found.listings
+        assert found.is_listed
+        assert (listing.url, listing.section, listing.page) == (URL, "products", 2)
+        assert listing.lastmod == "2026-01-01T12:03:00+00:00"
+        assert listing.object == page.object
+        assert listing.published_at == page.published_at
+        [lead] = found.rows
+        assert (lead.row, lead.urls) == (f"Product {products[3].pk}", [URL])
+        assert (lead.reasons, found.notes) == ([], [])
+
+    @pytest.mark.parametrize(
+        ("source", "page"),
+        [
+            (Published, 2),
+            (limited(2, location=Route("product-detail", slug="slug")), 2),
+            (Methods, 1),
+            (Items, 1),
+            (Listed, 1),
+            (Entries, 1),
+        ],
+    )
+    @pytest.mark.parametrize("is_built", [False, True])
+    def test_any_form_of_source_is_searched(
+        self, sections, products, source, page, is_built
+    ):
+        """Whether it is built or served live; those with keys by the row."""
+        sections.register("products", source)
+        if is_built:
+            build_fully()
+        found = explained("/products/product-00003/")
+        [listing] = found.listings
+        assert (listing.url, listing.page) == (URL, page)
+        assert bool(listing.object) is is_built
+        assert len(found.rows) == (source not in (Listed, Entries))
+
+    @pytest.mark.urls("tests.support.urls_i18n")
+    def test_a_url_of_a_language_is_found_at_its_origin(
+        self, sections, products, settings
+    ):
+        """One of another host is not."""
+        german = "https://example.de/de/products/product-00003/"
+        configure(settings, LANGUAGE_ORIGINS={"de": "https://example.de"})
+        sections.register("products", limited(50, languages=["en", "de"]))
+        [listing] = [it for it in explained(german).listings if it.url == german]
+        assert listing.section == "products"
+        [note] = explained("https://example.de/nothing/").notes
+        assert "No URL pattern" in note
+        [note] = explained("https://example.fr/nothing/").notes
+        assert "not on https://example.com" in note
+
+    def test_every_section_that_lists_it_is_named(self, sections, products):
+        sections.register("products", Published)
+        sections.register("again", Listed)
+        found = explained()
+        assert [it.section for it in found.listings] == ["products", "again"]
+
+    def test_a_location_in_a_field_leads_to_its_row(self, sections):
+        Label.objects.bulk_create([Label(code="/labels/é/"), Label(code="/labels/b/")])
+        sections.register(
+            "labels",
+            type("Labels", (ModelSource,), {"model": Label, "location": "code"}),
+        )
+        [lead] = explained("/labels/%C3%A9/").rows
+        assert lead.row == "Label '/labels/é/'"
+        assert lead.urls == [f"{ORIGIN}/labels/%C3%A9/"]
+
+    @pytest.mark.parametrize("prefix", ["/en", "/de", "/fr"])
+    def test_each_language_leads_to_the_row(self, sections, products, settings, prefix):
+        settings.ROOT_URLCONF = "tests.support.urls_i18n"
+        sections.register("products", limited(6, languages="all"))
+        for _ in range(2):
+            found = explained(f"{prefix}/products/product-00003/")
+            assert found.is_listed
+            [lead] = found.rows
+            assert (len(lead.urls), lead.reasons) == (3, [])
+            build_fully()
+
+    def test_a_field_of_each_language_leads_to_the_row(
+        self, sections, products, settings
+    ):
+        """Here the field is "id", and so is the language."""
+        settings.ROOT_URLCONF = "tests.support.urls_i18n"
+        settings.LANGUAGES = [("en", "English"), ("id", "Indonesian")]
+        route = Route("product-detail", slug="{language}")
+        sections.register("products", limited(6, languages=["id"], location=route))
+        pk = products[3].pk
+        [found] = explained(f"{ORIGIN}/id/products/{pk}/").rows
+        assert (found.row, found.reasons) == (f"Product {pk}", [])
+
+    def test_views_are_searched_on_their_page(self, sections):
+        sections.register("pages", Views)
+        assert explained("about/").is_listed
+        [listing] = explained("/about/").listings
+        assert (listing.section, listing.lastmod) == ("pages", "")
+        [note] = explained("/contact/").notes
+        assert note.startswith("It leads to the view 'contact'")
+
+    def test_only_so_many_pages_are_searched(self, sections, products, monkeypatch):
+        """And it says so."""
+        monkeypatch.setattr("django_sitemaps_plus.diagnostics.explain.MAX_PAGES", 2)
+        sections.register("products", type("Few", (Entries,), {"limit": 1}))
+        assert explained("/products/product-00001/").listings
+        found = explained()
+        assert found.listings == []
+        assert "Only 2 pages of section 'products' were searched." in found.notes
+
+
+class TestObjects:
+    """The same of a row itself, by whatever section has it."""
+
+    @pytest.mark.parametrize("source", [Published, Methods, Items])
+    @pytest.mark.parametrize("is_built", [False, True])
+    def test_it_is_found_on_its_page(self, sections, products, source, is_built):
+        """And no other page is read."""
+        sections.register("products", source)
+        sections.register("labels", type("Labels", (ModelSource,), {"model": Label}))
+        if is_built:
+            build_fully()
+        page = "2" if source is Published else "1"
+        Page.objects.exclude(number=page).update(object="products/1/gone.xml.gz")
+        found = explain_object(products[3], get_site())
+        [listing] = found.listings
+        assert (found.url, found.is_listed, found.notes) == (URL, True, [])
+        assert (listing.section, str(listing.page)) == ("products", page)
+        assert bool(listing.object) is is_built
+        assert [(it.section, it.reasons) for it in found.rows] == [("products", [])]
+
+    def test_each_reason_is_named(self, sections, products):
+        """Among them who has excluded it; the URL is known none the less."""
+        sections.register("products", Published)
+        build_fully()
+        exclude(products[3], by="ada", note="sold out")
+        found = explain_object(products[3], get_site())
+        [reason] = found.rows[0].reasons
+        assert reason.startswith("excluded by ada since 20")
+        assert reason.endswith(" UTC: sold out")
+        assert found.is_listed  # until the next build
+        build_and_relay()
+        found = explain_object(products[3], get_site())
+        assert (found.url, found.is_listed) == (URL, False)
+        Product.objects.update(published=False)
+        found = explain_object(products[3], get_site())
+        assert len(found.rows[0].reasons) == 2
+
+    def test_so_it_is_of_its_url(self, sections, products):
+        sections.register("products", Published)
+        exclude(products[3], by="", note="")
+        [reason] = reasons()
+        assert reason.startswith("excluded since 20")
+        assert reason.endswith(" UTC")
+
+    def test_a_parent_and_a_child_are_one_row(self, sections):
+        cafe = Cafe.objects.create(slug="cafe")
+        route = Route("product-detail", slug="slug")
+        for name, model in (("places", Place), ("cafes", Cafe)):
+            given = {"model": model, "location": route}
+            sections.register(name, type("Places", (ModelSource,), given))
+        for row in (cafe, cafe.place_ptr):
+            found = explain_object(row, get_site())
+            assert [it.section for it in found.listings] == ["places", "cafes"]
+        other = Place.objects.create(slug="other")
+        found = explain_object(other, get_site())
+        assert [it.section for it in found.listings] == ["places"]
+
+    def test_a_section_that_cannot_be_read_hides_no_other(self, sections, products):
+        sections.register("broken", lambda: Items().missing)
+        sections.register("products", Published)
+        found = explain_object(products[3], get_site())
+        assert found.is_listed
+        assert any("AttributeError" in note for note in found.notes)
+
+    def test_what_no_section_lists_has_no_url(self, sections):
+        sections.register("pages", Views)
+        found = explain_object(Label.objects.create(code="a"), get_site())
+        assert (found.url, found.is_listed, found.rows) == ("", False, [])
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.com/products/product-00003/",
+        "https://www.example.com/products/product-00003/",
+        f"{URL[:-1]}",
+        f"{URL}?utm_source=x",
+        f"{ORIGIN}/products/product%2D00003/",
+    ],
+)
+@pytest.mark.parametrize("source", [Published, Listed])
+def test_a_near_miss_is_found(sections, products, source, url):
+    """By the row that it leads to, or on the pages."""
+    sections.register("products", source)
+    build_fully()
+    found = explained(url)
+    assert not found.is_listed
+    assert [listing.url for listing in found.listings] == [URL]
+
+
+class TestConditions:
+    def test_each_that_leaves_the_row_out_is_named_with_its_value(
+        self, sections, products
+    ):
+        class Strict(Published):
+            def get_queryset(self):
+                rows = super().get_queryset().exclude(name="x")
+                return rows.filter(popularity__gt=3)
+
+        sections.register("products", Strict)
+        Product.objects.filter(slug="product-00003").update(
+            published=False, popularity=2
+        )
+        first, second = reasons()
+        assert first.endswith("; its published is False")
+        assert "popularity" in second
+        assert "> 3" in second
+        assert second.endswith("; its popularity is 2.0")
+
+    @pytest.mark.parametrize("source", [Items, Published])
+    def test_so_is_that_of_a_contrib_class(self, sections, products, source):
+        sections.register("products", source)
+        Product.objects.filter(slug="product-00003").update(published=False)
+        [reason] = reasons()
+        assert reason.endswith("; its published is False")
+
+    def test_alternatives_are_one_condition(self, sections, products):
+        class Either(ProductSource):
+            def get_queryset(self):
+                return Product.objects.filter(Q(published=False) | Q(name="x"))
+
+        sections.register("products", Either)
+        [reason] = reasons()
+        assert " OR " in reason
+
+    def test_no_row_and_no_related_row_are_named(self, sections):
+        class Nothing(ProductSource):
+            model = Book
+            location = Route("book-detail", slug="slug")
+            lastmod = None
+
+            def get_queryset(self):
+                return Book.objects.none()
+
+        class Tagged(Nothing):
+            def get_queryset(self):
+                return Book.objects.filter(tags__name="new", author__name="A")
+
+        Book.objects.create(author=Author.objects.create(name="A"), slug="b")
+        sections.register("books", Nothing)
+        assert "no row meets" in reasons("/books/b/")[0]
+        sections.unregister("books")
+        sections.register("books", Tagged)
+        [reason] = reasons("/books/b/")
+        assert "'new'" in reason
+
+
+class TestErrors:
+    def test_a_row_without_a_location_has_its_error(self, sections, products):
+        class Odd(Methods):
+            def location(self, product):
+                if product.slug == "product-00003":
+                    raise ValueError("odd")
+                return product.get_absolute_url()
+
+        sections.register("products", Odd)
+        assert reasons() == ["ValueError: odd"]
+        sections.unregister("products")
+        sections.register("products", type("Raises", (Odd,), {"on_error": "raise"}))
+        assert any("ValueError: odd" in note for note in explained().notes)
+
+    def test_a_source_that_fails_is_noted_and_its_pages_are_searched(
+        self, sections, products, monkeypatch
+    ):
+        """So are the other sections."""
+        sections.register("products", Published)
+        sections.register("others", Listed)
+        build_fully()
+        monkeypatch.setattr(Published, "get_queryset", lambda self: 1 / 0)
+        found = explained()
+        assert [it.section for it in found.listings] == ["products", "others"]
+        [note] = found.notes
+        assert "'products' could not be read: ZeroDivisionError" in note
+
+
+class TestDelays:
+    @pytest.fixture(autouse=True)
+    def built(self, sections: Any, products: Any) -> None:
+        """Build, and add a row behind the signals' back."""
+        sections.register("products", Published)
+        build_fully()
+        Product.objects.bulk_create([Product(slug="new", name="n", updated_at=START)])
+
+    def reason(self) -> str:
+        """Return why the new row is not listed."""
+        [reason] = reasons("/products/new/")
+        return reason
+
+    def test_a_row_that_was_not_noticed_asks_for_all_pages(self):
+        assert self.reason() == (
+            "no change was recorded: run manage.py build_sitemaps products --full"
+        )
+
+    def test_a_recorded_change_waits_for_a_build(self):
+        Product.objects.get(slug="new").save()
+        assert Change.objects.exists()
+        words = "it waits for a build: run manage.py build_sitemaps products"
+        assert self.reason() == words
+        build_and_relay()
+        assert explained("/products/new/").is_listed
+
+    def test_the_guard_and_a_page_that_fails_are_named(self):
+        Page.objects.filter(section__name="products").update(wanted=9, error="odd")
+        assert self.reason() == "its page could not be built: odd"
+        Section.objects.filter(name="products").update(hold_reason="too few")
+        assert self.reason() == "the guard holds the section: too few"
+
+    def test_a_former_url_is_found_where_it_is_still_listed(self):
+        Product.objects.filter(slug="product-00003").update(slug="other")
+        found = explained()
+        assert (found.is_listed, found.rows) == (True, [])
+        [lead] = explained("/products/other/").rows
+        assert lead.reasons[0].startswith("no change was recorded")
+
+
+def test_a_section_that_is_too_large_to_be_live_says_so(sections, products, settings):
+    configure(settings, LIVE_MAX_ROWS=1)
+    sections.register("products", Published)
+    [reason] = reasons()
+    assert reason == "the section is too large to be served before it is built"
+
+
+@pytest.mark.parametrize(
+    ("url", "note"),
+    [
+        ("/nowhere/", "No URL pattern matches it."),
+        ("/products/none/", "the view 'product-detail' with {'slug': 'none'}"),
+        ("https://other.dev/a/", "It is not on https://example.com"),
+    ],
+)
+def test_a_url_of_no_row_says_where_it_leads(sections, products, url, note):
+    sections.register("products", Published)
+    found = explained(url)
+    assert (found.listings, found.rows) == ([], [])
+    assert note in found.notes[0]
+
+
+def test_engines_have_what_they_answered(sections, products, settings):
+    """Each by its last answer; engines that take feeds are left out."""
+    backend = "django_sitemaps_plus.testing.RecordingEngine"
+    names = ("new", "waits", "fails", "accepts", "rejects", "forgets")
+    configure(settings, ENGINES={name: {"BACKEND": backend} for name in names})
+    for name in names[1:]:
+        Delivery.objects.want("default", name, [URL])
+    now = timezone.now()
+    rows = {row.engine: row for row in Delivery.objects.all()}
+    for name in names[2:]:
+        Delivery.objects.of("default", name).claim(1)
+        rows[name].refresh_from_db()
+    Delivery.objects.filter(engine="forgets").update(wanted=0)
+    Delivery.objects.release([rows["fails"]], RetryLater("it is down"))
+    Delivery.objects.accept([rows["accepts"]], now)
+    Delivery.objects.reject([rows["rejects"]], EngineRefused("bad"), now)
+    found = explained().engines
+    assert found["new"] == found["forgets"] == "it was never asked"
+    assert found["waits"].startswith("it is asked next at 20")
+    assert found["fails"].endswith(" UTC: it is down")
+    assert found["accepts"].startswith("it accepted it at 20")
+    assert found["rejects"] == "it rejected it: bad"
+
+
+class TestCommand:
+    def shown(self, url: str, *options: str) -> str:
+        """Return what the command writes."""
+        out = io.StringIO()
+        call_command("explain_url", url, *options, stdout=out)
+        return out.getvalue()
+
+    def test_it_says_where_it_is(self, sections, products):
+        sections.register("products", Published)
+        live = f"{URL} is on page 2 of section 'products', lastmod 2026-01-01T12:03:00"
+        assert self.shown(URL).startswith(f"{live}+00:00, which is served live.\n")
+        build_fully()
+        assert "/products/2/" in self.shown(URL)
+
+    def test_other_versions_are_listed_too(self, sections, products, settings):
+        """Not in its place."""
+        settings.ROOT_URLCONF = "tests.support.urls_i18n"
+        sections.register("products", limited(6, languages="all"))
+        out = self.shown("/de/products/product-00003/")
+        assert f"Listed too: {ORIGIN}/fr/products/product-00003/ is on page" in out
+        assert "Listed instead" not in out
+
+    def test_it_fails_where_it_is_not(self, sections, products, capsys):
+        sections.register("products", Published)
+        Product.objects.filter(slug="product-00003").update(published=False)
+        with pytest.raises(CommandError, match=f"^{URL} is not listed\\.$"):
+            call_command("explain_url", URL)
+        first, second = capsys.readouterr().out.splitlines()
+        assert first == f"It leads to Product {products[3].pk} of section 'products'."
+        assert second.startswith("  Left out: the condition ")
+        with pytest.raises(CommandError, match="not listed"):
+            call_command("explain_url", f"{ORIGIN}/products/product-00001")
+        out = capsys.readouterr().out
+        assert f"Listed instead: {ORIGIN}/products/product-00001/ is on" in out
+        assert "Its URL is" not in out
+
+    def test_what_cannot_be_explained_has_one_sentence(self, sections, settings):
+        with pytest.raises(CommandError, match=r"is not an absolute http"):
+            call_command("explain_url", "ftp://example.com/")
+        with (
+            fail_queries(lambda sql: "sitemaps_plus" in sql),
+            pytest.raises(CommandError, match=r"^Nothing can be said: Operational"),
+        ):
+            call_command("explain_url", URL)
+        configure(settings, BASE_URL=None)
+        with pytest.raises(CommandError, match=r"no origin\. Set"):
+            call_command("explain_url", URL)
