@@ -29,7 +29,7 @@ LIMITS: dict[str, float] = {
     "lines of the package": 28_050,
     "files": 205,
     "most files in a folder": 24,
-    "lines of the longest file": 350,
+    "lines of the longest file": 430,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
     "functions called once": 534,
