@@ -179,7 +179,7 @@ class TestUrlsChanged:
     def test_a_teller_that_dies_leaves_it_to_the_next(self, section, monkeypatch):
         with hearing(urls_changed) as heard:
             with monkeypatch.context() as patch:
-                patch.setattr(url_changes, "_notify", die)
+                patch.setattr(url_changes, "_send", die)
                 add(55)
                 with pytest.raises(SystemExit):
                     build_and_relay()
