@@ -46,8 +46,8 @@ RULE_KEYS = ("USER_AGENT", "ALLOW", "DISALLOW", "CRAWL_DELAY")
 
 _ROBOTS = f"{SETTING}['ROBOTS']"
 
-#: The indexes of each site when its rows could be read last; of None that of
-#: the only one, where the setting names one.
+#: The indexes of each site when its rows could be read last; those of the only site
+#: also under None.
 _last: dict[Site | None, list[str]] = {}
 
 
@@ -63,6 +63,7 @@ def sitemap_urls(request: HttpRequest | None = None) -> list[str]:
 
 
 def _own_urls(request: HttpRequest | None) -> list[str]:
+    """Return the URLs of indexes, or those named last, or the one that a site has."""
     site = None
     try:
         site = get_site(request)
@@ -76,21 +77,16 @@ def _own_urls(request: HttpRequest | None) -> list[str]:
     except Exception as error:  # noqa: BLE001 - whatever a database or its router does
         action = {"action": "rows_failed"}
         logger.error("Indexes cannot be read: %s", in_one_line(error), extra=action)
-        return _last_urls(site)
+        if site is None or site in _last:
+            return _last.get(site, [])
+        try:
+            return [index_url(site)]
+        except NoReverseMatch:
+            return []
     _last[site] = urls
     if get_settings().sites is None:
         _last[None] = urls
     return urls
-
-
-def _last_urls(site: Site | None) -> list[str]:
-    """Return the indexes that were named last, else the one that each site has."""
-    if site is None or site in _last:
-        return _last.get(site, [])
-    try:
-        return [index_url(site)]
-    except NoReverseMatch:
-        return []
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.utils.cache import get_conditional_response
 
 from django_sitemaps_plus.conf import (
-    Site,
     get_settings,
     get_site,
     get_sites,
@@ -32,10 +31,22 @@ logger = logging.getLogger(__name__)
 def text_file(request: HttpRequest, name: str) -> HttpResponse:
     """Answer with robots.txt, always 200, or with a file that an engine looks for.
 
-    Those of the site of the request.
+    Both are those of the site of the request.
     """
-    with in_force(_site(request)):
-        content = _content(request, name)
+    try:
+        site = get_site(request)
+    except (Http404, SuspiciousOperation):
+        raise
+    except Exception:  # noqa: BLE001 - what needs it says why
+        site = None
+    with in_force(site):
+        if name == "robots.txt" and get_settings().robots is not None:
+            content = render_site_robots(request)
+        elif text := key_files().get(name):
+            content = text.encode()
+        else:
+            raise Http404("No such file")
+
     body = b"" if request.method == "HEAD" else content
     response = HttpResponse(body, content_type="text/plain; charset=utf-8")
     response["Content-Length"] = str(len(content))
@@ -45,24 +56,6 @@ def text_file(request: HttpRequest, name: str) -> HttpResponse:
         HttpResponse,
         get_conditional_response(request, response["ETag"], response=response),
     )
-
-
-def _site(request: HttpRequest) -> Site | None:
-    """Return the site of a request; None where that cannot be said for any."""
-    try:
-        return get_site(request)
-    except (Http404, SuspiciousOperation):
-        raise
-    except Exception:  # noqa: BLE001 - what needs it says why
-        return None
-
-
-def _content(request: HttpRequest, name: str) -> bytes:
-    if name == "robots.txt" and get_settings().robots is not None:
-        return render_site_robots(request)
-    if content := key_files().get(name):
-        return content.encode()
-    raise Http404("No such file")
 
 
 def key_files() -> dict[str, str]:

@@ -48,7 +48,10 @@ def site_map(
     answer = ask(request, index)
     if answer.status_code != 200:
         return answer
-    sections = _sections(answer)
+    sections: dict[str, list[int]] = {}  # each with the numbers of its pages
+    for loc, *_ in entries_in(answer):
+        if found := _PAGE.search(unquote(unescape(loc))):
+            sections.setdefault(found[1], []).append(int(found[2]))
     if section is None:
         return render(request, "sitemaps_plus/site_map.html", {"sections": sections})
     parts = sections.get(section, [])
@@ -59,44 +62,30 @@ def site_map(
     answer = ask(request, page, section=section, number=str(number))
     if answer.status_code != 200:
         return answer
-    context = {"section": section, "number": number, "parts": _around(parts, number)}
-    context |= _links(request, answer)
-    return render(request, "sitemaps_plus/site_map_section.html", context)
 
-
-def _sections(answer: HttpResponse) -> dict[str, list[int]]:
-    """Return the sections of an index, each with the numbers of its pages."""
-    sections: dict[str, list[int]] = {}
-    for loc, *_ in entries_in(answer):
-        if found := _PAGE.search(unquote(unescape(loc))):
-            sections.setdefault(found[1], []).append(int(found[2]))
-    return sections
-
-
-def _links(request: HttpRequest, answer: HttpResponse) -> dict[str, object]:
-    """Return the links of a sitemap that one page for people shows."""
-    found, language = entries_in(answer), get_language()
-    entries = [it for it in found if _is_for(language, *it)]
+    # Entries in the language of the reader, or without a version that is.
+    version = f'hreflang="{get_language()}" href="'
+    entries = [
+        (loc, lastmod)
+        for loc, lastmod, rest in entries_in(answer)
+        if version not in rest or f'{version}{loc}"' in rest
+    ]
     try:
         shown = Paginator(entries, LINKS).page(request.GET.get("page", 1))
     except InvalidPage as error:
         raise Http404("No such page") from error
     origin = get_site(request).origin
-    links = [_link(unescape(loc), lastmod, origin) for loc, lastmod, _ in shown]
-    pages = shown.paginator.get_elided_page_range(shown.number)
-    return {"page_obj": shown, "links": links, "pages": pages}
-
-
-def _is_for(language: str | None, loc: str, lastmod: str, rest: str) -> bool:
-    """Return whether an entry is in a language, or has no version that is."""
-    version = f'hreflang="{language}" href="'
-    return version not in rest or f'{version}{loc}"' in rest
-
-
-def _around(parts: list[int], number: int) -> list[tuple[int | str, int | None]]:
-    """Return the places of pages of a section near one, with their numbers."""
-    shown = Paginator(parts, 1).get_elided_page_range(parts.index(number) + 1)
-    return [(it, parts[it - 1] if isinstance(it, int) else None) for it in shown]
+    near = Paginator(parts, 1).get_elided_page_range(parts.index(number) + 1)
+    context = {
+        "section": section,
+        "number": number,
+        # Places of pages of the section, with their numbers; None for an ellipsis.
+        "parts": [(it, parts[it - 1] if isinstance(it, int) else None) for it in near],
+        "page_obj": shown,
+        "links": [_link(unescape(loc), lastmod, origin) for loc, lastmod in shown],
+        "pages": shown.paginator.get_elided_page_range(shown.number),
+    }
+    return render(request, "sitemaps_plus/site_map_section.html", context)
 
 
 def _link(url: str, lastmod: str, origin: str) -> Link:

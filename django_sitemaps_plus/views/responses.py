@@ -52,7 +52,7 @@ def respond(
     The object of a page is read only if it is sent; StoreError if it is lost.
     """
     is_gzip = as_file or accepts_gzip(request.headers.get("Accept-Encoding", ""))
-    etag = _etag(content, is_gzip)
+    etag = f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
     last_modified = _last_modified(content)
     response = get_conditional_response(request, etag, last_modified)
     if response is None:
@@ -73,10 +73,6 @@ def respond(
         response["Last-Modified"] = http_date(last_modified)
     response["Cache-Control"] = f"public, max-age={get_settings().client_cache_seconds}"
     return response
-
-
-def _etag(content: Page | Document, is_gzip: bool) -> str:
-    return f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
 
 
 def _last_modified(content: Page | Document) -> int | None:
@@ -121,15 +117,10 @@ def accepts_gzip(header: str) -> bool:
     quality = {}
     for part in header[:_MAX_HEADER].lower().split(","):
         coding, _, parameters = part.partition(";")
-        quality[coding.strip()] = _quality(parameters)
+        name, _, value = parameters.partition("=")
+        try:
+            weight = float(value) if name.strip() == "q" else 1.0
+        except ValueError:
+            weight = 0.0
+        quality[coding.strip()] = weight
     return quality.get("gzip", quality.get("x-gzip", quality.get("*", 0.0))) > 0
-
-
-def _quality(parameters: str) -> float:
-    name, _, value = parameters.partition("=")
-    if name.strip() != "q":
-        return 1.0
-    try:
-        return float(value)
-    except ValueError:
-        return 0.0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta, timezone
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from django.utils.timezone import now
 
@@ -14,10 +14,10 @@ from django_sitemaps_plus.notifications.configuration import (
     endpoint_option,
     secret_option,
 )
-from django_sitemaps_plus.notifications.http import Answer, accepted, request
+from django_sitemaps_plus.notifications.http import accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
 
-#: With https, unlike Baidu's own examples, since the token is part of the query.
+#: Uses https, unlike Baidu's own examples, since the token is part of the query.
 ENDPOINT = "https://data.zz.baidu.com/urls"
 
 # The quota's day begins at midnight there.
@@ -60,39 +60,29 @@ class Baidu(Engine):
             text="\n".join(batch.targets),
             query={"site": self._site or batch.host, "token": self._token},
         )
-        _judge(answer, batch)
+        said = answer.json()
+        if said.get("message") == "over quota":
+            here = now().astimezone(_CHINA)
+            midnight = here.replace(hour=0, minute=0, second=0, microsecond=0)
+            left = midnight + timedelta(days=1) - here
+            reason = "It takes no more today: over quota."
+            raise RetryLater(reason, left.total_seconds())
+        if said.get("message") == "site error":
+            raise EngineRefused(
+                "It does not know the site: site error. Verify the site at Baidu, or "
+                "set the option 'site' to its name there."
+            )
+        accepted(answer)
 
-
-def _judge(answer: Answer, batch: Batch) -> None:
-    said = answer.json()
-    if said.get("message") == "over quota":
-        raise RetryLater("It takes no more today: over quota.", _until_tomorrow())
-    if said.get("message") == "site error":
-        raise EngineRefused(
-            "It does not know the site: site error. Verify the site at Baidu, or set "
-            "the option 'site' to its name there."
-        )
-    accepted(answer)
-    if said.get("not_valid") or said.get("not_same_site"):
-        raise _rejected(said, batch)
-    if "success" not in said:
-        raise RetryLater("It did not say how many URLs it has accepted.")
-
-
-def _rejected(said: dict[str, Any], batch: Batch) -> BatchRejected:
-    """Return the error, with the bad URLs if it is certain that all others count."""
-    not_valid, not_same_site = map(said.get, ("not_valid", "not_same_site"))
-    listed = [u for u in (not_valid, not_same_site) if isinstance(u, list)]
-    bad = {url for urls in listed for url in urls if isinstance(url, str)}
-    others = set(batch.targets) - bad
-    is_certain = bad <= set(batch.targets) and said.get("success") == len(others)
-    reason = f"not_valid: {not_valid}, not_same_site: {not_same_site}"
-    return BatchRejected(
-        f"It did not accept all URLs: {reason:.300}", bad if is_certain else ()
-    )
-
-
-def _until_tomorrow() -> float:
-    here = now().astimezone(_CHINA)
-    midnight = here.replace(hour=0, minute=0, second=0, microsecond=0)
-    return (midnight + timedelta(days=1) - here).total_seconds()
+        not_valid, not_same_site = map(said.get, ("not_valid", "not_same_site"))
+        if not_valid or not_same_site:
+            listed = [u for u in (not_valid, not_same_site) if isinstance(u, list)]
+            bad = {url for urls in listed for url in urls if isinstance(url, str)}
+            others = set(batch.targets) - bad
+            # The bad URLs are named only if it is certain that all others count.
+            is_certain = said.get("success") == len(others) and bad <= {*batch.targets}
+            reason = f"not_valid: {not_valid}, not_same_site: {not_same_site}"
+            words = f"It did not accept all URLs: {reason:.300}"
+            raise BatchRejected(words, bad if is_certain else ())
+        if "success" not in said:
+            raise RetryLater("It did not say how many URLs it has accepted.")

@@ -12,7 +12,7 @@ from django_sitemaps_plus.notifications.configuration import (
     endpoint_option,
     secret_option,
 )
-from django_sitemaps_plus.notifications.http import Answer, accepted, request
+from django_sitemaps_plus.notifications.http import accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
 
 ENDPOINT = "https://ssl.bing.com/webmaster/api.svc/json/SubmitFeed"
@@ -58,19 +58,15 @@ class BingWebmaster(Engine):
             json={"siteUrl": self._site_url or batch.site.origin, "feedUrl": target},
             query={"apikey": self._api_key},
         )
-        _judge(answer)
-
-
-def _judge(answer: Answer) -> None:
-    code = answer.json().get("ErrorCode") if answer.status == 400 else None
-    if code == _KNOWN_ALREADY:
-        return
-    if code in _BUSY:
-        reason = f"It answered {answer.status}, too busy: {answer.text}"
-        raise RetryLater(reason, answer.retry_after)
-    if code in _NOT_ALLOWED:
-        raise EngineRefused(
-            f"It answered {answer.status}: the API key is not for this site. Check "
-            f"that the site is verified in the key's account. {answer.text}"
-        )
-    accepted(answer)
+        code = answer.json().get("ErrorCode") if answer.status == 400 else None
+        if code == _KNOWN_ALREADY:
+            return
+        if code in _BUSY:
+            reason = f"It answered {answer.status}, too busy: {answer.text}"
+            raise RetryLater(reason, answer.retry_after)
+        if code in _NOT_ALLOWED:
+            raise EngineRefused(
+                f"It answered {answer.status}: the API key is not for this site. Check "
+                f"that the site is verified in the key's account. {answer.text}"
+            )
+        accepted(answer)

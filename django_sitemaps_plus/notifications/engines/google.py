@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from datetime import timedelta
 from os import PathLike
 from pathlib import Path
@@ -77,15 +76,31 @@ class SearchConsole(Engine):
         if answer.status == 404:
             return None
         said = accepted(answer).json()
-        return _report(said) if said else None
+        if not said:
+            return None
+        # Google writes its numbers as strings, and leaves out those that are 0.
+        report: dict[str, Any] = {
+            "errors": int(said.get("errors", 0)),
+            "warnings": int(said.get("warnings", 0)),
+            "isPending": bool(said.get("isPending")),
+            "submitted": {
+                item["type"]: int(item.get("submitted", 0))
+                for item in said.get("contents", [])
+            },
+        }
+        times = ("lastSubmitted", "lastDownloaded")
+        return report | {name: said[name] for name in times if name in said}
 
     def _ask(self, method: str, site: Site, target: str) -> Answer:
         was_valid = self._credentials.valid
         if not was_valid and (error := _refresh(self._credentials)):
             raise error
         authorization = Secret(f"Bearer {self._credentials.token}")
-        url, headers = self._url(site, target), {"Authorization": authorization}
-        answer = request(method, url, headers=headers)
+        # The property and the index are one segment of the path each, slashes and all.
+        site_url = quote(self._site_url or f"{site.origin}/", safe="")
+        path = f"sites/{site_url}/sitemaps/{quote(target, safe='')}"
+        headers = {"Authorization": authorization}
+        answer = request(method, f"{self.endpoint}/{path}", headers=headers)
         if answer.status == 401:
             self._credentials.token = None
             if was_valid:
@@ -94,11 +109,6 @@ class SearchConsole(Engine):
             reason = f"It answered {answer.status}, over quota: {answer.text}"
             raise RetryLater(reason, answer.retry_after)
         return answer
-
-    def _url(self, site: Site, target: str) -> str:
-        # Each is one segment of the path, slashes and all.
-        site_url = quote(self._site_url or f"{site.origin}/", safe="")
-        return f"{self.endpoint}/sites/{site_url}/sitemaps/{quote(target, safe='')}"
 
 
 def _read_key(key: object) -> tuple[Any, str]:
@@ -161,18 +171,3 @@ def _is_over_quota(answer: Answer) -> bool:
     except (LookupError, TypeError):
         return False
     return any(r == "quotaExceeded" or r.endswith("LimitExceeded") for r in reasons)
-
-
-def _report(said: Mapping[str, Any]) -> dict[str, Any]:
-    # Google writes its numbers as strings, and leaves out those that are 0.
-    report: dict[str, Any] = {
-        "errors": int(said.get("errors", 0)),
-        "warnings": int(said.get("warnings", 0)),
-        "isPending": bool(said.get("isPending")),
-        "submitted": {
-            item["type"]: int(item.get("submitted", 0))
-            for item in said.get("contents", [])
-        },
-    }
-    times = ("lastSubmitted", "lastDownloaded")
-    return report | {name: said[name] for name in times if name in said}

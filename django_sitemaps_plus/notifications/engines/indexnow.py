@@ -10,7 +10,7 @@ from django_sitemaps_plus.conf import Site, site_at
 from django_sitemaps_plus.exceptions import EngineRefused, RetryLater
 from django_sitemaps_plus.notifications.base import Batch, Engine
 from django_sitemaps_plus.notifications.configuration import bad_option, endpoint_option
-from django_sitemaps_plus.notifications.http import Answer, accepted, request
+from django_sitemaps_plus.notifications.http import accepted, request
 from django_sitemaps_plus.notifications.secrets import Secret
 
 #: Passes URLs on to all participating engines.
@@ -50,41 +50,36 @@ class IndexNow(Engine):
 
     def send(self, batch: Batch) -> None:
         """Submit up to 10,000 URLs of one host, removed ones too."""
+        site = site_at(batch.targets[0], batch.site) or batch.site
+        # A project below a path serves the key file there too, for URLs below it.
+        path = f"{quote(site.script_prefix)}{self._key.reveal()}.txt"
         answer = request(
             "POST",
             self.endpoint,
             json={
                 "host": batch.host,
                 "key": self._key,
-                "keyLocation": self._key_location(batch),
+                "keyLocation": Secret(f"{site.origin}{path}"),
                 "urlList": list(batch.targets),
             },
         )
-        _judge(answer, batch)
+        if answer.status == 403:
+            raise EngineRefused(
+                f"It answered 403: {batch.host} has no key file, or one with another "
+                "key. Check that /<key>.txt there contains the key alone. "
+                f"{answer.text}".strip()
+            )
+        if answer.status == 422:
+            raise EngineRefused(
+                f"It answered 422: the URLs are not on {batch.host}, or the key is not "
+                "for it. Check that BASE_URL is the public address. "
+                f"{answer.text}".strip()
+            )
+        if answer.status == 429 and answer.retry_after is None:
+            raise RetryLater(f"It answered 429, too many: {answer.text}", RETRY_SECONDS)
+        accepted(answer)
 
     def files(self, site: Site) -> dict[str, str]:
         """Return the key file."""
         key = self._key.reveal()
         return {f"{key}.txt": key}
-
-    def _key_location(self, batch: Batch) -> Secret:
-        site = site_at(batch.targets[0], batch.site) or batch.site
-        # A project below a path serves the key file there too, for URLs below it.
-        path = f"{quote(site.script_prefix)}{self._key.reveal()}.txt"
-        return Secret(f"{site.origin}{path}")
-
-
-def _judge(answer: Answer, batch: Batch) -> None:
-    if answer.status == 403:
-        raise EngineRefused(
-            f"It answered 403: {batch.host} has no key file, or one with another key. "
-            f"Check that /<key>.txt there contains the key alone. {answer.text}".strip()
-        )
-    if answer.status == 422:
-        raise EngineRefused(
-            f"It answered 422: the URLs are not on {batch.host}, or the key is not for "
-            f"it. Check that BASE_URL is the public address. {answer.text}".strip()
-        )
-    if answer.status == 429 and answer.retry_after is None:
-        raise RetryLater(f"It answered 429, too many: {answer.text}", RETRY_SECONDS)
-    accepted(answer)

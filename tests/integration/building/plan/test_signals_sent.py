@@ -63,7 +63,7 @@ def add_publications(section, *old):
         Publication.objects.create(section=section, old=names, new=[])
 
 
-def die(*args: object) -> None:
+def die(*args: object, **kwargs: object) -> None:
     raise SystemExit
 
 
