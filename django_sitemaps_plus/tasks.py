@@ -54,10 +54,10 @@ _task: Any = shared_task(base=_Task)
 #: Seconds that a broker may take to accept a connection, or a message.
 BROKER_SECONDS = 0.25
 
-# That a broker and its workers may take to answer a person.
+# Seconds that a broker and its workers may take to answer a person.
 _ANSWER_SECONDS = 2
 
-# Each transport of kombu takes those that it knows.
+# Kombu's transports take each those that they know.
 _TIMEOUTS = {
     "socket_timeout": BROKER_SECONDS,  # Redis
     "socket_connect_timeout": BROKER_SECONDS,
@@ -159,8 +159,23 @@ class CeleryExecutor(Executor):
 
     def faults(self) -> Iterator[tuple[str, str]]:
         """Yield that messages go nowhere, and that time limits are too short."""
-        yield from _short_limits()
-        # As a wake-up sees it: an app may be that of the thread which made it alone.
+        # Workers must not end what ends by itself after TASK_SECONDS.
+        conf, limits = current_app.conf, []
+        for task in (refresh, build_pages, audit):
+            limits.append(task.time_limit or conf.task_time_limit)
+            limits.append(task.soft_time_limit or conf.task_soft_time_limit)
+        numbers = [it for it in limits if it and isinstance(it, int | float)]
+        least = min(numbers, default=math.inf)
+        seconds: object = get_settings().task_seconds  # another check names its type
+        if isinstance(seconds, int) and least <= seconds:
+            yield (
+                f"Celery ends tasks after {least:g} s, and one that builds leaves "
+                f"after {seconds} s, TASK_SECONDS.",
+                "Set TASK_SECONDS to less, or longer limits for the tasks of "
+                "django_sitemaps_plus in task_annotations.",
+            )
+
+        # A thread sees the app as a wake-up does: others may be of their thread alone.
         with ThreadPoolExecutor(1) as pool:
             is_lost = pool.submit(_goes_nowhere).result()
         if is_lost:
@@ -203,24 +218,6 @@ def _inspection() -> Iterator[Any]:
         # Without it Celery would try for ever.
         broker.ensure_connection(max_retries=1, timeout=_ANSWER_SECONDS)
         yield current_app.control.inspect(timeout=_ANSWER_SECONDS, connection=broker)
-
-
-def _short_limits() -> Iterator[tuple[str, str]]:
-    """Yield that workers end what should end by itself, with its remedy."""
-    conf, limits = current_app.conf, []
-    for task in (refresh, build_pages, audit):
-        limits.append(task.time_limit or conf.task_time_limit)
-        limits.append(task.soft_time_limit or conf.task_soft_time_limit)
-    numbers = [it for it in limits if it and isinstance(it, int | float)]
-    least = min(numbers, default=math.inf)
-    seconds: object = get_settings().task_seconds  # another check names a wrong type
-    if isinstance(seconds, int) and least <= seconds:
-        yield (
-            f"Celery ends tasks after {least:g} s, and one that builds leaves after "
-            f"{seconds} s, TASK_SECONDS.",
-            "Set TASK_SECONDS to less, or longer limits for the tasks of "
-            "django_sitemaps_plus in task_annotations.",
-        )
 
 
 def _goes_nowhere() -> bool:

@@ -56,22 +56,17 @@ def notify_engines(
         dispatch(engines, report, until)
         if not names:
             report.failures += [engine.fault for engine in broken_engines()]
-        while (left := _seconds_left(report.next_at, patience, until)) is not None:
+        # Wait for what is due soon, as long as patience and time allow.
+        while report.next_at is not None:
+            now = timezone.now()
+            left = max((report.next_at - now).total_seconds(), 0.01)
+            is_late = report.next_at > max(patience, now)
+            if is_late or time.monotonic() + left >= until:
+                break
             time.sleep(left)
             dispatch(engines, report, until)
         read_back(engines, until)
     return report
-
-
-def _seconds_left(
-    next_at: datetime | None, patience: datetime, until: float
-) -> float | None:
-    """Return the seconds until more may be submitted; None if that is too late."""
-    now = timezone.now()
-    if next_at is None or next_at > max(patience, now):
-        return None
-    left = max((next_at - now).total_seconds(), 0.01)
-    return left if time.monotonic() + left < until else None
 
 
 def chosen_engines(names: Sequence[str]) -> list[Engine]:

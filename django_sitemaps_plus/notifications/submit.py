@@ -130,7 +130,7 @@ class Submitter:
         self.report.failures.append(f"{self.host}: {error}")
         self.figures[Figure.Kind.FAILED] += len(rows)
         given = len(rows), rows[0].attempts, self.host.failures, self.blamed
-        # An engine that asks for patience is busy, whatever it gets.
+        # Retry-After means that the engine is overloaded: no target is to blame.
         is_to_blame = backoff.is_to_blame(*given) and not error.after
         number = 1 + (rows[0].attempts if is_to_blame else self.host.failures)
         pause = backoff.pause(number, error, get_settings().notify_retry_seconds)
@@ -150,7 +150,7 @@ class Submitter:
     def _narrow(self, rows: Sequence[Delivery], error: BatchRejected) -> bool:
         """Submit fewer at once, until what is wrong stands alone and is rejected."""
         bad = [row for row in rows if row.target in error.targets]
-        # An engine that names all of them, or other targets, is not believed.
+        # The engine is not believed where it names all targets, or others.
         if bad and len(bad) == len(error.targets) < len(rows):
             self._accept([row for row in rows if row not in bad])
             self._reject(bad, error)

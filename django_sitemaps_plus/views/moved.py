@@ -36,7 +36,7 @@ def redirect_old_page(request: HttpRequest, section: str) -> HttpResponse:
     site = get_site()
     url = page_url(section, number, site).removeprefix(site.origin)
     response = HttpResponsePermanentRedirect(url)
-    # Its rows may come to another page.
+    # The rows may come to another page.
     seconds = get_settings().client_cache_seconds
     response["Cache-Control"] = f"public, max-age={seconds}"
     return response

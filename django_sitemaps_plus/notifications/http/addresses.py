@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 # contain an IPv4 one, mapped, compatible or NAT64, which ipaddress calls global.
 _PUBLIC_IPV6 = ip_network("2000::/3")
 
-# Not public, though ipaddress calls them global in some or all versions of Python.
+# Networks that some or all versions of Python call global, and are not public.
 _NOT_PUBLIC = [
     ip_network(network)
     for network in (
@@ -88,7 +88,7 @@ def find_addresses(endpoint: Endpoint) -> list[str]:
         found = []
     addresses = list(dict.fromkeys([str(address[0]) for *_, address in found]))
     for address in addresses:
-        if not _may_be_asked(address, endpoint):
+        if not may_be_asked(address, endpoint):
             raise EngineRefused(
                 f"{host} has the address {address}, which is not public."
             )
@@ -107,7 +107,8 @@ def is_public(address: str) -> bool:
     return not any([ip in network for network in _NOT_PUBLIC])
 
 
-def _may_be_asked(address: str, endpoint: Endpoint) -> bool:
+def may_be_asked(address: str, endpoint: Endpoint) -> bool:
+    """Return whether requests to an endpoint may go to an address of its host."""
     if endpoint.is_loopback:
         return ip_address(address).is_loopback
     return is_public(address)

@@ -22,10 +22,10 @@ MAX_RETRY_AFTER = 86_400
 # Characters of an engine's text that are kept for people to read.
 _MAX_TEXT = 300
 
-# Worth another try later; the rest of 4xx is not (RFC 9110 section 15.5).
+# These are worth another try; the rest of 4xx is not (RFC 9110 section 15.5).
 _LATER = {408, 425, 429}
 
-# Not about the submitted URLs: the key, account, address or method is wrong.
+# These blame the key, the account, the address or the method, and no URL.
 _REFUSED = {401, 403, 404, 405, 410, 422}
 
 
@@ -71,7 +71,12 @@ def accepted(answer: Answer) -> Answer:
     status = answer.status
     if 200 <= status < 300:
         return answer
-    reason = _describe(answer)
+    reason = f"It answered {status} {http.client.responses.get(status, '')}".strip()
+    if 300 <= status < 400:
+        where = answer.redirect_host or "another path"
+        reason += f" and redirects to {where}. Set that as the URL."
+    else:
+        reason += f": {answer.text or '(no text)'}"
     if status in _LATER or not 300 <= status < 500:
         raise RetryLater(reason, answer.retry_after)
     if status in _REFUSED or status < 400:
@@ -96,11 +101,3 @@ def redirect_host(location: str) -> str:
         return readable((urlsplit(location).hostname or "").encode("utf-8", "replace"))
     except ValueError:
         return ""
-
-
-def _describe(answer: Answer) -> str:
-    status = f"{answer.status} {http.client.responses.get(answer.status, '')}".strip()
-    if 300 <= answer.status < 400:
-        where = answer.redirect_host or "another path"
-        return f"It answered {status} and redirects to {where}. Set that as the URL."
-    return f"It answered {status}: {answer.text or '(no text)'}"

@@ -29,9 +29,6 @@ MAX_SECONDS = 9.5
 # Addresses of a host that are tried.
 _MAX_ADDRESSES = 3
 
-# No HTTP follows it, so it is final.
-_SWITCHING_PROTOCOLS = 101
-
 _NETWORK_ERRORS = (OSError, http.client.HTTPException)
 
 
@@ -100,14 +97,28 @@ class _Message:
         if self.query:
             sign = "&" if "?" in target else "?"
             target += sign + self._encoded(self.query.items())
-        content_type, body = self._body()
         headers = {
             "Host": endpoint.authority,
             "User-Agent": "django-sitemaps-plus",
             "Connection": "close",
-            **({"Content-Type": content_type} if content_type else {}),
-            **{name: self._header(name, v) for name, v in self.headers.items()},
         }
+        body = None
+        if self.json is not None:
+            headers["Content-Type"] = "application/json; charset=utf-8"
+            body = json_module.dumps(self.json, default=self._reveal).encode()
+        elif self.form:
+            headers["Content-Type"] = "application/x-www-form-urlencoded"
+            body = self._encoded(self.form).encode()
+        elif self.text is not None:
+            headers["Content-Type"] = "text/plain; charset=utf-8"
+            body = self.text.encode()
+        for name, value in self.headers.items():
+            headers[name] = self._reveal(value)
+            if not (headers[name].isascii() and headers[name].isprintable()):
+                raise EngineRefused(
+                    f"The value of the header {name} has a line break, or a character "
+                    "outside printable ASCII."
+                )
         return target, body, headers
 
     def hide(self, text: bytes) -> bytes:
@@ -126,26 +137,6 @@ class _Message:
 
     def _encoded(self, pairs: Iterable[tuple[str, str | Secret]]) -> str:
         return urlencode([(name, self._reveal(value)) for name, value in pairs])
-
-    def _body(self) -> tuple[str, bytes | None]:
-        if self.json is not None:
-            encoded = json_module.dumps(self.json, default=self._reveal)
-            return "application/json; charset=utf-8", encoded.encode()
-        if self.form:
-            form = self._encoded(self.form)
-            return "application/x-www-form-urlencoded", form.encode()
-        if self.text is not None:
-            return "text/plain; charset=utf-8", self.text.encode()
-        return "", None
-
-    def _header(self, name: str, value: str | Secret) -> str:
-        revealed = self._reveal(value)
-        if not (revealed.isascii() and revealed.isprintable()):
-            raise EngineRefused(
-                f"The value of the header {name} has a line break, or a character "
-                "outside printable ASCII."
-            )
-        return revealed
 
 
 class _Exchange(Thread):
@@ -192,7 +183,7 @@ class _Exchange(Thread):
             # A server may answer and close before it has read the whole request.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(message.method, target, body=body, headers=headers)
-            with final_response(connection) as response:
+            with connection.getresponse() as response:
                 answered = read_body(response)
         location = response.headers.get("Location", "").encode("utf-8", "replace")
         return Answer(
@@ -260,15 +251,6 @@ def open_connection(
     # A project can have all connections print what they send.
     connection.set_debuglevel(0)
     return connection
-
-
-def final_response(connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
-    """Return the response after interim ones, of which http.client skips 100 only."""
-    response = connection.getresponse()
-    while 100 <= response.status < 200 and response.status != _SWITCHING_PROTOCOLS:
-        response.headers = None  # type: ignore[assignment] # begin() reads none else
-        response.begin()
-    return response
 
 
 def read_body(response: http.client.HTTPResponse) -> bytes:

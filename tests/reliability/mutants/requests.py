@@ -82,7 +82,7 @@ def http_to_anybody(parse_endpoint, url):
 
 
 @mutant(
-    f"{_HTTP}.addresses:_may_be_asked",
+    f"{_HTTP}.addresses:may_be_asked",
     f"{_EGRESS}::test_a_localhost_elsewhere_is_not_asked",
 )
 def localhost_anywhere(may_be_asked, address, endpoint):
