@@ -52,7 +52,7 @@ def respond(
     The object of a page is read only if it is sent; StoreError if it is lost.
     """
     is_gzip = as_file or accepts_gzip(request.headers.get("Accept-Encoding", ""))
-    etag = f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
+    etag = _etag(content, is_gzip)
     last_modified = _last_modified(content)
     response = get_conditional_response(request, etag, last_modified)
     if response is None:
@@ -73,6 +73,10 @@ def respond(
         response["Last-Modified"] = http_date(last_modified)
     response["Cache-Control"] = f"public, max-age={get_settings().client_cache_seconds}"
     return response
+
+
+def _etag(content: Page | Document, is_gzip: bool) -> str:
+    return f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
 
 
 def _last_modified(content: Page | Document) -> int | None:
