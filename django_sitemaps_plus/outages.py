@@ -24,7 +24,7 @@ _LOST = {"40P01", "40001", 1213, 1205, 1020}
 
 _MIGRATE = "Run manage.py migrate if tables or columns are missing"
 
-# In messages of SQLite, and of PostgreSQL's clients when the connection is lost.
+# SQLite's messages have these, and those of PostgreSQL's clients that are cut off.
 _PASSING_WORDS = ("connection", "locked", "busy", "unable to open", "disk I/O")
 
 
@@ -48,7 +48,7 @@ def in_one_line(error: BaseException) -> str:
     text = str(error) if is_sentence else f"{type(error).__name__}: {error}"
     text = text.partition("\n")[0].rstrip(".")
     cause = error if isinstance(error, Error) else error.__cause__
-    is_ours = text.endswith(_MIGRATE)  # whose text has been said of its cause already
+    is_ours = text.endswith(_MIGRATE)  # an error of ours has said it of its cause
     if isinstance(cause, DatabaseError) and not is_outage(cause) and not is_ours:
         text += f". {_MIGRATE}"
     return text
@@ -70,12 +70,8 @@ def is_passing(error: BaseException) -> bool:
     error of a database counts as the row's own unless it surely is not: otherwise a
     page whose row always fails would never be built.
     """
-    if isinstance(error, (InterfaceError, OperationalError)):
-        return _is_surely_passing(error)
-    return isinstance(error, MemoryError) or ends_work(error)
-
-
-def _is_surely_passing(error: Error) -> bool:
+    if not isinstance(error, (InterfaceError, OperationalError)):
+        return isinstance(error, MemoryError) or ends_work(error)
     code = _code(error)
     if isinstance(code, int):  # MySQL's
         return code in _PASSING

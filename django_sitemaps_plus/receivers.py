@@ -31,25 +31,22 @@ def connect() -> None:
     """
     with _lock:
         before = len(_connected)
-        _connect_all()
-        # Last: a save of another thread is rather recorded twice than not at all.
+        models, through_models = watched_models(), watched_relations()
+        for model, watchers in models.items():
+            saved = [it for it in watchers if it.kind]
+            _connect(post_save, model, partial(record, saved))
+            deleted = [replace(it, kind=it.deletion) for it in watchers if it.deletion]
+            if deleted:
+                _connect(post_delete, model, partial(record, deleted))
+        for through, relations in through_models.items():
+            _connect(m2m_changed, through, partial(record_relations, relations))
+        if registry.pending or unknown_sections():
+            # A process that deletes has connected, so post_delete can be left out.
+            _connect(post_save, None, _learn_by_save)
+            _connect(connection_created, None, _learn_by_connection)
+
+        # The former ones go last: better to record a save of another thread twice.
         _disconnect(before)
-
-
-def _connect_all() -> None:
-    models, through_models = watched_models(), watched_relations()
-    for model, watchers in models.items():
-        saved = [it for it in watchers if it.kind]
-        _connect(post_save, model, partial(record, saved))
-        deleted = [replace(it, kind=it.deletion) for it in watchers if it.deletion]
-        if deleted:
-            _connect(post_delete, model, partial(record, deleted))
-    for through, relations in through_models.items():
-        _connect(m2m_changed, through, partial(record_relations, relations))
-    if registry.pending or unknown_sections():
-        # Not to post_delete, for the reason above; and who deletes has connected.
-        _connect(post_save, None, _learn_by_save)
-        _connect(connection_created, None, _learn_by_connection)
 
 
 def _learn_by_save(sender: Any, **kwargs: Any) -> None:

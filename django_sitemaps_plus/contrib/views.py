@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, partial
+from functools import cache, partial, reduce
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
@@ -213,7 +213,12 @@ class _Visit:
         extensions = {"xhtml"}.union(*[part.extensions for part in parts])
         # Without entries, contrib's template prints an empty line.
         document = write_document(render_urlset(lines or ["\n"], extensions))
-        return _Answer(document, _last_modified([part.newest for part in parts]))
+        # The header is the newest lastmod of the sitemaps, if all have one.
+        last_modified, lastmods = None, [part.newest for part in parts]
+        if None not in lastmods:
+            newest = reduce(_contrib._get_latest_lastmod, lastmods, None)
+            last_modified = http_date(newest.timestamp()) if newest else None
+        return _Answer(document, last_modified)
 
     def _part(self, name: str, number: int) -> _Part:
         source = PrintedSource(self.sitemaps[name])
@@ -260,13 +265,3 @@ class _Visit:
 
 def _is_small(value: _Answer | Plan) -> bool:
     return isinstance(value, Plan) or len(value.document.gzip) < MAX_BYTES
-
-
-def _last_modified(lastmods: Iterable[date | None]) -> str | None:
-    """Return the header for the newest lastmods of sitemaps, if all have one."""
-    newest = None
-    for lastmod in lastmods:
-        if lastmod is None:
-            return None
-        newest = _contrib._get_latest_lastmod(newest, lastmod)
-    return http_date(newest.timestamp()) if newest else None
