@@ -110,20 +110,16 @@ class SourceRegistry:
             ) from self.unread
 
     def _add(self, name: str, source: Any) -> None:
-        self._check_free(name)
-        self._registry[name] = _as_source(name, source)
-
-    def _check_free(self, name: str) -> None:
-        """Raise if a section has the name, or one that may pass for it."""
         taken = {_folded(it): it for it in self._registry}.get(_folded(name))
         if taken is None:
+            self._registry[name] = _as_source(name, source)
             return
         words = "" if taken == name else f" as {taken!r}, which databases and file "
         words += words and "systems that ignore case or accents take for the same"
+        where = repr(self._registry[taken]).removeprefix("<").removesuffix(">")
         raise AlreadyRegistered(
-            f"Section {name!r} is registered already{words}, by "
-            f"{_where(self._registry[taken])}. Choose another name, or unregister "
-            "that one first."
+            f"Section {name!r} is registered already{words}, by {where}. Choose "
+            "another name, or unregister that one first."
         )
 
     def unregister(self, name: str) -> None:
@@ -217,23 +213,16 @@ def _as_source(name: str, given: Any) -> Source:
     if issubclass(kind, Sitemap) or (is_callable and not issubclass(kind, Source)):
         return SitemapSource(given)
     if not issubclass(kind, Source):
+        # The representation of a queryset asks a database that may be empty yet.
+        is_queryset = hasattr(given, "model") and not inspect.isclass(given)
+        shown = f"a {type(given).__name__}" if is_queryset else repr(given)
         raise ConfigurationError(
-            f"Section {name!r}: {_shown(given)} is not a source. Register a subclass "
-            "of ModelSource, ViewSource, Source or django.contrib.sitemaps.Sitemap."
+            f"Section {name!r}: {shown} is not a source. Register a subclass of "
+            "ModelSource, ViewSource, Source or django.contrib.sitemaps.Sitemap."
         )
     source: Any = given
     made: Source = source() if inspect.isclass(given) else source
     return made
-
-
-def _shown(given: Any) -> str:
-    # The representation of a queryset asks a database that may be empty yet.
-    is_queryset = hasattr(given, "model") and not inspect.isclass(given)
-    return f"a {type(given).__name__}" if is_queryset else repr(given)
-
-
-def _where(source: Source) -> str:
-    return repr(source).removeprefix("<").removesuffix(">")
 
 
 #: The sections of this project.

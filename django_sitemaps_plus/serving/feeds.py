@@ -71,23 +71,18 @@ def _live_pages(section: str) -> int:
 
 
 def _render_feed(feed: Feed, row: Page | None) -> Document | None:
-    text = _newest_rows(feed.section)
-    if text is None:
+    opened = open_section(feed.section)
+    with opened.reading():
+        reader = opened.reader
+        keys = reader.newest_keys(MAX_ITEMS)  # None where no index leads to them
+        if keys is not None:
+            # Bad rows are not named here: the page names them.
+            tally = Tally(feed.section, problems=[""] * MAX_NAMED)
+            text = "".join([lines for _, lines in reader.lines_by_key(keys, tally)])
+    if keys is None:
         text = _page(feed.section, 0, row).decode()
     lines = newest_lines(text.split("\n"))
     return write_document([feed.render(lines)]) if lines else None
-
-
-def _newest_rows(section: str) -> str | None:
-    """Return the lines of the newest rows; None where no index leads to them."""
-    opened = open_section(section)
-    with opened.reading():
-        reader = opened.reader
-        if (keys := reader.newest_keys(MAX_ITEMS)) is None:
-            return None
-        tally = Tally(section, problems=[""] * MAX_NAMED)  # the page names them
-        rows = reader.lines_by_key(keys, tally)
-        return "".join([lines for _, lines in rows])
 
 
 def _page(section: str, number: int, row: Page | None) -> bytes:
@@ -173,7 +168,11 @@ class Feed:
         urlset = b"".join(render_urlset([f"{line}\n" for line in lines], NAMESPACES))
         for entry in ElementTree.fromstring(urlset):  # noqa: S314 - it is our own
             moment: Any = parse_w3c(entry.findtext("lastmod", "", _NAMES))
-            feed.add_item(**_item(entry), **{feed.dated: moment})
+            url = entry.findtext("loc", "", _NAMES)
+            title = entry.findtext("news:news/news:title", "", _NAMES).strip()
+            item = {"title": title or url, "link": url, "unique_id": url}
+            others: Any = {"description": None, feed.dated: moment, "entry": entry}
+            feed.add_item(**item, **others, unique_id_is_permalink=True)
         return feed.writeString("utf-8").encode()
 
 
@@ -184,13 +183,6 @@ def newest_lines(lines: Iterable[str]) -> list[str]:
     """
     found = [(match[1], line) for line in lines if (match := _LASTMOD.search(line))]
     return [line for _, line in nlargest(MAX_ITEMS, found)]
-
-
-def _item(entry: Any) -> dict[str, Any]:
-    url = entry.findtext("loc", "", _NAMES)
-    title = entry.findtext("news:news/news:title", "", _NAMES).strip()
-    item = {"title": title or url, "link": url, "description": None, "unique_id": url}
-    return {**item, "unique_id_is_permalink": True, "entry": entry}
 
 
 def _add_hubs(handler: Any, name: str, hubs: Iterable[str]) -> None:
