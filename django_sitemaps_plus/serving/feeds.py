@@ -170,7 +170,7 @@ class Feed:
             moment: Any = parse_w3c(entry.findtext("lastmod", "", _NAMES))
             url = entry.findtext("loc", "", _NAMES)
             title = entry.findtext("news:news/news:title", "", _NAMES).strip()
-            item = {"title": title or url, "link": url, "unique_id": url}
+            item: Any = {"title": title or url, "link": url, "unique_id": url}
             others: Any = {"description": None, feed.dated: moment, "entry": entry}
             feed.add_item(**item, **others, unique_id_is_permalink=True)
         return feed.writeString("utf-8").encode()
