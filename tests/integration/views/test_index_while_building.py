@@ -12,7 +12,7 @@ from django.utils import timezone
 from django_sitemaps_plus.building import build as building
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan import replan
-from django_sitemaps_plus.models import INDEX, Page, Section, pages, sections
+from django_sitemaps_plus.models import INDEX, Page, Section, State, pages, sections
 from tests.support.documents import read_index
 from tests.support.faults import fail_queries
 from tests.support.published import page_row, path_of
@@ -66,6 +66,19 @@ class TestShared:
         monkeypatch.setattr(building, "_publish_index", lambda build: None)
         build()
         assert listed(client) == [*THREE, "sitemap-products-4.xml"]
+
+    @pytest.mark.parametrize("state", [State.NEXT, State.RETIRED])
+    def test_a_page_of_another_plan_is_not_listed(self, client, state):
+        """One is not served yet; the other is served to those who know it."""
+        Page.objects.filter(number=2).update(state=state)
+        assert listed(client) == [THREE[0], THREE[2]]
+
+    def test_sections_are_in_the_order_of_their_registration(self, client, sections):
+        """However long they have been known."""
+        sections.unregister("products")
+        for name in ("more", "products"):
+            sections.register(name, limited(50))
+        assert listed(client) == ["sitemap-more-1.xml", *THREE]
 
 
 class TestFallback:

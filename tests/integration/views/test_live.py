@@ -93,6 +93,25 @@ class TestIndexAndPages:
         assert client.get("/sitemap-products-3.xml").status_code == 200
         assert client.get(path).status_code == 404
 
+    @pytest.mark.parametrize(
+        "path",
+        [
+            f"/sitemaps-{'9' * 5_000}.xml",
+            f"/sitemap-products-{'9' * 5_000}.xml",
+            f"/sitemap-{'p' * 65}-1.xml",
+            f"/sitemap-{'p' * 65}.rss",
+            "/sitemap-products%00-1.xml",
+        ],
+    )
+    def test_what_no_row_can_hold_asks_no_database(
+        self, sections, client, path, django_assert_num_queries
+    ):
+        """Longer numbers and names, and control characters, which some refuse."""
+        make_products(1)
+        sections.register("products", ProductSource)
+        with django_assert_num_queries(0):
+            assert client.get(path).status_code == 404
+
     def test_a_section_may_end_like_a_page(self, sections, crawl):
         """The number is what follows the last hyphen."""
         make_products(3)
