@@ -149,7 +149,7 @@ def _notice(build: Build, sections: list[OpenSection]) -> None:
 
 def _prepare(build: Build, section: OpenSection) -> None:
     """Mark what has changed, and have a held section looked at anew."""
-    row, current = section.row, deploys.fingerprint(section.source, section.site)
+    row, current = section.row, deploys.fingerprint(section)
     build.fingerprints[row.pk] = current
     is_forced = build.full or build.move_origin
     if not is_forced and deploys.is_replaced(row, current):
@@ -242,7 +242,8 @@ def _audit(build: Build, sections: list[OpenSection]) -> None:
 def _is_of_others(build: Build, section: OpenSection) -> bool:
     """Return whether a section was left, or would be as soon as it is built."""
     return build.is_left(section) or (
-        not build.notices and deploys.is_of_other_code(section.row, build.fingerprints)
+        not build.notices
+        and deploys.is_of_other_code(section.row, build.fingerprints, build.open)
     )
 
 

@@ -224,11 +224,11 @@ def take_changes_meanwhile(page: Page, section: OpenSection) -> None:
     """
     # In a first build all is new, and of a next plan its section is asked.
     if page.built and not page.announce and page.state == State.ACTIVE:
-        take_new_changes(page.section, section)
+        take_new_changes(section)
 
 
-def take_new_changes(row: Section, section: OpenSection) -> None:
+def take_new_changes(section: OpenSection) -> None:
     """Take the changes recorded since changes were taken, if there are subscribers."""
     if has_subscribers():
         with section.reading():
-            take_changes(row, section.source)
+            take_changes(section)

@@ -34,7 +34,7 @@ def settle(build: Build, section: OpenSection) -> bool:
     if not (build.small or is_stale or Section.objects.unsettled(section=row.pk)):
         return False
     row.refresh_from_db()
-    if is_of_other_code(row, build.fingerprints):
+    if is_of_other_code(row, build.fingerprints, build.open):
         return False  # the process that builds its last page decides
     is_dirty = False
     if build.small and not row.pages.filter(state=State.NEXT).exists():
@@ -56,7 +56,7 @@ def _decide(build: Build, section: OpenSection) -> bool:
     elif plan:
         reason = plan_reason(row, plan)
     if plan and not reason:
-        take_new_changes(row, section)
+        take_new_changes(section)
         is_dirty = finish_replan(section)
     elif section.name in build.stale and not plan:
         is_dirty = begin_replan(section, is_broken=True)

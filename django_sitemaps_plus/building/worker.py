@@ -95,7 +95,9 @@ def _leave_to_other_code(build: Build, pages: list[Page]) -> set[int]:
     Built by this process they would be clean, and no other would build them anew.
     """
     others = [
-        page for page in pages if is_of_other_code(page.section, build.fingerprints)
+        page
+        for page in pages
+        if is_of_other_code(page.section, build.fingerprints, build.open)
     ]
     Page.objects.release(others)
     for name in sorted({page.section.name for page in others}):

@@ -206,9 +206,10 @@ def relay_saves(until: float | None = None) -> list[str]:
         if row.next_number > 1:
             continue
         section = open_section(name)
+        section.row = row
         try:
             with section.reading():
-                take_changes(row, section.source)
+                take_changes(section)
         except SourceError as error:  # it keeps back no other
             logger.exception("Saves of section %s wait for the next run", name)
             failures.append(f"Saves of section {name} wait for the next run: {error}")

@@ -22,7 +22,8 @@ from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.outages import ends_work, is_outage
-from django_sitemaps_plus.sources import Source, Under, reader_of
+from django_sitemaps_plus.section import OpenSection
+from django_sitemaps_plus.sources import Reader, Source, Under
 from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
 from django_sitemaps_plus.sources.related import path_model
@@ -55,15 +56,18 @@ _OTHER_PLAN = (
 )
 
 
-def take_changes(section: Section, source: Source) -> Collection[Any]:
+def take_changes(section: OpenSection) -> Collection[Any]:
     """Make the pages of recorded changes dirty; return the keys of the last batch.
 
-    Of a section without a plan the saved rows are noted, so far as they are known.
+    Without a plan, the saved rows of the section are noted, so far as they are known.
     """
     keys: Collection[Any] = ()
     for alias in databases():
-        while batch := _read(section, source, alias):
-            keys = _take(section, source, batch)
+        while True:
+            reader = section.reader
+            batch = _read(section, reader, alias)
+            if batch:
+                keys = _take(section.row, reader, batch)
             if len(batch) < BATCH_CHANGES:
                 break
     return frozenset(keys)
@@ -88,12 +92,13 @@ def waiting_changes(sections: Iterable[str]) -> dict[str, tuple[int, datetime]]:
     return found
 
 
-def _read(section: Section, source: Source, alias: str) -> list[Change]:
+def _read(section: OpenSection, reader: Reader[Any], alias: str) -> list[Change]:
+    source = section.source
     rows = Change.objects.using(alias).filter(section=section.name).order_by("id")
     found = attempt(alias, lambda: list(rows[:BATCH_CHANGES])) or []
     if not found:
         return []
-    space = reader_of(source).key_space()
+    space = reader.key_space()
     if space is None:  # each change concerns all pages, so these rest a while
         rest = timedelta(seconds=(source.max_age or 3_600) / 60)
         pages = Page.objects.filter(section__name=section.name)
@@ -118,27 +123,27 @@ def _replicated(rows: QuerySet[Change]) -> list[Change]:
     return list(rows.filter(seen_at__lte=Now() - lag)[:BATCH_CHANGES])
 
 
-def _take(section: Section, source: Source, changes: list[Change]) -> Collection[Any]:
+def _take(row: Section, reader: Reader[Any], changes: list[Change]) -> Collection[Any]:
     """Make the pages of changes dirty, on all sites, and delete the changes."""
-    space = reader_of(source).key_space()
+    source, space = reader.source, reader.key_space()
     is_announced = getattr(source, "announce_saves", False)
     named = _Named([], [], True)  # a row that comes or goes moves all rows after it
     if space is not None:
         named = _named(source, space, changes)
-    others = Section.objects.filter(name=section.name).exclude(pk=section.pk)
+    others = Section.objects.filter(name=row.name).exclude(pk=row.pk)
     has_others = get_settings().sites is not None
-    for one in [*(others.order_by("pk") if has_others else ()), section]:
+    for one in [*(others.order_by("pk") if has_others else ()), row]:
         if space is not None and (is_announced or one.next_number == 1):
             note_saved(one, space, named.keys, named.ranges, changes[0].at)
         # These go with the last mark: a crash in between marks other sites twice.
-        own = changes if one is section else ()
+        own = changes if one is row else ()
         if named.is_all:
             mark_all(one)
             delete_changes(own)
         else:
             if named.has_foreign:  # what they mean here is found by comparing
                 compare_all(one)
-            mark_rows(one, source, named.keys, named.ranges, changes=own)
+            mark_rows(one, reader, named.keys, named.ranges, changes=own)
     return () if named.is_all else named.keys
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, timedelta
 from types import CodeType
 from typing import Any
@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connections, models
 from django.utils import translation
 
-from django_sitemaps_plus.conf import Site, get_settings, site_in
+from django_sitemaps_plus.conf import get_settings, site_in
 from django_sitemaps_plus.core.documents import RENDERER_VERSION
 from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Section
@@ -21,14 +21,13 @@ from django_sitemaps_plus.models.claims import UNTRIED
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import stylesheet_url
 from django_sitemaps_plus.sources import (
     ModelSource,
     SitemapSource,
     Source,
     ViewSource,
-    reader_of,
 )
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.compiling import images_of
@@ -137,22 +136,26 @@ def note_values(section: Section, values: str) -> None:
     section.query_values = values
 
 
-def is_of_other_code(section: Section, own: dict[int, str]) -> bool:
+def is_of_other_code(
+    row: Section,
+    own: dict[int, str],
+    opener: Callable[[Section], OpenSection] = open_section,
+) -> bool:
     """Return whether pages of a section are marked for builders with other code.
 
     During a deploy the first process to notice has marked them, to be built by its own
     source. ``own`` keeps the fingerprints of this process by section.
     """
-    if not section.fingerprint or section.name not in registry:
+    if not row.fingerprint or row.name not in registry:
         return False  # never noticed, or an index, which has no source
-    if section.pk not in own:
+    if row.pk not in own:
+        section = opener(row)
         try:
-            opened = open_section(section)
-            with opened.reading():
-                own[section.pk] = fingerprint(opened.source, opened.site)
+            with section.reading():
+                own[row.pk] = fingerprint(section)
         except SourceError:  # rendering its pages will say what is wrong
             return False
-    return own[section.pk] != section.fingerprint
+    return own[row.pk] != row.fingerprint
 
 
 def has_other_keys(before: str, current: str) -> bool:
@@ -161,17 +164,17 @@ def has_other_keys(before: str, current: str) -> bool:
     return len(types) > 1 and "" not in types
 
 
-def fingerprint(source: Source, site: Site) -> str:
+def fingerprint(section: OpenSection) -> str:
     """Return a hash of what decides how rows are rendered, and the type of their keys.
 
     It knows the code of methods, not of what they call. Values in queries are left
     out: they may come from rows, or be the present time. See :func:`query_values`.
     """
-    # Once: of some sources only items() says it, which may read all rows.
-    reader = reader_of(source)
+    # Asked once: items() of some sources says it alone, and may read all rows.
+    reader = section.reader
     space = reader.key_space()
     digest = hashlib.sha256()
-    for part in _parts(source, site, space):
+    for part in _parts(section, space):
         digest.update(f"{part}\n".encode("utf-8", "backslashreplace"))
     if space is None:
         kind = _PAGE if reader.has_own_paging else _POSITION
@@ -182,15 +185,16 @@ def fingerprint(source: Source, site: Site) -> str:
     return f"{digest.hexdigest()[:_DIGITS]} {kind}"
 
 
-def query_values(source: Source, current: str) -> str:
+def query_values(section: OpenSection, current: str) -> str:
     """Return a hash of the values in the queries of a source, but for the time.
 
     If only these change, rows have, or a constant that the fingerprint does not see.
     """
     # To ask for items that are no queryset may read all rows.
     has_keys = current.partition(" ")[2] not in (_PAGE, _POSITION)
-    queries = reader_of(source).queries() if has_keys else []
-    queries += [it for it in _held(source).values() if isinstance(it, models.QuerySet)]
+    queries = section.reader.queries() if has_keys else []
+    held = _held(section.source).values()
+    queries += [it for it in held if isinstance(it, models.QuerySet)]
     found = [shape_of(queryset) for queryset in queries]
     return hashlib.sha256(repr(found).encode("utf-8", "backslashreplace")).hexdigest()
 
@@ -201,7 +205,8 @@ def _held(source: Source) -> dict[str, Any]:
     return {} if isinstance(given, type) else dict(getattr(given, "__dict__", {}))
 
 
-def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
+def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
+    source, site = section.source, section.site
     yield f"{RENDERER_VERSION} {site.origin} {site.script_prefix}"
     yield f"{stylesheet_url(site)} {get_settings().historic_limits}"
     language = f"{settings.LANGUAGE_CODE} {rendered_language()}"
@@ -218,7 +223,18 @@ def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
         # Other keys come in another order.
         yield f"{space.field.db_type(connections[space.alias])}"
     if isinstance(source, ModelSource):
-        yield from _model_parts(source, site)
+        rows = listed_rows(source)
+        yield _query_words(rows)
+        if source.location is None:
+            yield _words(getattr(source.model, "get_absolute_url", None))
+        for language in languages_of(source):
+            own = site_in(language, site)
+            with surroundings_in(language, own):  # in which patterns may be others
+                yield f"{own} {_words(source.location)}"
+        yield from map(_query_words, related_queries(source, rows))
+        files = images_of(source, rows, site.origin)
+        if isinstance(files, FileColumn) and files.prefix:
+            yield files.prefix[0]
     if isinstance(source, ViewSource):
         sites = {code: site_in(code, site) for code in languages_of(source)}
         for code, own in (sites or {translation.get_language(): site}).items():
@@ -226,21 +242,6 @@ def _parts(source: Source, site: Site, space: KeySpace | None) -> Iterator[str]:
                 # One that has no URL is named by its error.
                 paths = [attempt(source.location, it) for it in source.views]
                 yield f"{own} {_words(paths)}"
-
-
-def _model_parts(source: ModelSource, site: Site) -> Iterator[str]:
-    rows = listed_rows(source)
-    yield _query_words(rows)
-    if source.location is None:
-        yield _words(getattr(source.model, "get_absolute_url", None))
-    for language in languages_of(source):
-        own = site_in(language, site)
-        with surroundings_in(language, own):  # in which patterns may be others
-            yield f"{own} {_words(source.location)}"
-    yield from map(_query_words, related_queries(source, rows))
-    files = images_of(source, rows, site.origin)
-    if isinstance(files, FileColumn) and files.prefix:
-        yield files.prefix[0]
 
 
 def _members(members: Any) -> Iterator[str]:

@@ -17,7 +17,8 @@ from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.transactions import contained
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import SitemapSource, Source
+from django_sitemaps_plus.section import OpenSection
+from django_sitemaps_plus.sources import SitemapSource
 
 #: Seconds for which a process takes a section that nothing reads to stay so.
 UNREAD_SECONDS = 10
@@ -76,19 +77,20 @@ PAUSE_SECONDS = 10.0
 _asked_at = -PAUSE_SECONDS  # by the monotonic clock
 
 
-def note_models(section: Section, source: Source, *, is_new: bool) -> None:
+def note_models(section: OpenSection, *, is_new: bool) -> None:
     """Note for all processes what a class lists, which is asked once a deploy."""
+    row, source = section.row, section.source
     if not isinstance(source, SitemapSource):
         return
-    models = None if is_new else _models(section.listed_models)
+    models = None if is_new else _models(row.listed_models)
     if models is None:  # or does not say it yet: a list may be empty
         models = source.listed_models()
         labels = None if models is None else ",".join(m._meta.label for m in models)
-        if labels != section.listed_models:
-            section.listed_models = labels
+        if labels != row.listed_models:
+            row.listed_models = labels
             # Saves were not recorded: the grace begins anew.
             noted = {"listed_models": labels, "new_since": Now()}
-            Section.objects.filter(pk=section.pk).update(**noted)
+            Section.objects.filter(pk=row.pk).update(**noted)
     if models not in (None, source.models):
         source.models = models
         registry.changed()

@@ -31,7 +31,7 @@ from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.models.publications import BATCH_KEYS
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.sites import in_force
-from django_sitemaps_plus.sources import ModelSource, Source, reader_of
+from django_sitemaps_plus.sources import ModelSource, Reader
 from django_sitemaps_plus.sources.fetching import plain
 from django_sitemaps_plus.sources.keys import KeySpace
 
@@ -169,7 +169,7 @@ def _sorted_in(
 
 def mark_rows(
     section: Section,
-    source: Source,
+    reader: Reader[Any],
     keys: Sequence[Any],
     ranges: Sequence[tuple[Any, Any]] = (),
     *,
@@ -180,8 +180,7 @@ def mark_rows(
     All pages are marked where positions make them, and where rows depend on others and
     ``watch`` does not say on which. The rows are still announced by their keys then.
     """
-    reader = reader_of(source)
-    space = reader.key_space()
+    source, space = reader.source, reader.key_space()
     if space is None:
         mark_all(section)
         delete_changes(changes)

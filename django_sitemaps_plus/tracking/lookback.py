@@ -11,7 +11,8 @@ from django.db.models import DateTimeField, QuerySet
 from django.utils import timezone
 
 from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.section import OpenSection
+from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.compiling import indexed_lastmod
 from django_sitemaps_plus.sources.dates import as_stored
 from django_sitemaps_plus.sources.rows import every_row
@@ -79,8 +80,7 @@ class _Look:
 
 
 def look_back(
-    section: Section,
-    source: Source,
+    section: OpenSection,
     take_changes: Callable[[], Collection[Any]] = frozenset,
 ) -> None:
     """Mark the pages of rows whose lastmod is new, and those of recorded changes.
@@ -89,54 +89,49 @@ def look_back(
     taken once rows have been read, so a build of their pages reads what was read here,
     or what came later.
     """
-    rows = _rows(source)
-    look = None if rows is None else _look(section, rows)
+    row, source = section.row, section.source
+    rows = look = None
+    if isinstance(source, ModelSource) and (field := indexed_lastmod(source)):
+        rows = _Rows(source, field)
+        look = _look(row, rows)
     marked = take_changes()
     if rows is None or look is None:
         return
-    if section.watermark is not None:
-        _mark(section, rows, look, marked)
-    elif section.pages.filter(built__gt=0).exists():
+
+    if row.watermark is not None:
+        keys = look.new
+        # Rows whose change was recorded may have come into the window, too.
+        if look.more > len(set(marked).difference(keys)):
+            window = rows.window(_as_moment(row.watermark))
+            keys = [*keys, *window[: MAX_KEYS + 1]]
+        if len(keys) > MAX_KEYS:
+            compare_all(row)
+        elif keys := [key for key in keys if key not in marked]:
+            mark_rows(row, section.reader, keys)
+    elif row.pages.filter(built__gt=0).exists():
         # Dates where there were none: by a deploy, or rows have come in since.
-        compare_all(section)
+        compare_all(row)
+
     watermark = as_stored(look.newest)
-    if (watermark, look.count) != (section.watermark, section.window_count):
-        section.watermark, section.window_count = watermark, look.count
+    if (watermark, look.count) != (row.watermark, row.window_count):
+        row.watermark, row.window_count = watermark, look.count
         fields = {"watermark": watermark, "window_count": look.count}
-        Section.objects.filter(pk=section.pk).update(**fields)
+        Section.objects.filter(pk=row.pk).update(**fields)
 
 
-def _rows(source: Source) -> _Rows | None:
-    if not isinstance(source, ModelSource):
-        return None
-    field = indexed_lastmod(source)
-    return None if field is None else _Rows(source, field)
-
-
-def _look(section: Section, rows: _Rows) -> _Look | None:
+def _look(row: Section, rows: _Rows) -> _Look | None:
     """Return what there is to find; None where no row has a lastmod."""
     newest = rows.newest()
-    if section.watermark is None:
+    if row.watermark is None:
         return None if newest is None else _Look([], 0, newest, rows.count(newest))
-    before = _as_moment(section.watermark)
+    before = _as_moment(row.watermark)
     newest = max(newest or before, before)
     # Counted first: a row that commits in between is found now or by the next look.
     count = rows.count(newest)
     if newest == before:
-        return _Look([], count - section.window_count, newest, count)
-    more = rows.count(before) - section.window_count
+        return _Look([], count - row.window_count, newest, count)
+    more = rows.count(before) - row.window_count
     return _Look(rows.after(before), more, newest, count)
-
-
-def _mark(section: Section, rows: _Rows, look: _Look, marked: Collection[Any]) -> None:
-    keys = look.new
-    # Rows whose change was recorded may have come into the window, too.
-    if look.more > len(set(marked).difference(keys)):
-        keys = [*keys, *rows.window(_as_moment(section.watermark))[: MAX_KEYS + 1]]
-    if len(keys) > MAX_KEYS:
-        compare_all(section)
-    elif keys := [key for key in keys if key not in marked]:
-        mark_rows(section, rows.source, keys)
 
 
 def _as_moment(value: Any) -> datetime:

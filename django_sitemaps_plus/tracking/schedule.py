@@ -12,7 +12,7 @@ from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page, PageQuerySet, Section
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.section import OpenSection
-from django_sitemaps_plus.sources import ModelSource, Source
+from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.rows import every_row
 
 from .collecting import take_changes
@@ -34,26 +34,39 @@ def notice(section: OpenSection) -> None:
     """Make dirty what has changed since the last time, cheapest way first."""
     row, source = section.row, section.source
     with section.reading():
-        look_back(row, source, partial(take_changes, row, source))
-        mark_scheduled(row, source)
-        mark_old(row, source)
-        mark_new(row)
+        look_back(section, partial(take_changes, section))
+        mark_scheduled(section)
+
+        if source.max_age is not None:
+            age = timedelta(seconds=source.max_age)
+            old = row.pages.planned().filter(checked_at__lte=Now() - age)
+            old.update_locked([row.pk], wanted=F("wanted") + 1)
+
+        # Compare a new section once more, DEPLOY_SECONDS later. Until then changes may
+        # not be recorded: processes do not know of its plan yet, or watch what an
+        # earlier version depends on, and transactions were open before. Audits compare
+        # a section with many pages.
+        early = early_pages(row)
+        if early is not None and early.count() <= AUDIT_PAGES:
+            early.update_locked([row.pk], wanted=F("wanted") + 1)
+            end_grace(row)  # marked first: a crash in between marks twice
 
 
-def mark_scheduled(section: Section, source: Source) -> None:
+def mark_scheduled(section: OpenSection) -> None:
     """Mark the pages of rows that the clock has listed or not; note when, for all."""
-    now, since = timezone.now(), section.schedule_checked_at
+    row, source = section.row, section.source
+    now, since = timezone.now(), row.schedule_checked_at
     if isinstance(source, ModelSource) and (source.starts or source.ends):
         if since is not None:
             _mark_crossed(section, source, since - CLOCK_OVERLAP, now)
     elif since is not None and now - since <= STATUS_INTERVAL:
         return
     # Marked first: a crash in between marks twice.
-    Section.objects.filter(pk=section.pk).update(schedule_checked_at=now)
+    Section.objects.filter(pk=row.pk).update(schedule_checked_at=now)
 
 
 def _mark_crossed(
-    section: Section, source: ModelSource, since: datetime, now: datetime
+    section: OpenSection, source: ModelSource, since: datetime, now: datetime
 ) -> None:
     """Mark the pages of rows, listed or no longer, whose time lay in between."""
     times = Q()
@@ -62,31 +75,9 @@ def _mark_crossed(
     rows = every_row(source).filter(times).distinct()
     keys = list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
     if len(keys) > MAX_KEYS:
-        mark_all(section)
+        mark_all(section.row)
     elif keys:
-        mark_rows(section, source, keys)
-
-
-def mark_old(section: Section, source: Source) -> None:
-    """Mark the pages that reached the ``max_age`` of their source."""
-    if source.max_age is None:
-        return
-    age = timedelta(seconds=source.max_age)
-    old = section.pages.planned().filter(checked_at__lte=Now() - age)
-    old.update_locked([section.pk], wanted=F("wanted") + 1)
-
-
-def mark_new(section: Section) -> None:
-    """Have a section compared once more, DEPLOY_SECONDS after it was new.
-
-    Until then changes may not be recorded: processes do not know of its plan yet, or
-    watch what an earlier version depends on, and transactions were open before. Many
-    pages are left to audits.
-    """
-    early = early_pages(section)
-    if early is not None and early.count() <= AUDIT_PAGES:
-        early.update_locked([section.pk], wanted=F("wanted") + 1)
-        end_grace(section)  # marked first: a crash in between marks twice
+        mark_rows(section.row, section.reader, keys)
 
 
 def early_pages(section: Section) -> PageQuerySet | None:

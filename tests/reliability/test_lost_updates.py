@@ -15,7 +15,6 @@ import pytest
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking import locating
 from django_sitemaps_plus.tracking.collecting import take_changes
@@ -100,7 +99,7 @@ def test_a_key_located_before_a_split_marks_the_page_that_owns_it(sections):
     section = Section.objects.get(name="products")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(locating, "locate", late)
-        take_changes(section, registry.get("products"))
+        take_changes(open_section(section))
     owners = Page.objects.dirty().filter(section=section)
     assert [page.low for page in owners if holds(page, key)] != []
     build()

@@ -78,10 +78,10 @@ def renew_plan(section: OpenSection, current: str) -> bool:
 
     The source has a current fingerprint.
     """
-    row, source = section.row, section.source
+    row = section.row
     was_deployed = current != row.fingerprint
-    values = deploys.query_values(source, current)
-    note_models(row, source, is_new=was_deployed)
+    values = deploys.query_values(section, current)
+    note_models(section, is_new=was_deployed)
     has_others = deploys.has_other_keys(row.fingerprint, current)
     if not was_deployed:
         built_at = row.built_at

@@ -14,9 +14,9 @@ from django.db.models.expressions import RawSQL
 from django.db.models.functions import Cast, Length
 
 from django_sitemaps_plus.building.build import build
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources.reading import ModelReader, reader_of
 from django_sitemaps_plus.tracking.deploys import fingerprint, note_deploy
 from tests.reliability.tools.published import published_urls
@@ -76,7 +76,7 @@ def broken(two_sections: Any, sections: Any) -> None:
     sections.unregister("products")
     sections.register("products", limited(10, get_queryset=without_column))
     section = Section.objects.get(name="products")
-    note_deploy(section, fingerprint(sections.get("products"), get_site()))
+    note_deploy(section, fingerprint(open_section("products")))
 
 
 @IN_AUTOCOMMIT

@@ -10,6 +10,7 @@ from django_sitemaps_plus.models import Publication, Section
 from django_sitemaps_plus.notifications import url_changes
 from django_sitemaps_plus.notifications.dispatch import notify_engines
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking.collecting import take_changes
 from tests.support.builds import build_and_relay
 from tests.support.shop import limited, make_products, product_urls
@@ -145,7 +146,7 @@ class TestChanges:
         rename(products[3], "renamed")
         if is_noticed:
             section = Section.objects.get(name="products")
-            take_changes(section, registry.get("products"))
+            take_changes(open_section(section))
         publish(limited(10, priority=0.3))
         assert {*product_urls([3]), url("renamed")} <= set(told(recording))
 

@@ -14,6 +14,7 @@ from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models import Exclusion
 from django_sitemaps_plus.models.exclusions import label_of
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import Tally, reader_of, surroundings
 from django_sitemaps_plus.sources.conditions import excluded_keys
 from django_sitemaps_plus.tracking.deploys import fingerprint
@@ -125,9 +126,9 @@ def test_the_fingerprint_is_the_same(sections):
     """So an exclusion marks no other page than that of its row."""
     [product] = make_products(1)
     sections.register("products", ProductSource)
-    before = fingerprint(registry.get("products"), SITE)
+    before = fingerprint(open_section("products", SITE))
     exclude(product)
-    assert fingerprint(registry.get("products"), SITE) == before
+    assert fingerprint(open_section("products", SITE)) == before
 
 
 def test_rows_on_another_database_are_excluded_there(other_database):

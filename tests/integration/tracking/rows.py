@@ -14,6 +14,7 @@ from django.db.models.deletion import Collector
 from django_sitemaps_plus import ModelSource, Route, receivers
 from django_sitemaps_plus.models import Change, Page, Section
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import SitemapSource
 from django_sitemaps_plus.tracking import known
 from django_sitemaps_plus.tracking.collecting import take_changes
@@ -55,7 +56,7 @@ def keys(*objects: Any) -> list[tuple[str, str, str]]:
 
 def noticed(section: Section) -> list[int]:
     """Return the pages that the recorded changes alone make dirty."""
-    take_changes(section, registry.get(section.name))
+    take_changes(open_section(section))
     return dirty(section)
 
 

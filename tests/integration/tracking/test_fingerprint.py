@@ -17,11 +17,12 @@ from django.utils.translation import get_language
 
 from django_sitemaps_plus import Route, ViewSource
 from django_sitemaps_plus.building import worker
-from django_sitemaps_plus.conf import Site, get_site
+from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import MAX_ATTEMPTS, Page, Section
 from django_sitemaps_plus.models.claims import BATCH_PAGES
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.testing import temporary_source
 from django_sitemaps_plus.tracking import deploys as noting
@@ -45,7 +46,7 @@ SITE = Site("default", "https://example.com")
 def words(attributes, site=SITE):
     """Return the fingerprint of the usual source with other attributes."""
     with temporary_source("products", limited(10, **attributes)):
-        return fingerprint(registry.get("products"), site)
+        return fingerprint(open_section("products", site))
 
 
 def listing(**which):
@@ -100,7 +101,7 @@ def test_it_tells_the_origins_of_languages_apart(settings):
     found, others = set(), set()
     for host in ("a.example", "b.example", "a.example/c"):
         configure(settings, LANGUAGE_ORIGINS={"de": f"https://{host}"})
-        found |= {words(rows), fingerprint(views(), SITE)}
+        found |= {words(rows), fingerprint(open_section(views(), SITE))}
         others |= {words({}), words(rows | {"languages": ["fr"]})}
     assert (len(found), len(others)) == (6, 2)
 
@@ -134,7 +135,7 @@ def test_it_tells_the_urls_of_views_apart(monkeypatch, languages):
         added = path(prefix, view, name="about")
         monkeypatch.setattr(urls, "urlpatterns", [*patterns, added])
         clear_url_caches()
-        found.add(fingerprint(Pages(), SITE))
+        found.add(fingerprint(open_section(Pages(), SITE)))
     clear_url_caches()
     assert len(found) == 2
 
@@ -155,7 +156,7 @@ def test_it_tells_the_addresses_of_images_apart(settings):
 def test_how_pages_are_cut_and_built_does_not_count(attributes):
     source = {"limit": 10, **attributes}
     with temporary_source("products", limited(**source)):
-        assert fingerprint(registry.get("products"), SITE) == words({})
+        assert fingerprint(open_section("products", SITE)) == words({})
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_rows_do_not_count(django_assert_num_queries):
     for number in range(2):
         make_products(1, first=number)
         with temporary_source("products", sitemap), django_assert_num_queries(0):
-            found.add(fingerprint(registry.get("products"), SITE))
+            found.add(fingerprint(open_section("products", SITE)))
     assert len(found) == 1
 
 
@@ -194,7 +195,7 @@ def test_a_time_that_an_instance_holds_does_not_count():
         sitemap = GenericSitemap({"queryset": Product.objects.all()})
         sitemap.began = datetime(2026, 1, day, tzinfo=UTC)
         with temporary_source("products", sitemap):
-            found.add(fingerprint(registry.get("products"), SITE))
+            found.add(fingerprint(open_section("products", SITE)))
     assert len(found) == 1
 
 
@@ -206,6 +207,7 @@ settings.configure(SITEMAPS_PLUS={"BASE_URL": "https://example.com"}, USE_TZ=Tru
 django.setup()
 from django_sitemaps_plus import ViewSource
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking.deploys import fingerprint
 
 class Source(ViewSource):
@@ -215,7 +217,8 @@ class Source(ViewSource):
     def priority(self, item):
         return 0.5 if item in {"a", "b", "c", "d", "e"} else 0.4
 
-print(fingerprint(Source(), Site("default", "https://example.com")))
+site = Site("default", "https://example.com")
+print(fingerprint(open_section(Source(), site)))
 """
 
 
@@ -300,7 +303,7 @@ class TestDeploys:
         section.pages.update(wanted=F("wanted") + 1)
         pages = Page.objects.claim([section.pk])
         become(NEW)
-        note_deploy(section, fingerprint(registry.get("products"), get_site()))
+        note_deploy(section, fingerprint(open_section("products")))
         Page.objects.release(pages)
         found = section.pages.values_list("attempts", flat=True)
         assert list(found) == [0, 0]
@@ -329,7 +332,7 @@ class TestRollingDeploys:
         """Let another process with the new code notice it, and mark all pages."""
         become(NEW)
         section = Section.objects.get(name="products")
-        note_deploy(section, fingerprint(registry.get("products"), get_site()))
+        note_deploy(section, fingerprint(open_section("products")))
         become(OLD)
 
     def old_pages(self, client, section):

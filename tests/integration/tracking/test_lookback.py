@@ -12,7 +12,6 @@ from django.utils import timezone
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.models.clock import Now
-from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking import lookback
 from django_sitemaps_plus.tracking.schedule import notice
@@ -27,7 +26,7 @@ pytestmark = [pytest.mark.database, pytest.mark.django_db]
 def look(section):
     """Look back once; return the pages that are dirty then, and build them."""
     section = Section.objects.get(pk=section.pk)
-    lookback.look_back(section, registry.get(section.name))
+    lookback.look_back(open_section(section))
     found = dirty(section)
     section.pages.update(built=100, wanted=100)
     return found
@@ -87,8 +86,8 @@ class TestFinding:
             update(4, NOW - 2 * MINUTE)
             return [pk]
 
-        source = registry.get("products")
-        lookback.look_back(Section.objects.get(pk=section.pk), source, take_others)
+        row = Section.objects.get(pk=section.pk)
+        lookback.look_back(open_section(row), take_others)
         assert dirty(section) == []
         assert look(section) == [2]
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django_sitemaps_plus import ModelSource, Route, notify_changed
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Change
-from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking import collecting, locating, recording
 from django_sitemaps_plus.tracking.collecting import take_changes
 from tests.support.shop import ProductSource, limited, make_products
@@ -196,7 +196,7 @@ class TestTaking:
 
         with monkeypatch.context() as patch:
             patch.setattr(collecting, marked, commit_late)
-            take_changes(section, registry.get("products"))
+            take_changes(open_section(section))
         assert recorded() == keys(made[5])
         assert noticed(section) == [1, 2]
         assert recorded() == []
@@ -268,7 +268,7 @@ class TestMarking:
             delete(found)
 
         monkeypatch.setattr(locating, "delete_changes", watched)
-        take_changes(section, registry.get("products"))
+        take_changes(open_section(section))
         assert seen == [(False, [2])]
         assert recorded(both) == []
 

@@ -11,9 +11,9 @@ from django.contrib.sitemaps import GenericSitemap, Sitemap
 from django.db.models import Case, Exists, OuterRef, Q, When
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.tracking.deploys import fingerprint, query_values
 from tests.support.builds import build_and_relay
@@ -64,9 +64,9 @@ def prints(rows):
     """Return the fingerprint of a source, and the hash of its values."""
     registry.unregister("products")
     registry.register("products", listed(rows))
-    source = registry.get("products")
-    found = fingerprint(source, get_site())
-    return found, query_values(source, found)
+    section = open_section("products")
+    found = fingerprint(section)
+    return found, query_values(section, found)
 
 
 @pytest.mark.parametrize("kind", FROM_ROWS)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.models import Section
-from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.tracking import schedule
 from tests.support.documents import locs
 from tests.support.testapp.models import Event
@@ -52,7 +52,7 @@ def listed(client):
 def mark(section):
     """Look at the schedule; return the pages that are marked."""
     section = Section.objects.get(pk=section.pk)
-    schedule.mark_scheduled(section, registry.get("events"))
+    schedule.mark_scheduled(open_section(section))
     return dirty(section)
 
 

@@ -16,6 +16,7 @@ from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.models import Change, Publication, Section
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.signals import urls_changed
 from django_sitemaps_plus.tracking import deploys, schedule
 from django_sitemaps_plus.tracking.deploys import MAX_REPLACED, fingerprint
@@ -113,9 +114,7 @@ class TestWhoBuilds:
         build_as(NEW)
         rest(700)
         made = Build(names=["products"], site=get_site())
-        made.fingerprints[section.pk] = fingerprint(
-            registry.get("products"), get_site()
-        )
+        made.fingerprints[section.pk] = fingerprint(open_section("products"))
         made.note_at_work(section.pk)  # it has just begun, and noted that
         assert Section.objects.filter(built_at__lt=F("new_since")).exists()
         made.began -= 61
