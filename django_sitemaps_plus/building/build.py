@@ -74,46 +74,48 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
         return report
 
 
-def _run(build: Build) -> BuildReport:
+def _run(state: Build) -> BuildReport:
     """Notice changes, build pages and publish the index."""
-    take_origin(has_moved=build.move_origin)
-    sections = _plan(build)
-    if build.new_namespace or not all([it.row.namespace for it in sections]):
-        take_namespace(build.new_namespace)
-    if build.notices:
-        _notice(build, sections)
-    known, sections = sections, [it for it in sections if not build.is_left(it)]
-    _call_help(build, sections)
-    _build(build, sections)
-    if build.audits:
-        _audit(build, sections)
+    planned = _plan(state)
+    if state.notices:
+        _notice(state, planned)
+    sections = [it for it in planned if not state.is_left(it)]
+    if state.call_help is not None:
+        pages = Page.objects.claimable().filter(section__in=[it.row for it in sections])
+        if (total := pages.count()) > BATCH_PAGES:
+            state.call_help([it.name for it in sections], total)
+
+    _build(state, sections)
+    if state.audits:
+        _audit(state, sections)
     missing = note_missing()
-    indexes = _publish_index(build)
+    indexes = _publish_index(state)
     if indexes is not None and sync.look_after(
-        build.site, indexes, was_behind=bool(build.was_behind)
+        state.site, indexes, was_behind=bool(state.was_behind)
     ):
-        _build(build, sections)
-        indexes = _publish_index(build)
-        sync.repair(build.site)  # an index that was hidden has its name again
-    _read_totals(build, known)
+        _build(state, sections)
+        indexes = _publish_index(state)
+        sync.repair(state.site)  # an index that was hidden has its name again
+
+    _read_totals(state, planned)
     return BuildReport(
-        sections=[build.report(name) for name in build.names],
+        sections=[state.report(name) for name in state.names],
         index_pages=None if indexes is None else sum([i.entries for i in indexes]),
         index_errors=index_problems(indexes or ()),
         missing=missing,
         unfinished=[
-            section.name
-            for section in sections
-            if build.is_over
-            and not build.is_left(section)
-            and section.row.pages.claimable().exists()
+            it.name
+            for it in sections
+            if state.is_over
+            and not state.is_left(it)
+            and it.row.pages.claimable().exists()
         ],
-        seconds=time.monotonic() - build.began,
+        seconds=time.monotonic() - state.began,
     )
 
 
 @contextmanager
-def _attempt(build: Build, section: OpenSection) -> Iterator[None]:
+def _attempt(state: Build, section: OpenSection) -> Iterator[None]:
     """Do something for a section; one whose source fails keeps back no other."""
     try:
         with section.reading():
@@ -121,162 +123,156 @@ def _attempt(build: Build, section: OpenSection) -> Iterator[None]:
     except BuildError as error:
         extra = {"action": "section_failed"}
         logger.exception("Section %s cannot be built", section.name, extra=extra)
-        build.report(section.name).errors.append(str(error))
+        state.report(section.name).errors.append(str(error))
 
 
-def _plan(build: Build) -> list[OpenSection]:
-    sections = []
-    for name in build.names:
+def _plan(state: Build) -> list[OpenSection]:
+    """Open the sections that have a plan, or get one, and claim their database."""
+    take_origin(has_moved=state.move_origin)
+    planned = []
+    for name in state.names:
         section = open_section(name)
-        with _attempt(build, section):
+        with _attempt(state, section):
             plan_section(section)
-            sections.append(section)
-            build.opened[section.row.pk] = section
-    if build.waits:
-        build.since = min([section.row.now for section in sections], default=None)
-    return sections
+            planned.append(section)
+            state.opened[section.row.pk] = section
+    if state.waits:
+        state.since = min([it.row.now for it in planned], default=None)
+    if state.new_namespace or not all([it.row.namespace for it in planned]):
+        take_namespace(state.new_namespace)
+    return planned
 
 
-def _notice(build: Build, sections: list[OpenSection]) -> None:
+def _notice(state: Build, sections: list[OpenSection]) -> None:
+    """Mark what has changed."""
     for section in sections:
-        with _attempt(build, section):
-            _prepare(build, section)
+        with _attempt(state, section):
+            _prepare(state, section)
     mark_damaged()
-    if build.full or build.new_namespace:
-        index_pages = Page.objects.of(build.site.name, INDEX)
+    if state.full or state.new_namespace:
+        index_pages = Page.objects.of(state.site.name, INDEX)
         index_pages.update(wanted=F("wanted") + 1, **UNTRIED)
 
 
-def _prepare(build: Build, section: OpenSection) -> None:
-    """Mark what has changed, and have a held section looked at anew."""
+def _prepare(state: Build, section: OpenSection) -> None:
+    """Mark what has changed in a section, and have it looked at anew if it is held."""
     row, current = section.row, deploys.fingerprint(section)
-    build.fingerprints[row.pk] = current
-    is_forced = build.full or build.move_origin
+    state.fingerprints[row.pk] = current
+    is_forced = state.full or state.move_origin
     if not is_forced and deploys.is_replaced(row, current):
-        build.leave(section.name)
+        state.leave(section.name)
         return
     if renew_plan(section, current):
         return  # changes are located in the next plan
     notice(section)
-    if build.replan:
+    if state.replan:
         begin_replan(section)
     if row.hold_reason:
-        look_again(row, at_once=build.waits)
-    if build.full or build.new_namespace:
+        look_again(row, at_once=state.waits)
+    if state.full or state.new_namespace:
         pages = row.pages.planned()
         pages.update_locked([row.pk], wanted=F("wanted") + 1, **UNTRIED)
 
 
-def _call_help(build: Build, sections: list[OpenSection]) -> None:
-    pages = Page.objects.claimable().filter(section__in=[it.row for it in sections])
-    if build.call_help is not None and (total := pages.count()) > BATCH_PAGES:
-        build.call_help([section.name for section in sections], total)
-
-
-def _build(build: Build, sections: list[OpenSection]) -> None:
+def _build(state: Build, sections: list[OpenSection]) -> None:
     for _ in range(MAX_ROUNDS):
-        _work(build, sections)
-        if not any([_settle(build, section) for section in sections]):
+        _work(state, sections)
+        if not any([_settle(state, section) for section in sections]):
             return
-    _work(build, sections)  # what merges of the last round have left dirty
+    _work(state, sections)  # what merges of the last round have left dirty
 
 
-def _work(build: Build, sections: list[OpenSection]) -> None:
+def _work(state: Build, sections: list[OpenSection]) -> None:
     """Build the dirty pages, in local processes if asked for."""
-    if build.progress is not None:
+    if state.progress is not None:
         for section in sections:
-            known = build.reports.get(section.name)
+            known = state.reports.get(section.name)
             done = 0 if known is None else known.rendered
-            build.expected[section.name] = done + section.row.pages.dirty().count()
-    ids = [section.row.pk for section in sections]
-    if build.helpers is None or not _is_worth_help(build, ids):
-        work(build, ids)
+            state.expected[section.name] = done + section.row.pages.dirty().count()
+
+    ids, helpers = [section.row.pk for section in sections], state.helpers
+    if helpers is not None:
+        pages = Page.objects.claimable(state.since).filter(section__in=ids)
+        if len(pages.values_list("pk")[: BATCH_PAGES + 1]) <= BATCH_PAGES:
+            helpers = None  # no more than this process takes at once
+        elif reason := reason_against():
+            extra = {"action": "help_refused"}
+            logger.warning("One process builds, since %s", reason, extra=extra)
+            helpers = None
+    if helpers is None:
+        work(state, ids)
         return
+
     # Helpers run the code that is on disk by now, so they look for themselves for
     # whom pages are marked. Only this process waits for others.
     elsewhere = replace(
-        build, reports={}, fingerprints={}, opened={}, helpers=None, waits=False
+        state, reports={}, fingerprints={}, opened={}, helpers=None, waits=False
     )
     elsewhere.progress = elsewhere.call_help = None
     names = {section.row.pk: section.name for section in sections}
-    _, *others = build.helpers.share(partial(help_with, names), build, elsewhere)
+    _, *others = helpers.share(partial(help_with, names), state, elsewhere)
     for other in others:
         for name, report in other.reports.items():
-            build.report(name).add(report)
-        build.small |= other.small
-        build.stale |= other.stale
+            state.report(name).add(report)
+        state.small |= other.small
+        state.stale |= other.stale
 
 
-def _is_worth_help(build: Build, ids: list[int]) -> bool:
-    """Return whether there is more to build than this process takes at once."""
-    pages = Page.objects.claimable(build.since).filter(section__in=ids)
-    if len(pages.values_list("pk")[: BATCH_PAGES + 1]) <= BATCH_PAGES:
-        return False
-    reason = reason_against()
-    if reason:
-        extra = {"action": "help_refused"}
-        logger.warning("One process builds, since %s", reason, extra=extra)
-    return not reason
-
-
-def _settle(build: Build, section: OpenSection) -> bool:
+def _settle(state: Build, section: OpenSection) -> bool:
     """Decide what waits for all pages; return whether some are dirty again."""
     row = section.row
-    if section.name in build.reports or row.has_next or row.hold_reason:
-        with _attempt(build, section):
-            return settle(build, section)
+    if section.name in state.reports or row.has_next or row.hold_reason:
+        with _attempt(state, section):
+            return settle(state, section)
     return False
 
 
-def _audit(build: Build, sections: list[OpenSection]) -> None:
+def _audit(state: Build, sections: list[OpenSection]) -> None:
     """Compare the pages longest unchecked, for a bounded time."""
     end = time.monotonic() + get_settings().audit_budget_seconds
     # When the build is over nothing that is marked would be built.
-    while time.monotonic() < end and not build.is_over:
-        sections = [it for it in sections if not _is_of_others(build, it)]
-        if not mark_unchecked([it.row for it in sections]):
+    while time.monotonic() < end and not state.is_over:
+        # Leave out a section that was left, or would be as soon as it is built.
+        sections = [
+            section
+            for section in sections
+            if not state.is_left(section)
+            and (state.notices or not state.is_of_others(section.row))
+        ]
+        if not mark_unchecked([section.row for section in sections]):
             break
-        _build(build, sections)
+        _build(state, sections)
 
 
-def _is_of_others(build: Build, section: OpenSection) -> bool:
-    """Return whether a section was left, or would be as soon as it is built."""
-    return build.is_left(section) or (
-        not build.notices
-        and deploys.is_of_other_code(section.row, build.fingerprints, build.open)
-    )
-
-
-def _publish_index(build: Build) -> list[Page] | None:
+def _publish_index(state: Build) -> list[Page] | None:
     """Publish the indexes; return their rows, None where it is too early."""
-    pages: list[Page] = Page.objects.indexes(site=build.site.name)
-    if build.audits and mark_old(pages):
-        pages = Page.objects.indexes(site=build.site.name)
+    pages: list[Page] = Page.objects.indexes(site=state.site.name)
+    if state.audits and mark_old(pages):
+        pages = Page.objects.indexes(site=state.site.name)
     if any([page.wanted > page.built for page in pages]):
-        if build.was_behind is None:  # other processes have built pages
-            build.was_behind = True
+        if state.was_behind is None:  # other processes have built pages
+            state.was_behind = True
         is_published = any([page.built for page in pages])
         if not is_published and not may_publish_index():
             return None
         take_origin(has_moved=False)  # it may have moved meanwhile
         # Also when the time is over: it lists what was published in time.
-        work(replace(build, seconds=None), [pages[0].section_id])
-        pages = Page.objects.indexes(site=build.site.name)
+        work(replace(state, seconds=None), [pages[0].section_id])
+        pages = Page.objects.indexes(site=state.site.name)
     return pages
 
 
-def _read_totals(build: Build, sections: list[OpenSection]) -> None:
+def _read_totals(state: Build, sections: list[OpenSection]) -> None:
     """Add to the reports how the sections are."""
-    is_asked = build.waits or build_finished.has_listeners()
+    is_asked = state.waits or build_finished.has_listeners()
     for section in sections:
-        report = build.report(section.name)
-        row = section.row
+        row, report = section.row, state.report(section.name)
         report.hold_reason = row.hold_reason
         # A page that the guard holds at first is rendered again.
         report.problems = [*dict.fromkeys(report.problems)]
         if is_asked or report.rendered or is_peak_old(row):
             report.read_totals(row)
-            if build.is_through:  # what builds of other sites mark is for the next
+            if state.is_through:  # what builds of other sites mark is for the next
                 report.dirty = 0
             note_peak(row, report.entries)
         if report.rendered:

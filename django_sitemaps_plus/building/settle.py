@@ -16,7 +16,6 @@ from django_sitemaps_plus.models import Hold, Page, Section, State
 from django_sitemaps_plus.models.pages import damaged_pages, forget_damaged
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.storage import delete_object, read_object
-from django_sitemaps_plus.tracking.deploys import is_of_other_code
 from django_sitemaps_plus.tracking.schedule import AUDIT_PAGES, early_pages, end_grace
 
 from .flip import take_new_changes
@@ -34,7 +33,7 @@ def settle(build: Build, section: OpenSection) -> bool:
     if not (build.small or is_stale or Section.objects.unsettled(section=row.pk)):
         return False
     row.refresh_from_db()
-    if is_of_other_code(row, build.fingerprints, build.open):
+    if build.is_of_others(row):
         return False  # the process that builds its last page decides
     is_dirty = False
     if build.small and not row.pages.filter(state=State.NEXT).exists():
@@ -108,23 +107,21 @@ def mark_damaged() -> None:
     noted = damaged_pages()
     if not noted:
         return
-    pages = [page for page in Page.objects.filter(pk__in=noted) if _is_damaged(page)]
-    rows = Page.objects.filter(pk__in=[page.pk for page in pages])
-    rows.update_locked([page.section_id for page in pages], wanted=F("wanted") + 1)
+    damaged = []
+    for page in Page.objects.filter(pk__in=noted):
+        if not page.object:
+            continue
+        try:
+            read_object(page.object, page.gzip_hash)
+        except LostObjectError as error:
+            logger.error("%s is stored again: %s", page, error)
+            with suppress(StoreError):
+                delete_object(page.object)  # else its name would pass for a good one
+        except StoreError as error:
+            logger.error("%s is stored again, if it is gone: %s", page, error)
+        else:
+            continue
+        damaged.append(page)
+    rows = Page.objects.filter(pk__in=[page.pk for page in damaged])
+    rows.update_locked([page.section_id for page in damaged], wanted=F("wanted") + 1)
     forget_damaged()
-
-
-def _is_damaged(page: Page) -> bool:
-    if not page.object:
-        return False
-    try:
-        read_object(page.object, page.gzip_hash)
-    except LostObjectError as error:
-        logger.error("%s is stored again: %s", page, error)
-        with suppress(StoreError):
-            delete_object(page.object)  # else its name would pass for a good one
-    except StoreError as error:
-        logger.error("%s is stored again, if it is gone: %s", page, error)
-    else:
-        return False
-    return True

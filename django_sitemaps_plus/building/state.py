@@ -91,6 +91,10 @@ class Build:
         logger.warning("Section %s is left to builders with other code", name)
         self.report(name).is_left = True
 
+    def is_of_others(self, row: Section) -> bool:
+        """Return whether pages of a section are marked for builders with other code."""
+        return deploys.is_of_other_code(row, self.fingerprints, self.open)
+
     def is_left(self, section: OpenSection) -> bool:
         """Return whether a section is left to builders of other code."""
         return section.name in self.reports and self.reports[section.name].is_left

@@ -22,10 +22,8 @@ from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.outages import has_lost
 from django_sitemaps_plus.publishing.sync import is_behind
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.storage import deferred_flush
-from django_sitemaps_plus.tracking.deploys import is_of_other_code
 
 from .flip import flip, send_page_built, take_changes_meanwhile
 from .index import build_index_page
@@ -77,9 +75,17 @@ def help_with(sections: Mapping[int, str], build: Build) -> Build:
 def _build_or_release(build: Build, pages: list[Page]) -> set[int]:
     """Build claimed pages; return the sections that are left to other code."""
     try:
-        others = _leave_to_other_code(build, pages)
-        _build(build, [page for page in pages if page.section_id not in others])
-        return others
+        # Built by this process, pages that are marked for other code would be clean,
+        # and no other would build them anew.
+        others = [page for page in pages if build.is_of_others(page.section)]
+        Page.objects.release(others)
+        for name in sorted({page.section.name for page in others}):
+            build.leave(name)
+        left = {page.section_id for page in others}
+        for section in {page.section_id for page in pages} - left:
+            build.note_at_work(section)
+        _build(build, [page for page in pages if page.section_id not in left])
+        return left
     except BaseException as error:
         # Nothing is said where a process was only asked to end.
         is_failure = isinstance(error, SitemapsPlusError | Error)
@@ -87,25 +93,6 @@ def _build_or_release(build: Build, pages: list[Page]) -> set[int]:
         with suppress(Error):  # the lease gives them up then
             Page.objects.release(pages, said, is_free=True)
         raise
-
-
-def _leave_to_other_code(build: Build, pages: list[Page]) -> set[int]:
-    """Give up pages that are marked for other code, and return their sections.
-
-    Built by this process they would be clean, and no other would build them anew.
-    """
-    others = [
-        page
-        for page in pages
-        if is_of_other_code(page.section, build.fingerprints, build.open)
-    ]
-    Page.objects.release(others)
-    for name in sorted({page.section.name for page in others}):
-        build.leave(name)
-    left = {page.section_id for page in others}
-    for section in {page.section_id for page in pages} - left:
-        build.note_at_work(section)
-    return left
 
 
 def _build(build: Build, pages: list[Page]) -> None:
@@ -118,26 +105,24 @@ def _build(build: Build, pages: list[Page]) -> None:
             build.report(page.section.name).seconds += time.monotonic() - began
             if built is not None:
                 results.append((page, built))
-    flipped = _flip(results)
+
+    try:
+        flipped = flip(results)
+    except OperationalError as error:
+        if not has_lost(error):
+            raise
+        logger.warning("Pages are built again, since others were there: %s", error)
+        # The attempt counts, or this might never end.
+        Page.objects.release([page for page, _ in results], is_to_blame=True)
+        flipped = []
     for page, built in flipped:
         _count(build, page, built)
+
     # The guard holds these, or another process was faster and they may be dirty still.
     others = [result for result in results if result not in flipped]
     for page, built in others:
         build.report(page.section.name).problems += built.problems
     Page.objects.release([page for page, _ in others])
-
-
-def _flip(results: list[Result]) -> list[Result]:
-    try:
-        return flip(results)
-    except OperationalError as error:
-        if not has_lost(error):
-            raise
-        logger.warning("Pages are built again, since others were there: %s", error)
-    # The attempt counts, or this might never end.
-    Page.objects.release([page for page, _ in results], is_to_blame=True)
-    return []
 
 
 def _try(build: Build, page: Page) -> BuiltPage | None:
@@ -149,7 +134,12 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
         try:
             built = build_page(page, section)
         except LimitExceededError:
-            _split(build, page, section)
+            pieces = split(page, section)
+            for piece, built in pieces:
+                _count(build, piece, built)
+            if not pieces:
+                # It was read before another split it, and claimed after that.
+                Page.objects.release([page])
             return None
         take_changes_meanwhile(page, section)
         return built
@@ -162,15 +152,6 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
         logger.error("Page %s is not built: %s", page.number, error, extra=extra)
         Page.objects.release([page], str(error), is_to_blame=not error.is_outage)
     return None
-
-
-def _split(build: Build, page: Page, section: OpenSection) -> None:
-    pieces = split(page, section)
-    for piece, built in pieces:
-        _count(build, piece, built)
-    if not pieces:
-        # It was read before another split it, and claimed after that.
-        Page.objects.release([page])
 
 
 def _count(build: Build, page: Page, built: BuiltPage) -> None:
