@@ -61,24 +61,21 @@ def eroding(results: Sequence[Result]) -> list[Result]:
             shrinking[page.section_id].append((page, built))
     held = []
     for section, losers in shrinking.items():
-        if _erodes(section, sum([p.entries - built.entries for p, built in losers])):
-            held += losers
-    return held
-
-
-def _erodes(section: int, lost: int) -> bool:
-    """Note what a section loses; return whether that must not be published."""
-    [(peak, earlier_peak, total_lost)] = Section.objects.peaks(section=section)
-    peak, total_lost = max(peak, earlier_peak), total_lost + lost
-    allowed = peak * get_settings().shrink_guard
-    if peak < MIN_ENTRIES or total_lost <= allowed:
+        lost = sum([page.entries - built.entries for page, built in losers])
+        [(peak, earlier_peak, total_lost)] = Section.objects.peaks(section=section)
+        peak, total_lost = max(peak, earlier_peak), total_lost + lost
+        allowed = peak * get_settings().shrink_guard
+        if peak >= MIN_ENTRIES and total_lost > allowed:
+            # Growth since then may make up for it: count what the section has now.
+            rows = Page.objects.filter(section=section, state=State.ACTIVE)
+            entries = rows.aggregate(total=Sum("entries"))["total"] or 0
+            total_lost = max(peak - entries, 0)
+            if total_lost + lost > allowed:
+                held += losers
+            else:
+                total_lost += lost
         Section.objects.note_lost(section=section, total=total_lost)
-        return False
-    rows = Page.objects.filter(section=section, state=State.ACTIVE)
-    missing = max(peak - (rows.aggregate(total=Sum("entries"))["total"] or 0), 0)
-    is_held = missing + lost > allowed
-    Section.objects.note_lost(section=section, total=missing + (0 if is_held else lost))
-    return bool(is_held)
+    return held
 
 
 def _is_bad(entries: int, skipped: int) -> bool:

@@ -154,34 +154,34 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
     names = list(names) or list(registry)
     for name in names:
         registry.get(name)
-    reports = [_try_section(open_section(name)) for name in names]
+    reports = []
+    for name in names:
+        section, section_began = open_section(name), time.monotonic()
+        report = SectionReport(section=name)
+        own = {"site": section.site.name, "name": name}
+        row = Section.objects.filter(**own).first() or Section(**own)
+        if row.next_number > 1:
+            pages = active_plan(row)
+        else:
+            ranges = first_plan(section).ranges
+            pages = [
+                Page(section=row, number=0, low=r.low, high=r.high) for r in ranges
+            ]
+        for page in pages:
+            for built in _try(page, section):
+                report.pages += bool(built.entries)
+                report.rendered += 1
+                report.stored += built.is_new and bool(built.object)
+                report.entries += built.entries
+                report.plain_size += built.plain_size
+                report.gzip_size += built.gzip_size
+                report.skipped += built.skipped
+                report.dropped += built.dropped
+                report.problems += built.problems
+        report.seconds = time.monotonic() - section_began
+        reports.append(report)
     seconds = time.monotonic() - began
     return BuildReport(sections=reports, seconds=seconds, is_dry_run=True)
-
-
-def _try_section(section: OpenSection) -> SectionReport:
-    began = time.monotonic()
-    report = SectionReport(section=section.name)
-    own = {"site": section.site.name, "name": section.name}
-    row = Section.objects.filter(**own).first() or Section(**own)
-    if row.next_number > 1:
-        pages = active_plan(row)
-    else:
-        ranges = first_plan(section).ranges
-        pages = [Page(section=row, number=0, low=r.low, high=r.high) for r in ranges]
-    for page in pages:
-        for built in _try(page, section):
-            report.pages += bool(built.entries)
-            report.rendered += 1
-            report.stored += built.is_new and bool(built.object)
-            report.entries += built.entries
-            report.plain_size += built.plain_size
-            report.gzip_size += built.gzip_size
-            report.skipped += built.skipped
-            report.dropped += built.dropped
-            report.problems += built.problems
-    report.seconds = time.monotonic() - began
-    return report
 
 
 def _try(page: Page, section: OpenSection) -> Iterator[BuiltPage]:

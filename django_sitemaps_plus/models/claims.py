@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from django.db.models import Case, F, Q, Value, When
 from django.db.models.functions import Greatest
@@ -71,6 +71,18 @@ LONG_PAUSE = timedelta(days=1)
 
 #: The fields of a page that nothing is known against: as if it were tried first.
 UNTRIED: dict[str, Any] = {"attempts": 0, "deaths": 0, "not_before": None}
+
+
+class Claimed(Protocol):
+    """A page, as far as claims know it."""
+
+    pk: Any
+    token: str
+    attempts: int
+    wanted: int
+    built: int
+    low: str | None
+    high: str | None
 
 
 class PageClaimQuerySet(RowQuerySet[M]):
@@ -140,7 +152,7 @@ class PageClaimQuerySet(RowQuerySet[M]):
         return []
 
     @retried
-    def claim_clean(self, page: Any) -> bool:
+    def claim_clean(self, page: Claimed) -> bool:
         """Take one page that is not dirty, in order to change its range."""
         token = secrets.token_hex(16)
         given_up = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
@@ -152,7 +164,7 @@ class PageClaimQuerySet(RowQuerySet[M]):
     @retried
     def release(
         self,
-        pages: Collection[Any],
+        pages: Collection[Claimed],
         error: str = "",
         *,
         is_to_blame: bool = False,
@@ -193,12 +205,12 @@ class PageClaimQuerySet(RowQuerySet[M]):
         return alive.exclude(token="")
 
     @retried
-    def renew(self, pages: Collection[Any]) -> None:
+    def renew(self, pages: Collection[Claimed]) -> None:
         """Begin the lease of claims anew."""
         for token in {page.token for page in pages}:
             self.filter(token=token).update(claimed_at=Now())
 
-    def keep_claims(self, pages: Collection[Any]) -> AbstractContextManager[None]:
+    def keep_claims(self, pages: Collection[Claimed]) -> AbstractContextManager[None]:
         """Keep the lease of pages, as they were claimed, at each heartbeat."""
         return keep(partial(self.renew, pages))
 
@@ -249,7 +261,7 @@ def _candidates(pages: list[Any]) -> list[Any]:
     return [page for page in pages if not page.attempts] or pages[:1]
 
 
-def _next_attempt(page: Any) -> Any:
+def _next_attempt(page: Claimed) -> Any:
     many = page.attempts + 1 - MAX_ATTEMPTS
     if many < 1:
         return None

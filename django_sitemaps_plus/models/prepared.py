@@ -7,7 +7,7 @@ and a build of one page consists of such queries. Objects are made by ``from_db(
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache, wraps
@@ -67,7 +67,12 @@ def prepared(method: Callable[..., Any]) -> Callable[..., Any]:
     def run(rows: Rows, *shape: Any, **values: Any) -> Any:
         alias: str = rows.db
         model: Any = rows.model
-        lengths = tuple([(name, _length(value)) for name, value in values.items()])
+        lengths = tuple(
+            [
+                (name, len(value) if isinstance(value, list) else _NO_LIST)
+                for name, value in values.items()
+            ]
+        )
         if max([length for _, length in lengths], default=0) > MAX_LISTED:
             made = method(model.objects.all(), *shape, **values)
             return _run(_statement(made, alias), alias, values)
@@ -76,10 +81,6 @@ def prepared(method: Callable[..., Any]) -> Callable[..., Any]:
         return _run(_compile(*key), alias, values)
 
     return run
-
-
-def _length(value: Any) -> int:
-    return len(value) if isinstance(value, list) else _NO_LIST
 
 
 class Parameter(Expression):
@@ -121,10 +122,23 @@ def _run(statement: _Statement, alias: str, values: dict[str, Any]) -> Any:
     is_update = statement.is_update
     mark = transaction.mark_for_rollback_on_error if is_update else nullcontext
     with mark(alias), connection.cursor() as cursor:
-        cursor.execute(statement.sql, _bound(connection, statement.params, values))
+        adapt = connection.ops.adapt_unknown_value
+        params = [
+            adapt(param.value(values)) if isinstance(param, Parameter) else param
+            for param in statement.params
+        ]
+        cursor.execute(statement.sql, tuple(params))
         if is_update:
             return int(cursor.rowcount)
-        rows = _converted(connection, statement.converted, cursor.fetchall())
+        rows = list(cursor.fetchall())
+
+    if statement.converted:
+        lists = [list(row) for row in rows]
+        for position, column in statement.converted:
+            for convert in _converters(connection, column):
+                for row in lists:
+                    row[position] = convert(row[position], column, connection)
+        rows = [tuple(row) for row in lists]
     return rows if statement.make is None else [statement.make(row) for row in rows]
 
 
@@ -158,19 +172,15 @@ def _statement(made: Any, alias: str) -> _Statement:
     try:
         if isinstance(made, tuple):
             return _update(made[0], made[1], alias)
-        return _select(made, alias)
+        compiler = made.query.get_compiler(alias)
+        sql, params = compiler.as_sql()
     except EmptyResultSet:
         return _Statement("", (), is_update=isinstance(made, tuple))
-
-
-def _select(rows: Rows, alias: str) -> _Statement:
-    compiler = rows.query.get_compiler(alias)
-    sql, params = compiler.as_sql()
     columns = enumerate([column for column, _, _ in compiler.select])
     converted = [item for item in columns if _converters(compiler.connection, item[1])]
-    if rows._iterable_class is not ModelIterable:
-        return _Statement(sql, tuple(params), converted)
-    return _Statement(sql, tuple(params), converted, _maker(compiler, alias))
+    is_of_objects = made._iterable_class is ModelIterable
+    make = _maker(compiler, alias) if is_of_objects else None
+    return _Statement(sql, tuple(params), converted, make)
 
 
 def _update(rows: Rows, fields: dict[str, Any], alias: str) -> _Statement:
@@ -212,27 +222,6 @@ def _maker_of(info: dict[str, Any], select: Sequence[Any], alias: str) -> _Maker
     names = [select[position][0].target.attname for position in positions]
     model = info["model"]
     return lambda row: model.from_db(alias, names, [row[n] for n in positions])
-
-
-def _bound(
-    connection: Any, params: Iterable[Any], values: dict[str, Any]
-) -> tuple[Any, ...]:
-    adapt = connection.ops.adapt_unknown_value
-    return tuple(
-        [adapt(p.value(values)) if isinstance(p, Parameter) else p for p in params]
-    )
-
-
-def _converted(connection: Any, converted: Sequence[Any], rows: Any) -> list[Any]:
-    """Return rows as Django returns them, where the database has another form."""
-    if not converted:
-        return list(rows)
-    lists = [list(row) for row in rows]
-    for position, column in converted:
-        for convert in _converters(connection, column):
-            for row in lists:
-                row[position] = convert(row[position], column, connection)
-    return [tuple(row) for row in lists]
 
 
 def _converters(connection: Any, column: Any) -> list[Any]:

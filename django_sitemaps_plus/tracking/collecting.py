@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -172,7 +172,7 @@ def _named(source: Source, space: KeySpace, changes: Sequence[Change]) -> _Named
             known += 1
     for way, saved in related.items():
         try:
-            keys += related_keys(source, space, {way: saved})
+            keys += _related_keys(source, space, way, saved)
         except UnknownRowsError:
             is_all = True
         except _OTHER_PLAN:
@@ -189,25 +189,15 @@ class UnknownRowsError(Exception):
     """There are too many rows, or the code that knows them has failed."""
 
 
-def related_keys(
-    source: Source, space: KeySpace, related: Mapping[str, Collection[str]]
+def _related_keys(
+    source: Source, space: KeySpace, way: str, values: Collection[str]
 ) -> list[Any]:
-    """Return the keys of the rows to which saved objects lead, by way.
+    """Return the keys of the rows to which saved objects lead by a way.
 
     Raises:
         UnknownRowsError: all rows of the section may be among them.
         LookupError, FieldError: another version of the source has this way.
     """
-    rows = (_by_way(source, space, way, values) for way, values in related.items())
-    found = list(islice(chain.from_iterable(rows), MAX_RELATED + 1))
-    if len(found) > MAX_RELATED:
-        raise UnknownRowsError
-    return found
-
-
-def _by_way(
-    source: Source, space: KeySpace, way: str, values: Collection[str]
-) -> Iterable[Any]:
     label, to_rows, to_saved = way.split(":")
     model = apps.get_model(label)
     saved = {f"{to_saved}__in": values}
@@ -215,13 +205,18 @@ def _by_way(
     if to_rows == BY_CODE:
         if model not in (getattr(source, "watch", None) or ()):
             raise LookupError(f"{source!r} does not watch {label}")
-        return _by_code(source, space, objects.filter(**saved))
-    # A path may end at a parent of the row, whose key has another name.
-    end = path_model(model, to_rows) if to_rows else model
-    attribute = replace(space, model=end).attribute
-    key = f"{to_rows}__{attribute}" if to_rows else attribute
-    # All in one call, which is about the same row of a relation to many.
-    return _keys(objects.filter(**saved, **{f"{key}__isnull": False}), key)
+        found = _by_code(source, space, objects.filter(**saved))
+    else:
+        # A path may end at a parent of the row, whose key has another name.
+        end = path_model(model, to_rows) if to_rows else model
+        attribute = replace(space, model=end).attribute
+        key = f"{to_rows}__{attribute}" if to_rows else attribute
+        # All in one call, which is about the same row of a relation to many.
+        rows = objects.filter(**saved, **{f"{key}__isnull": False})
+        found = list(_keys(rows, key))
+    if len(found) > MAX_RELATED:
+        raise UnknownRowsError
+    return found
 
 
 def _keys(rows: QuerySet[Any], key: str) -> QuerySet[Any]:

@@ -41,7 +41,17 @@ def is_read(section: str, using: str) -> bool:
         return is_tracking()
     if time.monotonic() < _unread_until.get(using, 0.0) or not is_tracking():
         return False
-    _ask(section, using)
+    try:
+        with contained():  # contrib.sites may be asked for the origin
+            is_notified = notifies_engines()
+            planned = Section.objects.planned().values_list("name", flat=True)
+            names = [section] if is_notified else list(planned)
+    except Error:  # the database of the change may work: record too much
+        add(section)
+        return True
+    _read.update(names)
+    if not is_notified:
+        _unread_until[using] = time.monotonic() + UNREAD_SECONDS
     return section in _read
 
 
@@ -56,19 +66,6 @@ def forget(*, setting: str = SETTING, **kwargs: Any) -> None:
     if setting == SETTING:
         _read.clear()
         _unread_until.clear()
-
-
-def _ask(section: str, using: str) -> None:
-    try:
-        with contained():  # contrib.sites may be asked for the origin
-            if notifies_engines():
-                add(section)
-                return
-            _read.update(Section.objects.planned().values_list("name", flat=True))
-    except Error:  # the database of the change may work: record too much
-        add(section)
-        return
-    _unread_until[using] = time.monotonic() + UNREAD_SECONDS
 
 
 #: Seconds after which a process asks again for what is not known yet.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from itertools import chain, pairwise
 from typing import Any
@@ -126,23 +126,15 @@ def insert(using: str, rows: Sequence[Row]) -> None:
     """Insert changes of sections that are read."""
     if not rows:
         return
-    with savepoint(using):
-        _execute(connections[using], rows)
-    _wake(using, {row[0] for row in rows})
-
-
-def _execute(connection: Any, rows: Sequence[Row]) -> None:
     # By hand: an ORM insert takes longer than the save that it belongs to may cost.
-    table = Change._meta.db_table
+    connection, table = connections[using], Change._meta.db_table
     into = f"INSERT INTO {table} (section, kind, low, high, at) VALUES "  # noqa: S608 - ours
-    with connection.cursor() as cursor:
+    with savepoint(using), connection.cursor() as cursor:
         for first in range(0, len(rows), ROWS_PER_INSERT):
             part = rows[first : first + ROWS_PER_INSERT]
             places = ", ".join([f"(%s, %s, %s, %s, {now_sql(connection)})"] * len(part))
             cursor.execute(into + places, list(chain.from_iterable(part)))
 
-
-def _wake(using: str, sections: Collection[str]) -> None:
     try:
         executor = get_executor()
     except ConfigurationError as error:  # a check says so; the changes are recorded
@@ -150,6 +142,8 @@ def _wake(using: str, sections: Collection[str]) -> None:
         return
     if not executor.is_listening:
         return
+
+    sections = {row[0] for row in rows}
 
     def wake() -> None:  # no partial: Django logs one that fails by its __qualname__
         for section in sections:

@@ -228,7 +228,21 @@ def add_pages(
 ) -> list[Page]:
     """Make new pages for key ranges, inside a transaction of the caller's."""
     number = _take_numbers(section, len(ranges))
-    position = _take_positions(section, len(ranges))
+    index, _ = Section.objects.get_or_create(
+        site=section.site,
+        name=INDEX,
+        defaults={"next_number": 0, "origin": section.origin},
+    )
+    position = _take_numbers(index, len(ranges))
+
+    # The first index is page 0 (/sitemap.xml), the others 2 and on (/sitemaps-2.xml).
+    limit = get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)
+    wanted = {0, *range(2, -(-(position + len(ranges)) // limit) + 1)}
+    stored = set(index.pages.values_list("number", flat=True))
+    Page.objects.bulk_create(
+        [Page(section=index, number=number) for number in sorted(wanted - stored)]
+    )
+
     pages = [
         Page(
             section=section,
@@ -250,24 +264,6 @@ def _take_numbers(section: Section, total: int) -> int:
     # The update locks the row, so no two builders take the same numbers.
     rows.update(next_number=F("next_number") + total)
     return rows.values_list("next_number", flat=True)[0] - total
-
-
-def _take_positions(section: Section, total: int) -> int:
-    """Return the first of as many new positions; the index's section counts them."""
-    index, _ = Section.objects.get_or_create(
-        site=section.site,
-        name=INDEX,
-        defaults={"next_number": 0, "origin": section.origin},
-    )
-    position = _take_numbers(index, total)
-    limit = get_settings().limit(MAX_ENTRIES, HISTORIC_SITEMAPS)
-    # The first is page 0 (/sitemap.xml), the others 2 and on (/sitemaps-2.xml).
-    wanted = {0, *range(2, -(-(position + total) // limit) + 1)}
-    known = set(index.pages.values_list("number", flat=True))
-    Page.objects.bulk_create(
-        [Page(section=index, number=number) for number in sorted(wanted - known)]
-    )
-    return position
 
 
 def raise_plan_version(section: Section) -> None:
