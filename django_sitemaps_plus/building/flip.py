@@ -35,7 +35,7 @@ from .store import BuiltPage, Result
 #: Characters that are kept of one problem.
 MAX_PROBLEM = 300
 
-# What a pointer takes over as it was built.
+# Fields that a pointer takes over as they were built.
 _BUILT = (
     *("object", "entries", "skipped", "dropped"),
     *("plain_size", "gzip_size", "plain_hash", "gzip_hash"),
@@ -67,7 +67,7 @@ def flip(results: Sequence[Result]) -> list[Result]:
         # of it have changed.
         new = [(page, built) for page, built in done if built.is_new or not page.built]
         publish([(page, [page], [built]) for page, built in new])
-        # One that was stored again shows the new object, not the damaged one.
+        # Pages that were stored again show the new object, not the damaged one.
         shown = [(p, b) for p, b in done if b.is_stored or (p, b) in new]
         show_when_committed([page for page, _ in shown])
     return done
@@ -108,7 +108,7 @@ def point(
 
 def read_announce(pages: Sequence[Page]) -> None:
     """Reload what is to be announced, and since when: a change may have come in."""
-    # What an index lists is never announced.
+    # Indexes are never announced.
     keys = [page.pk for page in pages if page.section.name != INDEX]
     rows = Page.objects.announcements(pages=keys)
     found = {pk: values for pk, *values in rows}
@@ -160,8 +160,8 @@ Flip = tuple[Page, Sequence[Page], Sequence[Page | BuiltPage]]
 def publish(flips: Sequence[Flip]) -> None:
     """Note what a transaction flips: for the index, and as publications.
 
-    A page of the next plan is not served yet. What that plan changes is noted once,
-    when it takes the place of the old one.
+    A page of the next plan is not served yet. That plan is noted as a whole, when it
+    takes the place of the old one.
     """
     flips = [it for it in flips if it[0].section.name != INDEX]
     if not flips:
@@ -187,10 +187,10 @@ def publish(flips: Sequence[Flip]) -> None:
 def _lastmod(row: Page, newest: str, now: datetime) -> str:
     """Return what the index says of a page whose bytes have changed.
 
-    It is the newest lastmod of the entries where that rose, else the time at which the
-    change was noticed; nothing at first for a page without dates. It never falls, and
-    other bytes have another: of two versions within a second, or by a clock that is
-    behind, the second is a second later.
+    That is the newest lastmod of the entries where it rose, else the time at which the
+    change was noticed; nothing at first for a page without dates. Lastmods never fall,
+    and other bytes have another: of two versions within a second, or by a clock that
+    is behind, the second is a second later.
     """
     if timezone.is_naive(now):  # USE_TZ = False
         now = timezone.make_aware(now, timezone.get_default_timezone())
@@ -222,7 +222,7 @@ def take_changes_meanwhile(page: Page, section: OpenSection) -> None:
     already would leave them as they are when the next build takes it, so that no
     engine would ever be notified.
     """
-    # In a first build all is new, and of a next plan its section is asked.
+    # A first build announces nothing; a next plan takes changes once it is finished.
     if page.built and not page.announce and page.state == State.ACTIVE:
         take_new_changes(section)
 

@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True, kw_only=True)
 class SectionReport:
-    """What a build did to a section, and how the section is after it."""
+    """The work of a build on a section, and how the section is after it."""
 
     section: str
     pages: int = 0  # with entries
@@ -85,7 +85,7 @@ class SectionReport:
 
 @dataclass(slots=True, kw_only=True)
 class BuildReport:
-    """What a build did, or what a dry run would do."""
+    """The work of a build, or what a dry run would do."""
 
     sections: list[SectionReport] = field(default_factory=list)  # as asked for
     #: Pages in the published index; None where it was left as it was, since some

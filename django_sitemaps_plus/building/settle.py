@@ -1,4 +1,4 @@
-"""What a build decides once pages are built: the guard, merges, plans, the audit."""
+"""Settling: decide, once pages are built, about the guard, merges, plans, audits."""
 
 from __future__ import annotations
 

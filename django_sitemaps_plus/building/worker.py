@@ -138,7 +138,7 @@ def _try(build: Build, page: Page) -> BuiltPage | None:
             for piece, built in pieces:
                 _count(build, piece, built)
             if not pieces:
-                # It was read before another split it, and claimed after that.
+                # The page was read before another split it, and claimed after that.
                 Page.objects.release([page])
             return None
         take_changes_meanwhile(page, section)

@@ -187,7 +187,7 @@ class PageClaimQuerySet(RowQuerySet[M]):
             fields["attempts"] = Greatest(F("attempts"), 1) - 1
         for page in pages:
             fields["not_before"] = _next_attempt(page) if is_to_blame else None
-            # By the token too, since another may have taken it over.
+            # Asked by the token too, since another may have taken it over.
             mine = self.filter(pk=page.pk, token=page.token)
             mine.update(token="", **fields)
 

@@ -23,7 +23,7 @@ from .transactions import atomic, retried
 #: Rows of one statement.
 BATCH_ROWS = 1_000
 
-# Of a target that has neither failed nor was rejected since it was accepted.
+# Fields of a target that has neither failed nor was rejected since it was accepted.
 _FRESH: dict[str, Any] = {
     "attempts": 0,
     "error": "",

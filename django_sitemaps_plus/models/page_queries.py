@@ -17,7 +17,7 @@ from .sections import INDEX, Section
 from .states import Hold, State
 from .transactions import atomic, retried
 
-# What a view needs of a page.
+# Fields of a page that a view needs.
 _SERVED = (
     *("section", "number", "low", "high", "wanted", "built", "object", "published_at"),
     *("plain_hash", "gzip_hash", "plain_size", "gzip_size"),
@@ -80,7 +80,7 @@ class PageQueries(PageClaimQuerySet[M]):
     @prepared
     def first_dirty(self, sections: tuple[int, ...]) -> Rows:
         """Return one dirty page of sections, or none."""
-        # By a range, in the order of its index: else PostgreSQL may read all pages.
+        # A range, in the order of its index: else PostgreSQL may read all pages.
         found = self.planned().filter(section__in=sections, is_dirty__gt=0)
         return found.order_by("section_id", "is_dirty").values_list("pk")[:1]
 

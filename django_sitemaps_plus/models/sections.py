@@ -81,7 +81,7 @@ class SectionQuerySet(RowQuerySet["Section"]):
     def unregistered(self, site: str, registered: tuple[str, ...]) -> Rows:
         """Return the names of those that are no longer registered, and have pages."""
         rows = self.filter(site=site).exclude(name__in=[INDEX, *registered])
-        # One that was pruned has no pages, and is past.
+        # A section that was pruned has no pages, and is past.
         return rows.filter(_has_pages(OuterRef("pk"))).values_list("name")
 
     @prepared
@@ -154,7 +154,7 @@ class Section(Row):
 
     site = models.CharField(max_length=64)
     name = models.CharField(max_length=64, blank=True)
-    #: That of the process which builds it; "" before its first build.
+    #: The origin of the process which builds it; "" before its first build.
     origin = models.CharField(max_length=300, blank=True)
     #: The directory of its objects: a random name that the database was given by its
     #: first build, since databases may share a storage; "" before that.
@@ -189,7 +189,7 @@ class Section(Row):
     peak = models.PositiveBigIntegerField(default=0)
     earlier_peak = models.PositiveBigIntegerField(default=0)
     peak_since = models.DateTimeField(null=True)
-    #: By how many it may have fewer now; never less than it has.
+    #: Entries by which it may have fewer now; never less than it has.
     lost_entries = models.PositiveBigIntegerField(default=0)
     #: Why nothing more is published; "" for a section that is well.
     hold_reason = models.TextField(blank=True)
@@ -244,7 +244,7 @@ def take_origin(*, has_moved: bool) -> None:
     for recorded in () if has_moved else origins:
         check_origin(recorded, site)
     if origins - {site.origin}:
-        # What sections list is marked by their fingerprints, of which it is a part.
+        # Fingerprints, which contain the origin, mark what sections list.
         Section.objects.filter(site=site.name).update(origin=site.origin)
         _pages().mark_indexes(site=site.name)
 

@@ -114,7 +114,7 @@ def _replicated(rows: QuerySet[Change]) -> list[Change]:
     # They may have been committed long after they were inserted.
     unseen = rows.filter(seen_at=None).order_by()
     if connections[rows.db].vendor == "mysql":
-        # By key: a scan would wait for what open transactions have inserted.
+        # Updated by key: a scan would wait for what open transactions have inserted.
         for key in unseen.values_list("pk", flat=True):
             unseen.filter(pk=key).update(seen_at=Now())
     else:
@@ -135,7 +135,7 @@ def _take(row: Section, reader: Reader[Any], changes: list[Change]) -> Collectio
     for one in [*(others.order_by("pk") if has_others else ()), row]:
         if space is not None and (is_announced or one.next_number == 1):
             note_saved(one, space, named.keys, named.ranges, changes[0].at)
-        # These go with the last mark: a crash in between marks other sites twice.
+        # Changes go with the last mark: a crash in between marks other sites twice.
         own = changes if one is row else ()
         if named.is_all:
             mark_all(one)

@@ -72,7 +72,7 @@ MAX_REPLACED = 20
 def is_replaced(section: Section, current: str) -> bool:
     """Return whether another version has replaced this one, and is at work.
 
-    A fingerprint that was never seen is that of a deploy. One that was is an old
+    A fingerprint that was never seen is that of a deploy; a known one is that of an old
     process, or a rollback: then the processes of the other version are gone soon.
     """
     if current == section.fingerprint or current not in section.replaced:
@@ -99,7 +99,7 @@ def note_deploy(section: Section, current: str, values: str = "") -> None:
         noted: dict[str, Any] = {"fingerprint": current, "query_values": values}
         if before:
             mark_all(section, announce=False)
-            # What made pages fail too often may be mended now.
+            # The cause that made pages fail too often may be mended now.
             pages = section.pages.planned()
             pages.update(**UNTRIED, error="", token="", claimed_at=None)
             others = [it for it in (*replaced, before) if it != current]
@@ -239,7 +239,7 @@ def _parts(section: OpenSection, space: KeySpace | None) -> Iterator[str]:
         sites = {code: site_in(code, site) for code in languages_of(source)}
         for code, own in (sites or {translation.get_language(): site}).items():
             with surroundings_in(code, own):
-                # One that has no URL is named by its error.
+                # A view that has no URL is named by its error.
                 paths = [attempt(source.location, it) for it in source.views]
                 yield f"{own} {_words(paths)}"
 

@@ -1,4 +1,4 @@
-"""What of the sections is known to the process that saves: who reads, and what."""
+"""Knowledge of a process that saves: which sections are read, and what they list."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """What a look-back finds."""
+    """The findings of a look-back."""
 
     new: list[Any]  # keys of rows behind the watermark, up to one too many
     more: int  # rows in the window before the watermark that came since it was set

@@ -126,7 +126,7 @@ def insert(using: str, rows: Sequence[Row]) -> None:
     """Insert changes of sections that are read."""
     if not rows:
         return
-    # By hand: an ORM insert takes longer than the save that it belongs to may cost.
+    # SQL by hand: the ORM takes longer than the save that it belongs to may cost.
     connection, table = connections[using], Change._meta.db_table
     into = f"INSERT INTO {table} (section, kind, low, high, at) VALUES "  # noqa: S608 - ours
     with savepoint(using), connection.cursor() as cursor:

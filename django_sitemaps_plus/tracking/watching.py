@@ -34,7 +34,7 @@ from .relations import (
     watched_ways,
 )
 
-#: Returns the names of the fields on which a section depends; None for all. It is asked
+#: Returns the names of the fields on which a section depends; None for all. Asked only
 #: when a save is limited to some fields: while Django starts, tables may be missing.
 Columns = Callable[[], frozenset[str] | None]
 
@@ -49,7 +49,7 @@ def _all() -> None:
 
 @dataclass(frozen=True)
 class Watched:
-    """What the saves of a model mean for a section."""
+    """The meaning of a model's saves for a section."""
 
     section: str
     #: The kind of change that a save records; None for none.
@@ -59,7 +59,7 @@ class Watched:
     attribute: str
     #: From there to rows, as a change records it; "" for an object that is a row.
     way: str = ""
-    #: What a deletion is recorded as; None where it is not.
+    #: The kind of change that a deletion records; None for none.
     deletion: Change.Kind | None = None
     columns: Columns = _all
 

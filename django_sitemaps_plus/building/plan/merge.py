@@ -32,7 +32,7 @@ def merge_small(section: OpenSection, built: Collection[int]) -> bool:
     for pair in pairs:
         found = active.in_bulk(pair)
         a, b = [found.get(pk) for pk in pair]
-        # One of them may have been cut or merged since it was looked at.
+        # Either may have been cut or merged since it was looked at.
         if a and b and a.high == b.low:
             merge(a, b, section)
     return bool(pairs) and section.row.pages.claimable().exists()
@@ -86,7 +86,7 @@ def _merge_claimed(a: Page, b: Page, section: OpenSection) -> bool:
     now = timezone.now()
     with atomic():
         raise_plan_version(a.section)
-        # One that has been merged into another meanwhile can be claimed still.
+        # A page that was merged into another meanwhile can be claimed still.
         active = Page.objects.filter(state=State.ACTIVE)
         kept = active.filter(pk=a.pk, token=a.token, built=a.built)
         gone = active.filter(pk=b.pk, token=b.token, built=b.built)

@@ -52,7 +52,7 @@ def plan_section(section: OpenSection) -> None:
         )
     known.add(name)
     if row.missing_since is not None:
-        # What was saved while it was missing is not recorded.
+        # Saves were not recorded while it was missing.
         back = {"missing_since": None, "new_since": Now()}
         Section.objects.filter(pk=row.pk).update(**back)
         Page.objects.mark_indexes(site=site.name)
@@ -65,7 +65,7 @@ def _make_plan(section: OpenSection) -> None:
         row, _ = Section.objects.get_or_create(
             site=site.name, name=section.name, defaults={"origin": site.origin}
         )
-        # Locks the row, so that two builders make one plan. One that has left the
+        # Locks the row, so that two builders make one plan. A section that has left the
         # registry and was pruned may come back; its numbers are not used again.
         raise_plan_version(row)
         if not row.pages.active().exists():
@@ -205,8 +205,8 @@ def finish_replan(section: OpenSection) -> bool:
 
 
 def _replace(section: Section, old: list[Page], coming: list[Page]) -> None:
-    # What was marked and is not in the old pages may be in the new ones, which then
-    # stay as they are when they are built again: it is announced now or never.
+    # Changes that are marked, and not in the old pages, may be in the new ones, which
+    # then stay as they are when they are built again: announce them now or never.
     dirty = [page for page in old if page.wanted > page.built]
     is_edited = any([page.is_edited for page in dirty])
     announces = any([page.announce for page in dirty])

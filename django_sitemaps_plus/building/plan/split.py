@@ -36,8 +36,8 @@ from .replan import add_pages, raise_plan_version
 def split(page: Page, section: OpenSection) -> list[Result]:
     """Cut a claimed page that has grown too full, and publish its pieces.
 
-    The first piece keeps the number. None are returned where the claim was lost, or
-    where the guard holds the page. One row that is too large is a SourceError.
+    The first piece keeps the number. Nothing is returned where the claim was lost, or
+    where the guard holds the page. A single row that is too large is a SourceError.
     """
     ways = split_ranges(page, section)
     while True:
