@@ -18,7 +18,7 @@ from django_sitemaps_plus.exceptions import SourceError
 from django_sitemaps_plus.models.claims import heartbeat
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import Reader, Tally
-from django_sitemaps_plus.sources.lines import CHUNK_ROWS, MAX_NAMED
+from django_sitemaps_plus.sources.lines import CHUNK_ROWS
 
 # More than a section can have.
 _ANY_ROWS = 10**15
@@ -78,7 +78,7 @@ def _fitting_rows(section: OpenSection, reader: Reader[Any], step: int) -> int:
     sample, size = min(step, CHUNK_ROWS), 1
     with suppress(SourceError, LimitExceededError), section.reading():
         _, end = islice(reader.first_keys(sample), 2)
-        tally = Tally(section.name, problems=[""] * MAX_NAMED)  # the page names them
+        tally = Tally(section.name, most=0)  # the page names them
         lines = reader.chunks(KeyRange(None, end), tally)
         size = sum([len(chunk.encode()) for chunk in lines]) or 1
     most = get_settings().limit(MAX_BYTES, HISTORIC_BYTES)

@@ -120,7 +120,10 @@ def read_announce(pages: Sequence[Page]) -> None:
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
     """Return the fields that say what a page serves."""
     found: dict[str, Any] = {name: getattr(built, name) for name in _BUILT}
-    found["problems"] = [problem[:MAX_PROBLEM] for problem in built.problems]
+    found["problems"] = [
+        problem if isinstance(problem, str) else problem.stored(MAX_PROBLEM)
+        for problem in built.problems
+    ]
     found["previous_object"] = _previous_object(page, built, now)
     if built.is_new:
         found["published_at"] = _publication_time(page, now)

@@ -177,7 +177,7 @@ def dry_run(names: Iterable[str] = ()) -> BuildReport:
                 report.gzip_size += built.gzip_size
                 report.skipped += built.skipped
                 report.dropped += built.dropped
-                report.problems += built.problems
+                report.problems += map(str, built.problems)
         report.seconds = time.monotonic() - section_began
         reports.append(report)
     seconds = time.monotonic() - began

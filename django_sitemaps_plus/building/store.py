@@ -22,6 +22,7 @@ from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource, Tally
 from django_sitemaps_plus.sources.compiling import find_field
 from django_sitemaps_plus.sources.contrib_fields import aware
+from django_sitemaps_plus.sources.lines import LeftOut
 from django_sitemaps_plus.storage import object_exists, read_document, store_object
 from django_sitemaps_plus.storage.objects import is_within
 
@@ -41,7 +42,7 @@ class BuiltPage:
     entries: int = 0
     skipped: int = 0
     dropped: int = 0
-    problems: list[str] = field(default_factory=list)
+    problems: list[LeftOut | str] = field(default_factory=list)  # str: of the page
     newest: str = ""  # the latest lastmod of its entries as W3C text, or ""
     plain_size: int = 0
     gzip_size: int = 0
@@ -59,11 +60,14 @@ def build_page(
     """Render a page of a section; store it, if asked to, where it has changed."""
     bounds, since = KeyRange(page.low, page.high), aware(timezone.now())
     rendered = render_page(section, bounds)
-    if _is_rendered_now(page, section.source, rendered, since.replace(microsecond=0)):
-        rendered.tally.problems.insert(0, RENDERED_NOW)
+    since = since.replace(microsecond=0)
+    is_now = _is_rendered_now(page, section.source, rendered, since)
+    built = store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
+    if is_now:
+        built.problems.insert(0, RENDERED_NOW)
         extra = {"action": "lastmod_now", "section": section.name}
         logger.warning("section=%s %s", section.name, RENDERED_NOW, extra=extra)
-    return store_page(page, rendered.document, rendered.tally, is_stored=is_stored)
+    return built
 
 
 def _is_rendered_now(
@@ -102,7 +106,7 @@ def store_page(
         entries=tally.entries,
         skipped=tally.skipped,
         dropped=tally.dropped,
-        problems=tally.problems,
+        problems=[*tally.left_out],
         newest=tally.newest,
     )
     if document is None:

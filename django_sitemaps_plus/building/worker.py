@@ -121,7 +121,7 @@ def _build(build: Build, pages: list[Page]) -> None:
     # The guard holds these, or another process was faster and they may be dirty still.
     others = [result for result in results if result not in flipped]
     for page, built in others:
-        build.report(page.section.name).problems += built.problems
+        build.report(page.section.name).problems += map(str, built.problems)
     Page.objects.release([page for page, _ in others])
 
 
@@ -159,7 +159,7 @@ def _count(build: Build, page: Page, built: BuiltPage) -> None:
     report = build.report(name)
     report.rendered += 1
     report.stored += built.is_stored
-    report.problems += built.problems
+    report.problems += map(str, built.problems)
     if built.is_new and page.state != State.NEXT:
         send_page_built(page, built.entries)
     if name == INDEX:

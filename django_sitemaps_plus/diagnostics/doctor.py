@@ -41,7 +41,6 @@ from django_sitemaps_plus.publishing.tree import OWNER, public_tree
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.site_urls import index_url
 from django_sitemaps_plus.sources import Tally
-from django_sitemaps_plus.sources.lines import MAX_NAMED
 from django_sitemaps_plus.storage import delete_object, read_object, store_object
 from django_sitemaps_plus.storage.objects import list_objects
 
@@ -184,7 +183,7 @@ def _sections(site: Site) -> Findings:
 
 def _has_signed(status: SectionStatus, site: Site) -> bool:
     """Return whether URLs in the entries of the first rows expire."""
-    tally = Tally(status.section, problems=[""] * MAX_NAMED)  # a build names them
+    tally = Tally(status.section, most=0)  # a build names them
     section = open_section(status.section, site)
     with suppress(SitemapsPlusError), section.reading():
         reader = section.reader

@@ -195,8 +195,8 @@ def _leads(section: OpenSection, find: Find, language: str | None) -> dict[Any, 
             reasons = [*_exclusion(row), *unmet(listed, row)]
         lines = "".join([it for _, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
-            reasons = [it.partition(" left out: ")[2] for it in tally.problems]
-        leads[key] = Lead(section.name, describe(row), lines, reasons)
+            reasons = [it.reason for it in tally.left_out]
+        leads[key] = Lead(section.name, str(describe(row)), lines, reasons)
     return leads
 
 

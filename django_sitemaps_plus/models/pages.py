@@ -88,7 +88,7 @@ class Page(Row):
     entries = models.PositiveIntegerField(default=0)
     skipped = models.PositiveIntegerField(default=0)  # rows that could not be listed
     dropped = models.PositiveIntegerField(default=0)  # values left out of their entry
-    problems = models.JSONField(default=list)  # the first of both, in words
+    problems = models.JSONField(default=list)  # the first of both
     plain_size = models.PositiveBigIntegerField(default=0)  # bytes
     gzip_size = models.PositiveBigIntegerField(default=0)  # bytes
     plain_hash = models.CharField(max_length=64, blank=True)  # SHA-256, hexadecimal

@@ -24,7 +24,6 @@ from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import Tally
-from django_sitemaps_plus.sources.lines import MAX_NAMED
 from django_sitemaps_plus.storage import read_document
 
 from .live import cache_key, live_page, live_plan, shared
@@ -77,7 +76,7 @@ def _render_feed(feed: Feed, row: Page | None) -> Document | None:
         keys = reader.newest_keys(MAX_ITEMS)  # None where no index leads to them
         if keys is not None:
             # Bad rows are not named here: the page names them.
-            tally = Tally(feed.section, problems=[""] * MAX_NAMED)
+            tally = Tally(feed.section, most=0)
             text = "".join([lines for _, lines in reader.lines_by_key(keys, tally)])
     if keys is None:
         text = _page(feed.section, 0, row).decode()

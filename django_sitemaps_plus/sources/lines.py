@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -24,8 +24,9 @@ CHUNK_ROWS = 500
 #: Problems of one page that are named one by one; the rest is only counted.
 MAX_NAMED = 20
 
-#: Names a row of a batch by its number.
-Namer = Callable[[Sequence[Any], int], str]
+#: Characters of a key by which a row is found again.
+MAX_KEY = 300
+
 
 # Control characters, line separators and lone surrogates, which break a log, or that
 # a database does not take.
@@ -34,6 +35,54 @@ _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 _REPEATED = ValueError(
     "its query repeats it. Add .distinct() to get_queryset(), or filter by Exists()"
 )
+
+
+#: What is logged, and printed, of each action.
+_MESSAGES = {
+    "row_skipped": "{0.row} left out: {0.reason}",
+    "value_dropped": "{0.row} listed without {0.field}: {0.reason}",
+    "row_repeated": "{0.row} listed once: {0.reason}",
+    "value_doubted": "{0.row} is listed with {0.reason}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RowName:
+    """Short words by which a person finds a row; its model and key where known."""
+
+    words: str
+    model: str = ""
+    key: str = ""
+
+    def __str__(self) -> str:
+        """Return the words."""
+        return self.words
+
+
+#: Names a row of a batch by its number.
+Namer = Callable[[Sequence[Any], int], RowName]
+
+_UNNAMED = RowName("")
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A row or a value that a page leaves out, as the page stores it."""
+
+    action: str  # of the log
+    row: str
+    model: str  # its label; "" where the row is of no model, or its key is not known
+    key: str
+    field: str  # what the entry goes without; "location": the whole row
+    reason: str
+
+    def __str__(self) -> str:
+        """Return the message that logs and commands print."""
+        return _MESSAGES[self.action].format(self)
+
+    def stored(self, most: int) -> dict[str, str]:
+        """Return the fields as JSON takes them, each of at most so many characters."""
+        return {name: text[:most] for name, text in asdict(self).items()}
 
 
 @dataclass(slots=True)
@@ -47,7 +96,8 @@ class Tally:
         dropped: values left out of their entry, and repetitions of rows.
         repeated: repetitions of rows.
         newest: the latest lastmod as W3C text, or ``""``.
-        problems: messages about the first of them.
+        left_out: the first of them.
+        most: how many are kept and logged; the rest is only counted.
         doubts: what is wrong with codes that are listed all the same.
     """
 
@@ -57,44 +107,54 @@ class Tally:
     dropped: int = 0
     repeated: int = 0
     newest: str = ""
-    problems: list[str] = field(default_factory=list)
+    left_out: list[LeftOut] = field(default_factory=list)
+    most: int = MAX_NAMED
     doubts: set[str] = field(default_factory=set)
 
-    def skip(self, row: str, error: Exception) -> None:
+    def skip(self, row: RowName, error: Exception) -> None:
         """Count a row that is left out, and log why."""
         self.skipped += 1
-        self._name(f"{row} left out: {_reason(error)}", "row_skipped")
+        self._keep("row_skipped", row, "location", _reason(error))
 
-    def drop(self, row: str, name: str, error: Exception) -> None:
+    def drop(self, row: RowName, name: str, error: Exception) -> None:
         """Count a value that is left out, and log why."""
         self.dropped += 1
-        self._name(f"{row} listed without {name}: {_reason(error)}", "value_dropped")
+        self._keep("value_dropped", row, name, _reason(error))
 
-    def repeat(self, name: Callable[[], str]) -> None:
+    def repeat(self, name: Callable[[], RowName]) -> None:
         """Count a repetition that is left out, and log the first, which is named."""
         self.dropped += 1
         self.repeated += 1
         if self.repeated == 1:
-            self._name(f"{name()} listed once: {_REPEATED}", "row_repeated")
+            self._keep("row_repeated", name(), "", str(_REPEATED))
 
-    def doubt(self, name: Callable[[], str], error: Exception) -> None:
+    def doubt(self, name: Callable[[], RowName], error: Exception) -> None:
         """Log what is wrong with a code, for the first row that has it."""
         words = str(error)
         if self.names and words not in self.doubts:
             self.doubts.add(words)
-            self._name(f"{name()} is listed with {words}", "value_doubted")
+            self._keep("value_doubted", name(), "", words)
 
     @property
     def names(self) -> bool:
         """Whether the next problem is named."""
-        return len(self.problems) < MAX_NAMED
+        return len(self.left_out) < self.most
 
-    def _name(self, problem: str, action: str) -> None:
-        if not self.names:
-            return
-        problem = printable(problem)
-        self.problems.append(problem)
-        extra = {"action": action, "section": self.section}
+    @property
+    def problems(self) -> list[str]:
+        """The messages about what is kept."""
+        return [str(it) for it in self.left_out]
+
+    def _keep(self, action: str, row: RowName, name: str, reason: str) -> None:
+        if self.names:
+            words = printable(row.words), row.model, row.key
+            self.left_out.append(
+                LeftOut(action, *words, printable(name), printable(reason))
+            )
+            self._log(self.left_out[-1])
+
+    def _log(self, problem: LeftOut) -> None:
+        extra = {"action": problem.action, "section": self.section}
         logger.warning("section=%s %s", self.section, problem, extra=extra)
 
 
@@ -187,7 +247,7 @@ class Lines:
                 tally.doubt(partial(name, rows, row), error)
                 continue
             is_named = tally.names or self.raises
-            found = name(rows, row) if is_named else ""  # it may take a query
+            found = name(rows, row) if is_named else _UNNAMED  # it may take a query
             if self.raises:
                 error.add_note(f"({found}, {field_})")
                 raise error
@@ -235,8 +295,8 @@ def side_by_side(parts: Parts, count: int) -> str:
     return "".join(texts) + pieces[-1]
 
 
-def describe(row: Any) -> str:
-    """Return short words by which a person finds a row."""
+def describe(row: Any) -> RowName:
+    """Return the name of a row."""
     try:
         # Contrib's rows may be items with their language, or dicts with their item.
         if isinstance(row, tuple) and row and isinstance(row[0], Model):
@@ -244,16 +304,19 @@ def describe(row: Any) -> str:
         elif isinstance(row, dict):
             row = row.get("item", row)
         pk = None if isinstance(row, tuple) else getattr(row, "pk", None)
-        return f"row {row!r}"[:200] if pk is None else named(type(row), pk)
+        return RowName(f"row {row!r}"[:200]) if pk is None else named(type(row), pk)
     except Exception:  # noqa: BLE001 - naming a row runs the user's code too
-        return f"row of type {type(row).__name__}"
+        return RowName(f"row of type {type(row).__name__}")
 
 
-def named(kind: type[Any], pk: object) -> str:
+def named(kind: type[Any], pk: object) -> RowName:
     """Return the name of a row of a model."""
-    return f"{kind.__name__} {pk!r}"[:100]
+    words, key = f"{kind.__name__} {pk!r}"[:100], str(pk)
+    if not issubclass(kind, Model) or len(key) > MAX_KEY or printable(key) != key:
+        return RowName(words)
+    return RowName(words, kind._meta.label, key)
 
 
-def describe_at(rows: Sequence[Any], number: int) -> str:
-    """Return the words for a row of a batch."""
+def describe_at(rows: Sequence[Any], number: int) -> RowName:
+    """Return the name of a row of a batch."""
     return describe(rows[number])

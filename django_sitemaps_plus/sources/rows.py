@@ -20,7 +20,7 @@ from .base import ModelSource
 from .compiling import Columns, compile_lines
 from .dependencies import many_joins
 from .fetching import instances, limited, plain
-from .lines import CHUNK_ROWS, Lines, describe, named
+from .lines import CHUNK_ROWS, Lines, RowName, describe, named
 from .querysets import (
     batches,
     by_key,
@@ -95,7 +95,7 @@ def without_repeated(lines: Lines, queryset: QuerySet[Any]) -> Lines:
 
 def names_of(
     query: QuerySet[Any], columns: Columns, limit: int
-) -> Callable[[int, Sequence[Any], int], str]:
+) -> Callable[[int, Sequence[Any], int], RowName]:
     """Return what names a row of a batch, given how many rows came before the batch.
 
     Of tuples, one query looks up the keys of the page when the first is named.
@@ -105,14 +105,14 @@ def names_of(
     def keyed() -> list[Any]:
         return list(query.values_list("pk", *columns.expressions)[:limit])
 
-    def name(first: int, rows: Sequence[Any], row: int) -> str:
+    def name(first: int, rows: Sequence[Any], row: int) -> RowName:
         if columns.of_instances:
             return describe(rows[row])
         for pk, *values in keyed()[first + row : first + row + 1]:
             # A list where a column is converted; another row if rows have come or gone.
             if values == list(rows[row]):
                 return named(query.model, pk)
-        return f"{query.model.__name__}, {describe(rows[row])}"
+        return RowName(f"{query.model.__name__}, {describe(rows[row])}")
 
     return name
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from django_sitemaps_plus.models import (
     Section,
 )
 from django_sitemaps_plus.models.deliveries import hash_target
+from django_sitemaps_plus.sources.lines import LeftOut
 from django_sitemaps_plus.testing import RecordingEngine
 from tests.support.configuring import configure
 from tests.support.shop import limited, make_products
@@ -145,11 +147,13 @@ def test_hostile_words_stay_words(shown, publish, settings):
     make_products(3)
     section = publish(limited(3))
     fail(section)
-    problems = [
-        f"Product '{INJECTED[:-1]}' left out: ValueError: {INJECTED}",
-        f"{INJECTED} left out: {INJECTED}",
-        f"Product 1 listed without {INJECTED}: {INJECTED}",
+    unknown = {"model": "", "key": "", "field": INJECTED}
+    rows = [
+        LeftOut("row_skipped", "Product", "testapp.Product", INJECTED, "", INJECTED),
+        LeftOut("row_skipped", INJECTED, **unknown, reason=INJECTED),
+        LeftOut("value_dropped", "Product 1", **unknown, reason=INJECTED),
     ]
+    problems = [*map(asdict, rows), f"{INJECTED} left out: {INJECTED}"]
     section.pages.update(skipped=2, dropped=1, problems=problems)
     Section.objects.update(hold_reason=INJECTED)
     finding = {"source": f"javascript:{INJECTED}", "line": 1, "message": INJECTED}

@@ -36,11 +36,11 @@ def kept(section: Section) -> dict[int, list[int]]:
     """Return the keys of the rows that the active pages say they leave out."""
     pages = section.pages.active().order_by("number")
     rows = pages.values_list("number", "problems")
-    return {number: [int(it.split()[1]) for it in found] for number, found in rows}
+    return {number: [int(it["key"]) for it in found] for number, found in rows}
 
 
 def test_a_build_keeps_them_and_the_next_forgets_them(publish):
-    """In whole sentences, also those of a page whose bytes stay as they were."""
+    """As data, also those of a page whose bytes stay as they were."""
     products = make_products(30)
     section = publish(limited(10))
     assert kept(section) == {1: [], 2: [], 3: []}
@@ -49,8 +49,16 @@ def test_a_build_keeps_them_and_the_next_forgets_them(publish):
     bad = [products[3].pk, products[4].pk]
     assert kept(section) == {1: bad, 2: [], 3: [products[25].pk]}
     page = section.pages.get(number=1)
-    assert page.problems[0].startswith(f"Product {bad[0]} left out: NoReverse")
-    assert "\\x01 %s {} \U0001f600" in page.problems[0]
+    reason = page.problems[0].pop("reason")
+    assert page.problems[0] == {
+        "action": "row_skipped",
+        "row": f"Product {bad[0]}",
+        "model": "testapp.Product",
+        "key": str(bad[0]),
+        "field": "location",
+    }
+    assert reason.startswith("NoReverseMatch: ")
+    assert "\\x01 %s {} \U0001f600" in reason
 
     products[3].name = "another"  # its bytes have no name
     products[4].delete()
@@ -128,7 +136,7 @@ def test_they_are_bounded(publish):
     build_fully()
     [problems] = section.pages.values_list("problems", flat=True)
     assert len(problems) == 20
-    assert max(map(len, problems)) <= MAX_PROBLEM
+    assert max(len(it["reason"]) for it in problems) <= MAX_PROBLEM
 
 
 def test_neither_a_view_nor_a_build_reads_them(publish, client):

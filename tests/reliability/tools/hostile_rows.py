@@ -115,7 +115,9 @@ def _fill_pages(strings: Sequence[str]) -> None:
     pages = Page.objects.filter(section__name="products").order_by("number")
     for it, page in zip(strings, pages, strict=False):
         page.error, page.wanted, page.attempts = it, page.built + 1, 9
-        page.problems = [f"{it} left out: {it}", f"Product 1 listed without {it}: {it}"]
+        whole = {"row": it, "model": it, "key": it, "field": it, "reason": it}
+        actions = "row_skipped", "value_dropped"
+        page.problems = [*[{"action": action} | whole for action in actions], it]
         page.skipped = page.dropped = 1
         page.save()
     index, _ = Section.objects.get_or_create(
