@@ -75,7 +75,7 @@ def health(request: HttpRequest) -> HttpResponse:
     """
     sites, max_age = get_sites(request), _max_age(request)
     found = [
-        f"{status.site.name}: {problem}" if len(sites) > 1 else problem
+        f"{status.site.name}: {problem}" if len(sites) > 1 else str(problem)
         for status in read_dashboard(sites)
         for problem in (
             *status.problems,

@@ -18,7 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site
-from django_sitemaps_plus.diagnostics.problem_groups import shortened
+from django_sitemaps_plus.diagnostics.problem import shortened
 from django_sitemaps_plus.diagnostics.section_pages import (
     SectionPages,
     read_history,

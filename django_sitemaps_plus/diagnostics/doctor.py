@@ -173,7 +173,7 @@ def _sections(site: Site) -> Findings:
         if not status.registered:
             options = f"--section {quoted} --now"
             remedy = f"Register it again, or run manage.py prune_sitemaps {options}."
-        faults = [(False, problem) for problem in status.problems]
+        faults = [(False, problem.message) for problem in status.problems]
         for ok, text in faults or (_first_row(status, site),):
             yield Finding(name, ok, text, remedy if ok is False else "")
         if status.registered and _has_signed(status, site):
@@ -257,7 +257,7 @@ def _builds(site: Site) -> Findings:
         yield Finding("builds", None, "none, so all is served live")
         return
     late = overdue(built, [], LATE)
-    text = late[0].partition(". ")[0] if late else "no section has waited for 25 hours"
+    text = late[0].message if late else "no section has waited for 25 hours"
     remedy = "Run manage.py build_sitemaps from cron, or Celery's beat and workers."
     yield Finding("builds", _mild(not late), text, remedy)
 
@@ -267,8 +267,7 @@ def _engines(site: Site) -> Findings:
     for status in engine_status(site):
         name = f"engine {status.engine}"
         for problem in status.problems:
-            text, _, remedy = problem.rpartition(". ")
-            yield Finding(name, False, text, f"{remedy}.")
+            yield Finding(name, False, problem.message, f"{problem.remedy}.")
         if status.engine in engines and not status.problems:
             text = f"{status.waiting:,} targets wait"
             remedy = "It is tried again; notify_search_engines --retry does so now."

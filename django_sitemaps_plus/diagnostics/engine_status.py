@@ -17,6 +17,8 @@ from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.sites import in_force
 
+from .problem import Problem
+
 #: The time of what is said of the recent past.
 RECENTLY = timedelta(hours=24)
 
@@ -42,18 +44,29 @@ class EngineStatus:
     feedback: dict[str, Any] = field(default_factory=dict)  # what it says, by feed
 
     @property
-    def problems(self) -> list[str]:
+    def problems(self) -> list[Problem]:
         """What needs a person."""
         arguments = f"--engine {self.engine} --retry"
         remedy = f"Fix this, then run notify_search_engines {arguments}"
         found = [
-            f"{self.engine} is not notified for {host}: {why.rstrip('.')}. {remedy}"
+            Problem(
+                id="engine_parked",
+                subject=self.engine,
+                message=f"{self.engine} is not notified for {host}: {why.rstrip('.')}",
+                remedy=remedy,
+            )
             for host, why in self.parked.items()
         ]
         if self.dead:
+            targets = f"{self.dead:,} target{pluralize(self.dead)}"
+            message = f"{self.engine} rejected {targets}: {self.error}"
             found.append(
-                f"{self.engine} rejected {self.dead:,} target{pluralize(self.dead)}: "
-                f"{self.error}. {remedy}"
+                Problem(
+                    id="targets_rejected",
+                    subject=self.engine,
+                    message=message,
+                    remedy=remedy,
+                )
             )
         return found
 

@@ -19,7 +19,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.lines import LeftOut
 
-from .problem_groups import Group, Item, rebuilt, shortened
+from .problem import Item, Problem, rebuilt, shortened
 from .status import SectionStatus
 
 #: Pages of a site whose problems are read, reasons that are told apart, and rows of
@@ -40,7 +40,7 @@ _SKIPPED, _DROPPED, _REPEATED = "row_skipped", "value_dropped", "row_repeated"
 
 def left_out(
     site: Site, sections: Collection[SectionStatus], link: Link
-) -> Iterator[Group]:
+) -> Iterator[Problem]:
     """Yield what pages of sections leave out, by reason, most first; by one query.
 
     What they only count, since a page names but the first, comes last.
@@ -57,11 +57,12 @@ def left_out(
         counted_as = _DROPPED if action == _REPEATED else action
         named[section, counted_as] += len(problems)
         title, remedy = _said(action, field)
-        yield Group(
+        yield Problem(
+            id=action or "row_unknown",
             title=f"{section}: {title}",
             count=len(problems),
-            words=reason,
-            is_warning=True,
+            message=reason,
+            level="warning",
             items=_items(section, problems, link),
             remedy=remedy,
             **rebuilt(section, site),
@@ -129,14 +130,15 @@ def _items(section: str, problems: Sequence[LeftOut], link: Link) -> list[Item]:
 
 def _only_counted(
     section: str, title: str, named: int, total: int, site: Site
-) -> Group:
+) -> Problem:
     words = _("%(named)s of %(total)s are named.")
     shown = {"named": floatformat(named, "g"), "total": floatformat(total, "g")}
-    return Group(
+    return Problem(
+        id="rows_unnamed",
         title=f"{section}: {title}",
         count=total - named,
-        words=words % shown,
-        is_warning=True,
+        message=words % shown,
+        level="warning",
         remedy=_(
             "Each page names only the first that it leaves out. Once these are "
             "corrected, a build names the next."

@@ -23,7 +23,7 @@ from .audit import read_findings
 from .dashboard import SiteStatus
 from .engine_status import EngineStatus
 from .left_out import Link, left_out
-from .problem_groups import Group, Item, rebuilt, shortened
+from .problem import Item, Problem, rebuilt, shortened
 from .requests import command_for
 from .status import SectionStatus
 
@@ -37,12 +37,12 @@ class Kind:
 
     name: str
     title: str
-    groups: Sequence[Group]
+    problems: Sequence[Problem]
 
     @property
     def count(self) -> int:
         """How many things have one."""
-        return sum([group.count for group in self.groups])
+        return sum([it.count for it in self.problems])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,17 +74,17 @@ def read_problems(
         ]
     return SiteProblems(
         site=site,
-        kinds=[kind for kind in kinds if kind.groups],
+        kinds=[kind for kind in kinds if kind.problems],
         audited_at=datetime.fromisoformat(findings["at"]) if findings else None,
         audit=audit,
     )
 
 
-def _kind(name: str, title: str, groups: Iterable[Group]) -> Kind:
-    return Kind(name=name, title=title, groups=list(groups))
+def _kind(name: str, title: str, problems: Iterable[Problem]) -> Kind:
+    return Kind(name=name, title=title, problems=list(problems))
 
 
-def _of_sections(status: SiteStatus) -> Iterator[Group]:
+def _of_sections(status: SiteStatus) -> Iterator[Problem]:
     site = status.site
     for section in status.sections:
         if not section.registered:
@@ -92,14 +92,16 @@ def _of_sections(status: SiteStatus) -> Iterator[Group]:
         elif section.hold_reason:
             yield _held(section, site)
         elif section.skipped and not section.entries:
-            yield Group(
-                title=section.section,
-                words=_("It lists none of its rows."),
+            yield Problem(
+                id="section_empty",
+                message=_("It lists none of its rows."),
                 remedy=_("See below why each is left out, and correct the source."),
                 **rebuilt(section.section, site),
             )
     if problems := status.index_problems:
-        yield Group(
+        yield Problem(
+            id="index_failed",
+            subject="",
             title=_("Index"),
             count=len(problems),
             items=[Item(words=shortened(problem)) for problem in problems],
@@ -108,10 +110,11 @@ def _of_sections(status: SiteStatus) -> Iterator[Group]:
         )
 
 
-def _unregistered(section: str, site: Site) -> Group:
-    return Group(
-        title=section,
-        words=_("It is no longer registered."),
+def _unregistered(section: str, site: Site) -> Problem:
+    return Problem(
+        id="section_unregistered",
+        subject=section,
+        message=_("It is no longer registered."),
         remedy=_(
             "Register it again. If it is gone for good, there is nothing to do: after "
             "24 hours it leaves the index, and pruning removes its pages."
@@ -120,32 +123,32 @@ def _unregistered(section: str, site: Site) -> Group:
     )
 
 
-def _held(section: SectionStatus, site: Site) -> Group:
+def _held(section: SectionStatus, site: Site) -> Problem:
     arguments = section.section, "--allow-shrink"
-    return Group(
-        title=section.section,
-        words=_("The guard holds it: %s") % shortened(section.hold_reason),
+    return Problem(
+        id="section_held",
+        subject=section.section,
+        message=_("The guard holds it: %s") % shortened(section.hold_reason),
         remedy=_(
             "What was published stays. If rows are missing by mistake, bring them back "
             "and build again. If they are really gone, let the section pass."
         ),
         command=command_for("build_sitemaps", site, *arguments),
         action="release",
-        target=section.section,
     )
 
 
-def _pages(site: Site, sections: Iterable[SectionStatus]) -> Iterator[Group]:
+def _pages(site: Site, sections: Iterable[SectionStatus]) -> Iterator[Problem]:
     items = _failed_pages(site)
     words = _("Given up for now: %(parked)s. To be tried again soon: %(failed)s.")
     for it in sections:
         if it.parked or it.failed:
             numbers = {"parked": it.parked, "failed": it.failed}
             shown = {name: floatformat(n, "g") for name, n in numbers.items()}
-            yield Group(
-                title=it.section,
+            yield Problem(
+                id="pages_parked" if it.parked else "pages_failed",
                 count=it.parked + it.failed,
-                words=words % shown,
+                message=words % shown,
                 items=items[it.section],
                 remedy=_(
                     "What was published stays. Correct what the errors say. Each page "
@@ -173,7 +176,7 @@ def _failed_pages(site: Site) -> Mapping[str, list[Item]]:
     return found
 
 
-def _of_engines(status: SiteStatus) -> Iterator[Group]:
+def _of_engines(status: SiteStatus) -> Iterator[Problem]:
     for engine in status.engines:
         arguments = "--engine", engine.engine, "--retry"
         command = command_for("notify_search_engines", status.site, *arguments)
@@ -183,8 +186,10 @@ def _of_engines(status: SiteStatus) -> Iterator[Group]:
             yield _rejected(engine, command)
 
 
-def _parked(engine: EngineStatus, command: str) -> Group:
-    return Group(
+def _parked(engine: EngineStatus, command: str) -> Problem:
+    return Problem(
+        id="engine_parked",
+        subject=engine.engine,
         title=_("%s: not notified") % engine.engine,
         count=len(engine.parked),
         items=[
@@ -193,16 +198,17 @@ def _parked(engine: EngineStatus, command: str) -> Group:
         remedy=_("Correct the cause, then resume it. What changes meanwhile waits."),
         command=command,
         action="resume",
-        target=engine.engine,
     )
 
 
-def _rejected(engine: EngineStatus, command: str) -> Group:
+def _rejected(engine: EngineStatus, command: str) -> Problem:
     rows = Delivery.objects.of(engine.site, engine.engine).dead()
     # In the order of an index.
     rows = rows.order_by("host", "not_before", "id")
     targets = rows.values_list("target", "error")[:MAX_TARGETS]
-    return Group(
+    return Problem(
+        id="targets_rejected",
+        subject=engine.engine,
         title=_("%s: rejected") % engine.engine,
         count=engine.dead,
         items=[Item(name=shortened(it), words=shortened(why)) for it, why in targets],
@@ -212,22 +218,23 @@ def _rejected(engine: EngineStatus, command: str) -> Group:
         ),
         command=command,
         action="retry",
-        target=engine.engine,
     )
 
 
-def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Group]:
+def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Problem]:
     """Yield what the last audit found by rule, errors and what is frequent first."""
     counts, known = findings.get("counts", {}), defaultdict[str, list[Any]](list)
     for problem in findings.get("problems", ()):
         known[problem["rule"]].append(problem)
     for rule in sorted(counts, key=lambda rule: (rule in WARNINGS, -counts[rule])):
         words = _("Warning %s") if rule in WARNINGS else _("Error %s")
-        yield Group(
+        yield Problem(
+            id=rule,
+            subject="",
             title=WORDS.get(rule, rule),
             count=counts[rule],
-            words=words % rule,
-            is_warning=rule in WARNINGS,
+            message=words % rule,
+            level="warning" if rule in WARNINGS else "error",
             items=[_finding(problem) for problem in known[rule][:MAX_FINDINGS]],
             remedy=_(
                 "Correct what is listed, or leave it out; then audit the pages again."

@@ -21,6 +21,7 @@ from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
 from .engine_status import EngineStatus, fill
+from .problem import Problem
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,27 +62,30 @@ class SectionStatus:
         return self.planned - self.dirty
 
     @property
-    def problems(self) -> list[str]:
+    def problems(self) -> list[Problem]:
         """What needs a person."""
-        found = []
+        found = dict[str, str]()
         if not self.registered:
-            found.append(f"Section {self.section!r} is no longer registered")
+            words = f"Section {self.section!r} is no longer registered"
+            found["section_unregistered"] = words
         if self.hold_reason:
-            found.append(f"{self.section} is held: {self.hold_reason}")
+            found["section_held"] = f"{self.section} is held: {self.hold_reason}"
         elif self.skipped and not self.entries:
-            found.append(none_listed(self.section, self.skipped))
+            found["section_empty"] = none_listed(self.section, self.skipped)
         if self.parked:
             words = f"gave up on {self.parked} page{pluralize(self.parked)}"
             if (moment := self.next_attempt_at) is not None:
                 words += f", tried again at {moment:%Y-%m-%d %H:%M %Z}".rstrip()
             error = self.error or "something ended who built it"
-            found.append(f"{self.section}: {words}: {error}")
+            found["pages_parked"] = f"{self.section}: {words}: {error}"
         if self.failed:
             words = f"{self.failed} dirty page{pluralize(self.failed)}"
-            found.append(
-                f"{self.section}: {words} could not be built yet: {self.failure}"
-            )
-        return found
+            words += f" could not be built yet: {self.failure}"
+            found["pages_failed"] = f"{self.section}: {words}"
+        return [
+            Problem(id=id_, subject=self.section, message=message)
+            for id_, message in found.items()
+        ]
 
 
 def section_status(*sites: Site) -> list[SectionStatus]:
@@ -118,15 +122,20 @@ def overdue(
     sections: Collection[SectionStatus],
     engines: Collection[EngineStatus],
     seconds: float,
-) -> list[str]:
+) -> list[Problem]:
     """Return what has waited for longer, as where workers have died."""
     change = "the oldest change that waits"
     times = [(it.section, change, it.oldest) for it in sections]
     times += [(it.section, "the last build", it.last_build_at) for it in sections]
     times += [(it.engine, change, it.oldest) for it in engines]
     return [
-        f"{name}: {what} is {age_of(moment):,.0f} s old, more than {seconds:,} s. See "
-        "that workers or a cron job run."
+        Problem(
+            id="overdue",
+            subject=name,
+            message=f"{name}: {what} is {age_of(moment):,.0f} s old, "
+            f"more than {seconds:,} s",
+            remedy="See that workers or a cron job run.",
+        )
         for name, what, moment in times
         if moment and age_of(moment) > seconds
     ]

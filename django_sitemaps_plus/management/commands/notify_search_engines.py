@@ -200,7 +200,7 @@ def _problems(
     for engine in engines:
         if names and engine.engine not in names:
             continue
-        found += engine.problems
+        found += map(str, engine.problems)
         if begin and engine.waiting:
             found += [
                 f"{engine.engine} for {host}: {error.rstrip('.')}. It is tried again "

@@ -112,7 +112,7 @@ class Command(SiteCommand):
         if max_age is not None:
             problems += overdue(sections, engines, max_age)
         if problems:
-            raise CommandError("\n".join(problems))
+            raise CommandError("\n".join(map(str, problems)))
 
 
 def pause(text: str) -> int:

@@ -241,8 +241,18 @@ def test_what_needs_a_person_comes_in_one_list():
         "one is not notified for a.example: the key is wrong. Fix this, then run ",
         "one rejected 1 target: no such URL. Fix this, then run ",
     ]
-    for problem, begin in zip(read().problems, begins, strict=True):
+    for problem, begin in zip(map(str, read().problems), begins, strict=True):
         assert problem.startswith(begin)
+    assert [(it.id, it.subject) for it in read().problems] == [
+        ("index_failed", INDEX),
+        ("section_empty", "books"),
+        ("section_unregistered", "gone"),
+        ("pages_failed", "gone"),
+        ("section_held", "products"),
+        ("pages_parked", "products"),
+        ("engine_parked", "one"),
+        ("targets_rejected", "one"),
+    ]
     assert read("blog").problems == []
 
 
@@ -258,7 +268,7 @@ def test_a_remedy_is_for_one_engine():
     """Another may have been paused on purpose."""
     know("a.example", parked_reason="the key is wrong")
     deliver("a", dead_since=timezone.now(), error="no such URL")
-    for problem in read().problems:
+    for problem in map(str, read().problems):
         assert problem.endswith("run notify_search_engines --engine one --retry")
 
 

@@ -13,7 +13,7 @@ from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.conf import get_site, get_sites
 from django_sitemaps_plus.diagnostics.audit import keep_findings
 from django_sitemaps_plus.diagnostics.dashboard import read_dashboard
-from django_sitemaps_plus.diagnostics.problem_groups import Group, Item
+from django_sitemaps_plus.diagnostics.problem import Item, Problem
 from django_sitemaps_plus.diagnostics.problems import read_problems
 from django_sitemaps_plus.models import (
     INDEX,
@@ -40,12 +40,12 @@ def link(model: Any, key: str) -> str:
     return f"{model.__name__}:{key}"
 
 
-def found(kind: str = "") -> list[Group]:
+def found(kind: str = "") -> list[Problem]:
     """Return the groups of one kind, or of all."""
     [status] = read_dashboard(get_sites())
     kinds = read_problems(status, link).kinds
-    assert all(it.groups for it in kinds)
-    return [group for it in kinds if kind in ("", it.name) for group in it.groups]
+    assert all(it.problems for it in kinds)
+    return [group for it in kinds if kind in ("", it.name) for group in it.problems]
 
 
 def have_page(number: int = 1, section: str = "products", **fields: Any) -> None:
@@ -61,7 +61,7 @@ def row(name: str = "Product 1", reason: str = "E: a", **fields: str) -> Any:
     return asdict(LeftOut("row_skipped", name, reason=reason, **unknown)) | fields
 
 
-def left_out(*problems: Any, number: int = 1, **counts: int) -> list[Group]:
+def left_out(*problems: Any, number: int = 1, **counts: int) -> list[Problem]:
     """Return the groups of a page that leaves something out."""
     counts = counts or {"skipped": len(problems)}
     have_page(number, problems=problems, **counts)
@@ -85,13 +85,13 @@ class TestRows:
         build()
         [group] = found("rows")
         assert (group.title, group.count) == ("products: rows left out", 4)
-        assert group.words == ("NoReverseMatch: No pattern named … takes {…: …}")
+        assert group.message == ("NoReverseMatch: No pattern named … takes {…: …}")
         assert [(it.name, it.url) for it in group.items] == [
             (f"Product {it.pk}", f"Product:{it.pk}") for it in products[5:25:5]
         ]
         assert f'"{products[5].pk}" here' in group.items[0].words
         assert group.command == "manage.py build_sitemaps products --full"
-        assert (group.action, group.target) == ("rebuild", "products")
+        assert (group.action, group.subject) == ("rebuild", "products")
         for product in products[5:25:5]:
             product.slug = f"mended-{product.pk}"
             product.save()
@@ -109,18 +109,18 @@ class TestRows:
             skipped=1,
             dropped=3,
         )
-        assert [(it.title, it.count) for it in groups] == [
-            ("products: rows that the query repeats", 2),
-            ("products: rows left out", 1),
-            ("products: entries without images", 1),
+        assert [(it.id, it.count) for it in groups] == [
+            ("row_repeated", 2),
+            ("row_skipped", 1),
+            ("value_dropped", 1),
         ]
         assert len({it.remedy for it in groups}) == 3
 
     def test_what_is_only_counted_is_a_number(self):
         """Also of a page that was built before they were kept."""
         *_, rows, values = left_out(row(), skipped=340, dropped=7)
-        assert (rows.count, rows.words) == (339, "1 of 340 are named.")
-        assert (values.count, values.words) == (7, "0 of 7 are named.")
+        assert (rows.count, rows.message) == (339, "1 of 340 are named.")
+        assert (values.count, values.message) == (7, "0 of 7 are named.")
 
     @pytest.mark.parametrize(
         ("one", "other"),
@@ -164,7 +164,7 @@ class TestRows:
         """It is not read as one or the other, so the rest is only counted."""
         [known, counted] = left_out(old, skipped=2)
         assert known.items == [Item(name=str(old))]
-        assert counted.words == "0 of 2 are named."
+        assert counted.message == "0 of 2 are named."
 
     def test_every_kind_of_key_leads_to_its_object(self, publish):
         """As builds name the rows."""
@@ -195,8 +195,8 @@ class TestOthers:
         have_page(4, wanted=2)
         have_page(0, INDEX, **parked)
         [group] = found("pages")
-        assert (group.title, group.count, group.action) == ("products", 2, "rebuild")
-        assert group.words == "Given up for now: 1. To be tried again soon: 1."
+        assert (group.id, group.count, group.action) == ("pages_parked", 2, "rebuild")
+        assert group.message == "Given up for now: 1. To be tried again soon: 1."
         assert [it.name for it in group.items] == [
             "page 2, 5 attempts",
             "page 1, 1 attempt",
@@ -204,7 +204,7 @@ class TestOthers:
         assert "interrupted" in group.items[0].words
         assert group.items[1].words == "SourceError: odd"
         [index] = found("sections")
-        assert (index.title, index.action) == ("Index", "")
+        assert (index.id, index.action) == ("index_failed", "")
 
     def test_sections_are_held_empty_or_unknown(self, sections):
         sections.register("a b", ProductSource)
@@ -212,12 +212,17 @@ class TestOthers:
         have_page(1, "a b", entries=0, skipped=3)
         have_page(1, "gone", skipped=3, wanted=2, error="odd")
         Section.objects.filter(name="products").update(hold_reason="it would fall")
-        assert [(it.title, it.action, it.command) for it in found("sections")] == [
-            ("a b", "rebuild", "manage.py build_sitemaps 'a b' --full"),
-            ("gone", "", "manage.py prune_sitemaps"),
-            ("products", "release", "manage.py build_sitemaps products --allow-shrink"),
+        assert [(it.id, it.subject, it.action) for it in found("sections")] == [
+            ("section_empty", "a b", "rebuild"),
+            ("section_unregistered", "gone", ""),
+            ("section_held", "products", "release"),
         ]
-        assert "it would fall" in found("sections")[2].words
+        assert [it.command for it in found("sections")] == [
+            "manage.py build_sitemaps 'a b' --full",
+            "manage.py prune_sitemaps",
+            "manage.py build_sitemaps products --allow-shrink",
+        ]
+        assert "it would fall" in found("sections")[2].message
         assert [it.title for it in found("rows")] == ["a b: more rows"]
         assert found("pages") == []
 
@@ -257,8 +262,11 @@ class TestOthers:
         keep_findings(get_site(), report)
         host, date = found("findings")
         assert (host.title, host.count) == ("URL not allowed", 300)
-        assert (host.words, date.words) == ("Error loc-host", "Warning lastmod-future")
-        assert (len(host.items), host.is_warning, date.is_warning) == (20, False, True)
+        assert (host.message, date.message) == (
+            "Error loc-host",
+            "Warning lastmod-future",
+        )
+        assert (len(host.items), host.level, date.level) == (20, "error", "warning")
         item = Item(name="https://example.com/a.xml:3", words="in the future")
         assert date.items == [item]
         assert date.command == "manage.py check_sitemaps --audit"
@@ -306,7 +314,7 @@ def test_it_is_bounded_whatever_the_size(sections, settings, django_assert_num_q
     with django_assert_num_queries(3):
         kinds = {it.name: it for it in read_problems(status, link).kinds}
     assert (kinds["rows"].count, kinds["pages"].count) == (799_001, 799)
-    assert len(kinds["pages"].groups[0].items) == 100
-    groups = kinds["rows"].groups
+    assert len(kinds["pages"].problems[0].items) == 100
+    groups = kinds["rows"].problems
     assert len(groups) == 50 + 2
     assert max(len(it.items) for it in groups) == 20

@@ -1,10 +1,10 @@
-"""Groups of problems: things that have the same one, and what to do about it."""
+"""A problem: what is wrong with one thing or many, and what to do about it."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from django_sitemaps_plus.conf import Site
 
@@ -12,6 +12,8 @@ from .requests import command_for
 
 #: Characters of what is said of one thing.
 MAX_WORDS = 500
+
+Level: TypeAlias = Literal["error", "warning", "info"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,24 +26,29 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
-    """Things with the same problem, and what to do about it."""
+class Problem:
+    """What is wrong with one thing, or with many alike, and what to do about it."""
 
-    title: str
+    id: str  # stable: monitors and tests compare this, never words
+    level: Level = "error"
+    subject: str  # the section or engine; what a button of the dashboard is for
+    title: str = ""  # of the dashboard, where it is not the subject
+    message: str = ""  # what is wrong, with the value
+    remedy: str = ""  # what to do
+    command: str = ""  # what to type
+    action: str = ""  # the button of the dashboard that does the same
     count: int = 1  # of the things, also of those that are not named
-    words: str = ""
-    is_warning: bool = False  # whether the rest is complete without them
     items: Sequence[Item] = ()  # the first of them
-    remedy: str
-    command: str = ""
-    action: str = ""  # of the dashboard, that helps as well, and
-    target: str = ""  # the section or engine that it is for
+
+    def __str__(self) -> str:
+        """Return the sentences that commands and monitors print."""
+        return f"{self.message}. {self.remedy}" if self.remedy else self.message
 
 
 def rebuilt(section: str, site: Site) -> dict[str, Any]:
     """Return what has every page of a section built, by a command and by an action."""
     command = command_for("build_sitemaps", site, section, "--full")
-    return {"command": command, "action": "rebuild", "target": section}
+    return {"command": command, "action": "rebuild", "subject": section}
 
 
 def shortened(words: str, most: int = MAX_WORDS) -> str:
