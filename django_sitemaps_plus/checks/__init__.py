@@ -5,18 +5,17 @@ An id is never used for another fault; docs/reference/checks.md has a line for e
 
 from __future__ import annotations
 
-from .contrib import check_adopted
-from .databases import check_routers, check_row_caches, check_views
-from .engines import check_built, check_engines, check_keys
+from .classes import check_adopted
+from .crawlers import check_built, check_engines, check_keys, check_robots, check_urls
 from .settings import (
     check_current_site,
     check_public_origin,
     check_settings,
+    check_sites,
     check_token,
 )
-from .sites import check_sites
 from .sources import check_sources
-from .urls import check_robots, check_urls
+from .watching import check_routers, check_row_caches, check_views
 
 CHECKS = (
     check_adopted,

@@ -13,7 +13,9 @@ from django.core.checks import CheckMessage
 from django.core.exceptions import EmptyResultSet
 from django.db import Error
 
+from django_sitemaps_plus.conf import sites_of_settings
 from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.sources.dependencies import is_unknown_field
 
 #: Where each of them is explained, in the repository; a wheel does not contain it.
@@ -85,6 +87,20 @@ def examining(subject: str) -> Callable[[Check], Check]:
         return run
 
     return decorate
+
+
+def for_each_site(check: Check) -> Check:
+    """Let a check look at the settings of each site; each message comes once."""
+
+    @wraps(check)
+    def run(**kwargs: Any) -> list[CheckMessage]:
+        found: list[CheckMessage] = []
+        for site in sites_of_settings():
+            with in_force(site):
+                found += [it for it in check(**kwargs) if it not in found]
+        return found
+
+    return run
 
 
 def unreadable(reason: str, subject: str = "it") -> CheckMessage:

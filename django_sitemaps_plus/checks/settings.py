@@ -1,9 +1,12 @@
-"""Checks of the setting SITEMAPS_PLUS and of what it names."""
+"""Checks of the setting SITEMAPS_PLUS, of what it names, and of sites."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Iterator
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.apps import apps
@@ -11,36 +14,28 @@ from django.conf import settings
 from django.core.checks import CheckMessage
 from django.db import Error, router
 
+from django_sitemaps_plus import conf
 from django_sitemaps_plus.cache import is_shared
-from django_sitemaps_plus.conf import (
-    SETTING,
-    AppSettings,
-    get_settings,
-    get_site,
-    is_public,
-    is_test_run,
-    language_sites,
-    own_sites,
-    parse_base_url,
-)
+from django_sitemaps_plus.conf import SETTING, AppSettings, get_settings, is_test_run
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.monitoring import is_token
 from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.sites import hosts_of, in_force
 from django_sitemaps_plus.storage import get_storage
 
+from .crawlers import are_included, has_only_views_of_contrib
 from .examining import (
     error,
     examined,
     examining,
+    for_each_site,
     is_of_project,
     reason_and_remedy,
     unexamined,
     warning,
 )
-from .sites import for_each_site
-from .urls import are_included, has_only_views_of_contrib
 
 #: The least values that work, where that is not 0.
 _LEAST = {"max_builders": 1, "lease_seconds": 2}
@@ -50,12 +45,11 @@ _LEAST = {"max_builders": 1, "lease_seconds": 2}
 @examining("the settings")
 def check_settings(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with the setting."""
-    checks = [_unknown_keys, _wrong_values, _language_origins, _cache, _executor]
-    checks += [_monitoring_token]
+    parts = [_unknown_keys, _wrong_values, _language_origins, _cache, _executor]
+    parts += [_monitoring_token]
     if not has_only_views_of_contrib():
-        checks += [_origin, _storage]
-    found = [examined(check(), "the settings") for check in checks]
-    return [message for messages in found for message in messages]
+        parts += [_origin, _storage]
+    return [message for part in parts for message in examined(part(), "the settings")]
 
 
 def _unknown_keys() -> Iterator[CheckMessage]:
@@ -83,7 +77,7 @@ def _wrong_values() -> Iterator[CheckMessage]:
             )
     if isinstance(configured.base_url, str):
         try:
-            parse_base_url(configured.base_url)
+            conf.parse_base_url(configured.base_url)
         except ConfigurationError as fault:
             yield error(2, *reason_and_remedy(fault))
 
@@ -102,7 +96,7 @@ def _unusable_token() -> CheckMessage:
 
 def _language_origins() -> Iterator[CheckMessage]:
     try:
-        codes = language_sites()
+        codes = conf.language_sites()
     except ConfigurationError as fault:
         yield error(2, *reason_and_remedy(fault))
         return
@@ -146,14 +140,14 @@ def check_public_origin(**kwargs: Any) -> list[CheckMessage]:
     if not get_settings().base_url:
         return []  # another check asks the database
     try:
-        sites = own_sites(get_site())
+        sites = conf.own_sites(conf.get_site())
     except ConfigurationError:
         return []  # another check reports it
     return [message for it in sites for message in _not_public(it.origin)]
 
 
 def _not_public(origin: str) -> list[CheckMessage]:
-    if settings.DEBUG or is_public(origin):
+    if settings.DEBUG or conf.is_public(origin):
         return []
     message = f"Sitemaps have the origin {origin!r}, which crawlers cannot reach."
     hint = f"Set the public address of your site in {SETTING}, or as the domain of the "
@@ -173,7 +167,7 @@ def check_current_site(
     if router.db_for_read(Site) not in (databases or ()):
         return []
     try:
-        return _not_public(get_site().origin)
+        return _not_public(conf.get_site().origin)
     except ConfigurationError as fault:
         hint = "The admin and the shell can add and change sites."
         return [warning(23, f"Sitemaps have no origin. {fault}", hint)]
@@ -261,3 +255,62 @@ def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:
         f"{SETTING}[{key!r}] is {alias!r}, which {setting} does not define.",
         f"Use one of these: {', '.join(getattr(settings, setting))}.",
     )
+
+
+_SITES = f"{SETTING}['SITES']"
+_OF_CONTRIB = "contrib.sites"
+_FORM = "Write {'shop': {'BASE_URL': 'https://shop.example'}}, or 'contrib.sites'."
+
+# It becomes the name of a directory.
+_NAME = re.compile(r"[a-z0-9_-]{1,64}")
+
+
+def check_sites(**kwargs: Any) -> list[CheckMessage]:
+    """Return what is wrong with SITES, without a query."""
+    with in_force(None):  # a site has a BASE_URL of its own
+        given: Any = get_settings().sites
+        return [*_faults_of_sites(given), *_sites_of_sources(given)]
+
+
+def _faults_of_sites(given: Any) -> Iterator[CheckMessage]:
+    if given == _OF_CONTRIB:
+        if not apps.is_installed("django.contrib.sites"):
+            message = f"{_SITES} is {given!r}, which is not installed."
+            yield error(60, message, "Add 'django.contrib.sites' to INSTALLED_APPS.")
+        return
+    if given is not None and not (given and isinstance(given, Mapping)):
+        yield error(60, f"{_SITES} is {given!r}, which names no sites.", _FORM)
+        return
+    hosts = Counter[str]()
+    for name, values in (given or {}).items():
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            message = f"{name!r} cannot name a site in {_SITES}."
+            yield error(60, message, "Use 1 to 64 of a-z, 0-9, '_' and '-'.")
+        try:
+            site = conf.site_named(name)
+        except ConfigurationError as fault:
+            yield error(60, *reason_and_remedy(fault))
+            continue
+        known = conf.SITE_KEYS
+        for key in values.keys() - {*known}:
+            hint = suggest(str(key).upper(), known, f"Keys: {', '.join(known)}.")
+            yield error(60, f"{_SITES}[{name!r}] has an unknown key {key!r}.", hint)
+        # Another check says what is wrong with LANGUAGE_ORIGINS.
+        with in_force(site), suppress(ConfigurationError):
+            hosts.update({hosts_of(it)[0] for it in conf.own_sites(site)})
+    for host in [host for host, number in hosts.items() if number > 1]:
+        message = f"{_SITES} has several sites of {host}."
+        yield error(61, message, "A request's host chooses one: give each its own.")
+
+
+def _sites_of_sources(given: Any) -> Iterator[CheckMessage]:
+    known = list(given) if isinstance(given, Mapping) else [conf.DEFAULT_SITE]
+    for name, source in registry.items():
+        sites: Any = source.sites
+        if not isinstance(sites, list | tuple | set | frozenset | None):
+            message = f"Section {name!r}: sites is {sites!r}, which is not a list."
+            yield error(62, message, f"Write sites = [{sites!r}].")
+        elif given != _OF_CONTRIB:  # whose rows need a query
+            for site in [it for it in sites or () if str(it) not in known]:
+                message = f"Section {name!r}: sites names {site!r}, which SITES lacks."
+                yield error(62, message, suggest(str(site), known, f"Known: {known}."))

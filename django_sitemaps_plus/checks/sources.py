@@ -45,11 +45,10 @@ from django_sitemaps_plus.sources.querysets import queryset_of
 from django_sitemaps_plus.tracking.relations import is_model
 from django_sitemaps_plus.tracking.watching import models_of
 
-from .contrib import check_contrib
+from .classes import check_contrib, check_names
+from .crawlers import explain_reverse, has_only_views_of_contrib, no_url
 from .examining import declared, error, examined, examining, unreadable, warning
 from .languages import check_languages
-from .names import check_names
-from .urls import explain_reverse, has_only_views_of_contrib, no_url
 from .watching import check_query, check_watched
 
 _NOT_OF_USERS = ("django.", "django_sitemaps_plus")

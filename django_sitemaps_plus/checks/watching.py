@@ -1,48 +1,43 @@
-"""Checks of what a source queries, of what it watches, and fails to watch."""
+"""Checks of changes that nobody would notice, and of what a source queries."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from itertools import chain, product
 from typing import Any
 
 from django.apps import apps
+from django.conf import settings
 from django.core.checks import CheckMessage
 from django.core.exceptions import EmptyResultSet, FieldDoesNotExist
+from django.db import Error, connections, router
 from django.db.models import F, Model, QuerySet
 
 from django_sitemaps_plus.conf import sample_site
 from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.models import own_alias
+from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
-from django_sitemaps_plus.sources import ModelSource, Route, Under, dependencies
-from django_sitemaps_plus.sources.compiling import (
-    declarations_of,
-    is_expression,
-    is_path,
+from django_sitemaps_plus.sources import (
+    ModelSource,
+    Route,
+    Under,
+    dependencies,
+    related,
 )
+from django_sitemaps_plus.sources.compiling import is_expression, is_path
 from django_sitemaps_plus.sources.fetching import has_windows
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
 from django_sitemaps_plus.sources.querysets import pages_by_key, queryset_of
-from django_sitemaps_plus.sources.related import (
-    SEVERAL,
-    joined_many,
-    path_model,
-    path_to_many,
-    related_queries,
-)
 from django_sitemaps_plus.sources.rows import listed_rows, page_query
-from django_sitemaps_plus.tracking.relations import (
-    concrete,
-    is_code,
-    is_model,
-    parents,
-    watched_ways,
-)
-from django_sitemaps_plus.tracking.watching import models_of
+from django_sitemaps_plus.tracking import relations
+from django_sitemaps_plus.tracking.databases import may_hold_changes
+from django_sitemaps_plus.tracking.relations import concrete, is_model
+from django_sitemaps_plus.tracking.watching import models_of, watched_models
 
-from .examining import error, unexamined, unreadable, warning
+from .examining import error, examining, unexamined, unreadable, warning
 
 #: Packages whose models are trees.
 _TREES = {"treebeard", "mptt"}
@@ -71,7 +66,11 @@ def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
             yield error(27, f"watch names {model!r}, which is not a model.", hint)
         elif fault := _fault(source, model, rows):
             message = f"watch names {rows!r} for {model._meta.label}, and {fault}."
-            yield error(27, message, _hint(model, listed))
+            fields = [f for f in model._meta.get_fields() if f.related_model is listed]
+            names = " or ".join([repr(field.name) for field in fields])
+            hint = f"Write the relations that lead from it to {listed._meta.label}"
+            hint += f": {names}." if names else ", joined by two underscores."
+            yield error(27, message, hint)
 
 
 def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
@@ -81,7 +80,7 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
             for owner, name in product((model, source.model), rows.fields):
                 owner._meta.get_field(name)
         elif isinstance(rows, str):
-            end = path_model(model, rows)
+            end = related.path_model(model, rows)
             # A proxy holds the keys of the rows, and so do a parent or child with it.
             with suppress(ConfigurationError):
                 if key_field(end, source.key) == key_field(source.model, source.key):
@@ -89,18 +88,11 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
             label = source.model._meta.label
             has_not = f"which does not have the key of {label}"
             return f"that leads to {end._meta.label}, {has_not}"
-        elif not is_code(rows):
+        elif not relations.is_code(rows):
             return "that is neither a path nor a function"
     except FieldDoesNotExist as fault:
         return str(fault)
     return ""
-
-
-def _hint(model: type[Model], listed: type[Model]) -> str:
-    fields = [f for f in model._meta.get_fields() if f.related_model is listed]
-    names = " or ".join([repr(field.name) for field in fields])
-    hint = f"Write the relations that lead from it to {listed._meta.label}"
-    return f"{hint}: {names}." if names else f"{hint}, joined by two underscores."
 
 
 def check_query(source: ModelSource) -> Iterator[CheckMessage]:
@@ -116,7 +108,7 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
         rows = listed_rows(source)
         if not (faults := [*_to_many(source, rows.query)]):
             page = page_query(source)
-            for query in (page, *related_queries(source, rows)):
+            for query in (page, *related.related_queries(source, rows)):
                 with suppress(EmptyResultSet):  # such as that of none()
                     str(query.query)
     if faults:
@@ -141,20 +133,20 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
 def _to_many(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
     """Yield declarations that would list a row once for each related one."""
     for name, value in declared_in_languages(source):
-        if path_to_many(source.model, name, value):
+        if related.path_to_many(source.model, name, value):
             continue
         given = value.arguments.values() if isinstance(value, Route) else [value]
         for one in given:
             expression = F(one) if is_path(name, one) else one
             if not is_expression(expression):
                 continue
-            if label := joined_many(rows, expression):
+            if label := related.joined_many(rows, expression):
                 message = f"{name} names {one!r}, which joins many rows of {label}."
                 yield error(36, message, _hint_to_many(name, one))
 
 
 def _hint_to_many(name: str, value: Any) -> str:
-    if name in SEVERAL:
+    if name in related.SEVERAL:
         return f'Name a path alone, as {name} = "path__to__field", or write a method.'
     path = getattr(value, "name", "path__to__field")
     path = value if isinstance(value, str) else path
@@ -201,39 +193,27 @@ def _repeated(rows: Any, page: Any) -> Iterator[CheckMessage]:
 def _tree(
     source: ModelSource, rows: QuerySet[Any], page: QuerySet[Any]
 ) -> Iterator[CheckMessage]:
-    """Yield that rows depend on rows of their own model, where no watch covers it."""
+    """Yield that rows depend on rows of their own model, where no watch covers it.
+
+    Code is not read: without a query that shows it, only a base class of a tree does.
+    """
     model = source.model
-    own = {concrete(model), *parents(model)}
-    if not own.isdisjoint([concrete(way.model) for way in watched_ways(source)]):
+    own = {concrete(model), *relations.parents(model)}
+    if not own.isdisjoint(
+        [concrete(way.model) for way in relations.watched_ways(source)]
+    ):
         return
     effect = "so each save marks all pages"
     if not (reason := dependencies.dependence(rows, page)):
         effect = "and a save marks only the page of its own row"
-        reason = _dependence(source)
+        trees = [
+            it for it in model.__mro__ if it.__module__.partition(".")[0] in _TREES
+        ]
+        reason = f"that is a {trees[0].__module__}.{trees[0].__name__}" if trees else ""
     if reason:
-        yield warning(
-            13,
-            f"rows may depend on other rows of {model._meta.label}, since {reason}, "
-            f"{effect}.",
-            f"Declare the rows that a save concerns: {_proposed(model)}.",
-        )
-
-
-def _dependence(source: ModelSource) -> str:
-    """Return what of its code says that rows depend on each other; "" if nothing."""
-    for base in source.model.__mro__:
-        if base.__module__.partition(".")[0] in _TREES:
-            return f"that is a {base.__module__}.{base.__name__}"
-    model: Any = source.model
-    methods = [*declarations_of(source).values()]
-    if source.location is None:
-        methods.append(getattr(model, "get_absolute_url", None))
-    codes = [code for it in methods if (code := getattr(it, "__code__", None))]
-    read = set(chain.from_iterable(code.co_names for code in codes))
-    relations = [field for field in model._meta.fields if field.related_model]
-    own = [it for it in relations if concrete(it.related_model) is concrete(model)]
-    names = ", ".join([it.name for it in own if it.name in read])
-    return names and f"a method reads {names}"
+        message = f"rows may depend on other rows of {model._meta.label}, since "
+        hint = f"Declare the rows that a save concerns: {_proposed(model)}."
+        yield warning(13, f"{message}{reason}, {effect}.", hint)
 
 
 def _proposed(model: type[Model]) -> str:
@@ -243,3 +223,95 @@ def _proposed(model: type[Model]) -> str:
             return f"watch = {{{model.__name__}: {Under(fields)!r}}}"
     name = model.__name__
     return f"watch = {{{name}: ...}} with a function that takes one and returns them"
+
+
+_LABEL = "sitemaps_plus"
+
+
+@examining("DATABASE_ROUTERS")
+def check_routers(**kwargs: Any) -> list[CheckMessage]:
+    """Return the databases of watched models where routers forbid our tables."""
+    written = {router.db_for_write(it): it._meta.label for it in watched_models()}
+    return [
+        warning(
+            5,
+            f"{label} is on the database {alias!r}, which lacks the tables of "
+            "sitemaps_plus, so saves and deletions there are not recorded.",
+            "Let allow_migrate() of your routers return True there for sitemaps_plus.",
+        )
+        for alias, label in written.items()
+        if not may_hold_changes(alias)
+    ]
+
+
+@examining("the sections")
+def check_views(
+    databases: Collection[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Return the sections that list rows of a view of the database, and watch nothing.
+
+    Only the database knows that, so it is asked where a command names it.
+    """
+    found = []
+    for name, source in registry.items():
+        model = getattr(source, "model", None)
+        if not isinstance(source, ModelSource) or source.watch or not is_model(model):
+            continue
+        alias = source.using or router.db_for_write(source.model)
+        if alias in (databases or ()) and _is_view(alias, source.model):
+            message = f"Section {name!r}: {source.model._meta.label} is a view of the "
+            message += "database, whose rows change without a signal."
+            hint = "Name the models behind it in watch, or let the audit find changes."
+            found.append(warning(47, message, hint))
+    return found
+
+
+def _is_view(alias: str, model: Any) -> bool:
+    """Return whether the table of a model is a view; False where nobody can tell."""
+    connection = connections[alias]
+    try:
+        with connection.cursor() as cursor:
+            tables = connection.introspection.get_table_list(cursor)
+    except Error:
+        return False
+    return any((it.name, it.type) == (model._meta.db_table, "v") for it in tables)
+
+
+@examining("the settings")
+def check_row_caches(**kwargs: Any) -> list[CheckMessage]:
+    """Return the caches of the ORM that keep rows of ours, which hides changes."""
+    models, found = list(apps.get_app_config(_LABEL).get_models()), {}
+    if any([_is_kept_by_cacheops(model._meta.model_name) for model in models]):
+        found["django-cacheops"] = f'Add "{_LABEL}.*": None to CACHEOPS.'
+    if _is_kept_by_cachalot({model._meta.db_table for model in models}):
+        found["django-cachalot"] = f'Add "{_LABEL}" to CACHALOT_UNCACHABLE_APPS.'
+    keeps = f"keeps the rows of {_LABEL}: changes are not taken."
+    return [warning(57, f"{cache} {keeps}", hint) for cache, hint in found.items()]
+
+
+def _is_kept_by_cacheops(model_name: str | None) -> bool:
+    given: Any = getattr(settings, "CACHEOPS", None)
+    if not isinstance(given, Mapping) or not getattr(settings, "CACHEOPS_ENABLED", 1):
+        return False
+    profiles = {str(name).lower(): profile for name, profile in given.items()}
+    names = (f"{_LABEL}.{model_name}", f"{_LABEL}.*", "*.*")  # the first that it has
+    profile = next((profiles[name] for name in names if name in profiles), None)
+    defaults: Any = getattr(settings, "CACHEOPS_DEFAULTS", {})
+    return profile is not None and bool({**defaults, **profile}.get("ops"))
+
+
+def _is_kept_by_cachalot(tables: set[str]) -> bool:
+    names = ("TABLES", "APPS")
+    only, never = (
+        [set(getattr(settings, f"CACHALOT_{kind}_{name}", ())) for name in names]
+        for kind in ("ONLY_CACHABLE", "UNCACHABLE")
+    )
+    is_used = apps.is_installed("cachalot") or any([*only, *never])
+    databases = getattr(settings, "CACHALOT_DATABASES", "supported_only")
+    if not is_used or not getattr(settings, "CACHALOT_ENABLED", True):
+        return False
+    if not isinstance(databases, str) and own_alias() not in databases:
+        return False
+    if any(only) and _LABEL not in only[1]:
+        tables &= only[0]
+    return _LABEL not in never[1] and bool(tables - never[0])

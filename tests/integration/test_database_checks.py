@@ -110,7 +110,7 @@ class TestBuilt:
         """Have an engine that takes URLs, outside tests."""
         one = {"BACKEND": "django_sitemaps_plus.testing.RecordingEngine"}
         settings.SITEMAPS_PLUS = {**settings.SITEMAPS_PLUS, "ENGINES": {"one": one}}
-        monkeypatch.setattr("django_sitemaps_plus.checks.engines.is_test_run", bool)
+        monkeypatch.setattr("django_sitemaps_plus.checks.crawlers.is_test_run", bool)
 
     def test_a_section_that_is_not_built_is_named(self):
         """Engines are notified of saves alone then."""
@@ -123,7 +123,7 @@ class TestBuilt:
 
     def test_tests_are_spared(self, monkeypatch):
         """Their database has nothing built, each time."""
-        path = "django_sitemaps_plus.checks.engines.is_test_run"
+        path = "django_sitemaps_plus.checks.crawlers.is_test_run"
         monkeypatch.setattr(path, lambda: True)
         Product.objects.create(name="a", slug="a")
         assert check_built(databases=["default"]) == []

@@ -526,8 +526,7 @@ class TestTrees:
         ("attributes", "expected"),
         [
             ({}, []),
-            ({"location": lambda self, genre: f"/{genre.parent.slug}/"}, ["W013"]),
-            ({"priority": lambda self, genre: genre.lft}, []),
+            ({"location": lambda self, genre: f"/{genre.parent.slug}/"}, []),
             ({"location": None}, []),
             (listing(Genre.objects.filter(parent__slug="x")), ["W013"]),
             ({"location": Route("book-detail", slug="parent__slug")}, []),
@@ -558,13 +557,10 @@ class TestTrees:
         within = Genre.objects.filter(pk__in=numbered.filter(number=1).values("pk"))
         assert ids_of(Genre, **listing(within), **told) == []
 
-    def test_an_absolute_url_that_reads_a_parent(self, monkeypatch):
-        def get_absolute_url(self):
-            return f"{self.parent.get_absolute_url()}{self.slug}/"
-
-        monkeypatch.setattr(Genre, "get_absolute_url", get_absolute_url)
-        (message,) = messages_of(Genre, location=None)
-        assert "a method reads parent" in message.msg
+    def test_the_fields_of_a_tree_are_proposed(self):
+        (message,) = messages_of(
+            Genre, **listing(Genre.objects.filter(parent__slug="x"))
+        )
         assert "under('tree_id', 'lft', 'rght')" in message.hint
 
 

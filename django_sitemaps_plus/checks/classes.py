@@ -1,0 +1,155 @@
+"""Checks of source classes: contrib's, the dict that is adopted, idle names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from django.contrib.sitemaps import Sitemap
+from django.core.checks import CheckMessage
+from django.db import Error
+
+from django_sitemaps_plus import adoption
+from django_sitemaps_plus.conf import DEFAULT_SITE, Site
+from django_sitemaps_plus.core.suggestions import suggest
+from django_sitemaps_plus.exceptions import SourceError
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.section import open_section
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, ViewSource
+from django_sitemaps_plus.sources.contrib_fields import contrib_origin
+from django_sitemaps_plus.sources.fields import FIELDS
+from django_sitemaps_plus.sources.keys import has_text, key_field
+
+from .examining import error, examined, examining, is_of_project, warning
+from .languages import check_codes
+
+
+def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
+    """Yield what is wrong with a class; return whether its attributes can be read."""
+    if not (yield from examined(_used(source, lambda site: source.make()))):
+        return False
+    yield from examined(_used(source, lambda site: contrib_origin(source.make(), site)))
+    yield from examined(_rows(source))
+    sitemap = source.make()
+    yield from examined(check_codes(sitemap._languages() if sitemap.i18n else ()))
+    return True
+
+
+def _used(
+    source: SitemapSource, use: Callable[[Site], object]
+) -> Generator[CheckMessage, None, bool]:
+    """Use a class in one way; yield why it cannot work, and return whether it does."""
+    site = Site(DEFAULT_SITE, "https://example.com")
+    try:
+        with open_section(source, site).reading():
+            use(site)
+    except (SourceError, Error) as raised:
+        cause = raised.__cause__ if isinstance(raised, SourceError) else None
+        fault = cause or raised
+        if is_of_project(fault):  # which may work with other rows, or elsewhere
+            raise
+        if not isinstance(fault, Error):
+            message = f"it cannot be used: {type(fault).__name__}: {fault}"
+            hint = (
+                "Register a Sitemap class that takes no arguments, an instance of one, "
+                "or what returns an instance. Its limit, if it sets one, is a number."
+            )
+            yield error(40, message, hint)
+        return False
+    return True
+
+
+def _rows(source: SitemapSource) -> Iterator[CheckMessage]:
+    """Yield models without a location, or without a key by which to cut pages."""
+    if source.has_own_paging:
+        return
+    for model in source.models or ():  # known without a query
+        label = model._meta.label
+        is_located = source.kind.location is not Sitemap.location
+        if not is_located and not hasattr(model, "get_absolute_url"):
+            message = f"it has no location(), and {label} no get_absolute_url()."
+            yield error(20, message, "Write def location(self, item).")
+        key = key_field(model, "pk")
+        if not has_text(key, lambda: None):
+            message = f"{label}.{key.name}, a {type(key).__name__}, has no text by "
+            hint = (
+                "Its pages are positions: each reads all rows before it, and a change "
+                "of one row renders all of them. A ModelSource can name another key."
+            )
+            yield warning(16, f"{message}which pages could be cut.", hint)
+
+
+@examining("CONTRIB_SITEMAPS")
+def check_adopted(**kwargs: Any) -> list[CheckMessage]:
+    """Return what of the dict that CONTRIB_SITEMAPS names is not served."""
+    hint = (
+        "Name the dict that contrib's views take, by its module and its name there, "
+        "such as 'project.urls.sitemaps'. Its keys become names of sections."
+    )
+    len(registry)  # which adopts them
+    if registry.unread is not None:
+        raise registry.unread
+    return [error(42, str(fault), hint) for fault in adoption.faults]
+
+
+#: What names the entries, by kind of source.
+_ROWS: dict[type, str] = {
+    ModelSource: "get_queryset()",
+    ViewSource: "views",
+    Source: "entries()",
+    Sitemap: "items()",
+}
+
+#: What to write, by names of contrib and of common habit that nothing reads.
+_INSTEAD = {
+    "{rows}": "items queryset entries views objects filter exclude rows urls",
+    "location": "loc url absoluteurl",
+    "lastmod": "lastmodified modified latestlastmod",
+    "changefreq": "changefrequency frequency freq",
+    "images": "image thumbnail",
+    "videos": "video",
+    "limit": "paginator paginateby perpage pagesize",
+    "key, whose order entries have,": "ordering orderby",
+    "SITEMAPS_PLUS['BASE_URL']": "protocol domain",
+    "languages": "i18n languagesforitem",
+    "its attributes in the class itself": "meta",
+    "a ModelSource, which has it,": "watch starts ends announcesaves trackdeletes",
+}
+
+#: What a method that returns the rows may well read for itself.
+_OF_ROWS = {"{rows}", "key, whose order entries have,", "SITEMAPS_PLUS['BASE_URL']"}
+
+
+def check_names(source: Source) -> Iterator[CheckMessage]:
+    """Yield the public names of a class that have no effect, and what to write.
+
+    Code is not read: a class that has what the name stands for may use both.
+    """
+    kind = source.kind if isinstance(source, SitemapSource) else type(source)
+    base = next(it for it in _ROWS if issubclass(kind, it))
+    known = {name for name in dir(base) if name[0] != "_"}
+    if base is Sitemap:
+        known |= {*FIELDS, "max_age", "track_deletes"}
+    elif base is not Source:
+        known.remove("entries")
+    owners = kind.__mro__[: kind.__mro__.index(base)]
+    has = {name for owner in owners for name in vars(owner)}
+    if _ROWS[base].removesuffix("()") in has and base is not ViewSource:
+        has |= _OF_ROWS if base is not Source else {*_OF_ROWS, *FIELDS, "languages"}
+
+    for owner in [it for it in owners if issubclass(it, base)]:  # no mixin
+        inherited = set().union(*map(dir, owner.__bases__)) - {"entries"} | known
+        for name in [it for it in vars(owner) if it[0] != "_" and it not in inherited]:
+            message = f"{owner.__qualname__}.{name} has no effect on a {base.__name__}."
+            plain = _plain(name)
+            habits = [it for it, names in _INSTEAD.items() if plain in names.split()]
+            habits += [it for it in (*known, *FIELDS) if _plain(it) == plain]
+            if habits and habits[0] not in has:
+                hint = f"Write {habits[0].format(rows=_ROWS[base])} instead."
+                yield error(30, message, hint)
+            elif not habits and (hint := suggest(name, known, cutoff=0.8)):
+                yield warning(30, message, hint)
+
+
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").removeprefix("get")

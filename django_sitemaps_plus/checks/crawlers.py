@@ -1,0 +1,290 @@
+"""Checks of what crawlers and engines find: URLs, robots.txt, keys, lastmods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from typing import Any
+
+from django import urls
+from django.conf import settings
+from django.core.checks import CheckMessage
+from django.db import Error
+from django.db.models import DateField, DateTimeField
+from django.http import HttpResponse
+from django.urls import NoReverseMatch, Resolver404
+
+from django_sitemaps_plus import conf, site_urls, views
+from django_sitemaps_plus.conf import SETTING, get_settings, is_test_run
+from django_sitemaps_plus.core.suggestions import suggest
+from django_sitemaps_plus.exceptions import ConfigurationError
+from django_sitemaps_plus.models import Page
+from django_sitemaps_plus.notifications import Takes
+from django_sitemaps_plus.notifications.configuration import broken_engines, get_engines
+from django_sitemaps_plus.registry import registry
+from django_sitemaps_plus.serving.robots_txt import robots_records
+from django_sitemaps_plus.sites import site_in_force
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, surroundings
+from django_sitemaps_plus.sources.compiling import find_field
+from django_sitemaps_plus.sources.route import resolver_of
+
+from .examining import error, examined, examining, for_each_site, warning
+
+_INCLUDE = 'path("", include("django_sitemaps_plus.urls"))'
+
+#: What to do if another view answers.
+PUT_FIRST = f"Put {_INCLUDE} before what answers it now"
+
+#: The rule of sitemaps.org on the location of a sitemap.
+_RULE = (
+    "The protocol lets a sitemap list only URLs at or below its own directory: "
+    '"A Sitemap file located at http://example.com/catalog/sitemap.xml can include any '
+    'URLs starting with http://example.com/catalog/".'
+)
+
+
+@examining("the URLconf")
+def check_urls(**kwargs: Any) -> list[CheckMessage]:
+    """Return what keeps crawlers from the index and its pages."""
+    if not getattr(settings, "ROOT_URLCONF", None) or has_only_views_of_contrib():
+        return []
+    with surroundings(conf.Site(conf.DEFAULT_SITE, "")):
+        if not are_included():
+            message = "The URLconf does not include the sitemaps."
+            hint = (
+                f"Add {_INCLUDE}, without a namespace. If views of your own call ours, "
+                "silence this."
+            )
+            return [warning(38, message, hint)]
+        return list(_misplaced())
+
+
+def _misplaced() -> Iterator[CheckMessage]:
+    index = urls.reverse("sitemaps_plus:index")
+    begin = index.removesuffix("sitemap.xml")
+    if not begin.endswith("/"):
+        message = f"The index is at {index}, since include() was given a file's name."
+        yield error(32, message, f"Write {_INCLUDE}.")
+        return
+    page = urls.reverse("sitemaps_plus:page", args=[next(iter(registry), "pages"), 1])
+    for view, path in ((views.index, index), (views.page, page)):
+        if not is_answered_by(view, path):
+            answer = "no view"
+            with suppress(Resolver404):
+                answer = urls.resolve(path)._func_path
+            message = f"{path} leads to {answer}, not to the sitemaps."
+            yield error(31, message, f"{PUT_FIRST}.")
+            return
+    if begin != "/":
+        hint = f"Write {_INCLUDE} in urlpatterns, outside of i18n_patterns()."
+        yield warning(31, f"Sitemaps are below {begin}. {_RULE}", hint)
+
+
+def are_included() -> bool:
+    """Return whether the URLconf includes our URLs, at the root or elsewhere."""
+    try:
+        urls.reverse("sitemaps_plus:index")
+    except NoReverseMatch:
+        return False
+    return True
+
+
+def no_url(message: str, hint: str) -> CheckMessage:
+    """Return a fault that keeps a name from being reversed.
+
+    A URLconf without our URLs may be that of other tests, which it must not stop.
+    """
+    if are_included():
+        return error(21, message, hint)
+    return warning(59, message, hint)
+
+
+def has_only_views_of_contrib() -> bool:
+    """Return whether the project uses the views in the place of contrib's, no more."""
+    if len(registry) or not getattr(settings, "ROOT_URLCONF", None):
+        return False
+    module = "django_sitemaps_plus.contrib.views"
+    is_view = urls.get_resolver()._is_callback
+    return is_view(f"{module}.sitemap") or is_view(f"{module}.index")
+
+
+def is_answered_by(view: Callable[..., HttpResponse], path: str) -> bool:
+    """Return whether a path leads to a view."""
+    try:
+        return urls.resolve(path).func is view
+    except Resolver404:
+        return False
+
+
+def explain_reverse(name: str, arguments: Collection[str]) -> tuple[str, str]:
+    """Return which of the name and the arguments of a URL is wrong, and a hint."""
+    taken: list[Any] = []
+    with suppress(NoReverseMatch):
+        resolver, view = resolver_of(name)
+        for forms, *_ in resolver.reverse_dict.getlist(view):
+            taken += [sorted(params) for _, params in forms]
+    if not taken:
+        names = sorted(_names(urls.get_resolver()))
+        same = " or ".join([repr(it) for it in names if it.endswith(f":{name}")])
+        hint = suggest(name, names, "Compare it with the names in the URLconf.")
+        hint = f"Did you mean {same}?" if same else hint
+        return f"no pattern is named {name!r}", hint
+    if sorted(arguments) in taken:
+        return "its arguments have values that do not fit", ""
+    options = [", ".join(params) or "no arguments" for params in taken]
+    reason = (
+        f"{name!r} takes {' or '.join(options)}, not {', '.join(arguments) or 'none'}"
+    )
+    return reason, "Give it what its pattern takes."
+
+
+def _names(resolver: Any, prefix: str = "") -> Iterator[str]:
+    yield from [prefix + it for it in resolver.reverse_dict if isinstance(it, str)]
+    for namespace, (_, below) in resolver.namespace_dict.items():
+        yield from _names(below, f"{prefix}{namespace}:")
+
+
+_ROBOTS = f"{SETTING}['ROBOTS']"
+
+# Any address does: what matters is the path under which the project lives.
+_ANYWHERE = "https://site.invalid"
+
+
+@for_each_site
+@examining("robots.txt")
+def check_robots(**kwargs: Any) -> list[CheckMessage]:
+    """Return what is wrong with the setting ROBOTS, and nothing where it is not set."""
+    if get_settings().robots is None or not getattr(settings, "ROOT_URLCONF", None):
+        return []
+    records = robots_records()
+    hint = "robots.txt is served without it. Correct it."
+    found = [error(24, f"{fault}.", hint) for fault in records.faults]
+    # Other checks report a wrong BASE_URL, and URLs that cannot be reversed.
+    try:
+        base_url = get_settings().base_url or _ANYWHERE
+        site = site_in_force() or conf.parse_base_url(base_url)
+    except ConfigurationError:
+        return found
+    paths: list[str] = []
+    with suppress(NoReverseMatch):
+        pages = [site_urls.page_url(name, 1, site) for name in registry]
+        listed = [site_urls.index_url(site), *pages]
+        paths = [url.removeprefix(site.origin) for url in listed]
+
+    for group in records.groups:
+        is_closed = not group.allow and not group.allows("/")  # on purpose
+        path = next((it for it in paths if not group.allows(it)), None)
+        if path and not is_closed:
+            message = f"robots.txt disallows {path} for {', '.join(group.agents)}, so "
+            message += "crawlers cannot read the sitemaps that it names."
+            hint = f"Allow it in {_ROBOTS}['RULES'], as with 'ALLOW': ['/sitemap']."
+            found.append(warning(20, message, hint))
+    if site.script_prefix != "/" or not is_answered_by(views.text_file, "/robots.txt"):
+        message = f"{_ROBOTS} is set, but this app does not answer /robots.txt at the "
+        message += "root of the host, the only place where crawlers read it."
+        hint = f"{PUT_FIRST}, or serve the same text there, and leave ROBOTS out."
+        found.append(warning(21, message, hint))
+    return found
+
+
+@for_each_site
+@examining("ENGINES")
+def check_engines(**kwargs: Any) -> list[CheckMessage]:
+    """Return what is wrong with the engines, without a request to any of them."""
+    saves = examined(_unannounced_saves(), "ENGINES")
+    files = examined(_unserved_files(), "ENGINES")
+    return [*_broken(is_lack=False), *saves, *files]
+
+
+@for_each_site
+def check_keys(**kwargs: Any) -> list[CheckMessage]:
+    """Return what engines lack in this environment: keys, files, options."""
+    return _broken(is_lack=True)
+
+
+def _broken(*, is_lack: bool) -> list[CheckMessage]:
+    hint = f"Correct it in {SETTING}['ENGINES']."
+    found = [engine for engine in broken_engines() if engine.is_lack == is_lack]
+    return [error(25, engine.fault, hint) for engine in found]
+
+
+def _unserved_files() -> Iterator[CheckMessage]:
+    """Yield the engines whose files our view does not serve.
+
+    The name of a file may be the key, so no message has it.
+    """
+    configured = get_settings()
+    has_urls = getattr(settings, "ROOT_URLCONF", None) and are_included()
+    # Else the site may be in the database, which this check does not read.
+    origin = configured.base_url or site_in_force()
+    if configured.notify is False or not origin or not has_urls:
+        return
+    for engine in get_engines().values():
+        paths: list[str] = []
+        with suppress(Exception):  # it may be the user's, and its view logs this
+            paths = [f"/{name}" for name in engine.files(conf.get_site())]
+        if not all([is_answered_by(views.text_file, path) for path in paths]):
+            yield warning(
+                11,
+                f"The engine {engine.name!r} looks for its key file at the root of the "
+                "site, where this app does not serve it.",
+                f"{PUT_FIRST}, or have files() return a name of A-Z, a-z, 0-9, '_' "
+                "and '-' before .txt.",
+            )
+
+
+def _urls_are_submitted() -> bool:
+    takes = [engine.takes for engine in get_engines().values()]
+    return Takes.URLS in takes and get_settings().notify is not False
+
+
+def _unannounced_saves() -> Iterator[CheckMessage]:
+    for name, source in registry.items() if _urls_are_submitted() else ():
+        if fault := _lastmod_fault(source):
+            yield warning(
+                6,
+                f"Section {name!r} has {fault}, so engines are notified when its rows "
+                "are added, moved or removed, but not of every edit.",
+                "Declare a lastmod with a time, or set announce_saves = True on a "
+                "ModelSource to submit every save.",
+            )
+
+
+def _lastmod_fault(source: object) -> str:
+    """Return why a lastmod does not show every edit, as far as can be seen, or ""."""
+    if isinstance(source, SitemapSource):
+        return "" if source.may_have_lastmod else "no lastmod"
+    if not isinstance(source, ModelSource) or source.announce_saves:
+        return ""
+    if not isinstance(source.lastmod, str):
+        return "no lastmod" if source.lastmod is None else ""
+    field = find_field(source.model, source.lastmod)
+    is_day = isinstance(field, DateField) and not isinstance(field, DateTimeField)
+    return "a lastmod without a time" if is_day else ""
+
+
+@examining("the sections")
+def check_built(
+    databases: Collection[str] | None = None, **kwargs: Any
+) -> list[CheckMessage]:
+    """Return the sections whose removals engines miss, since they have no pages.
+
+    It reads the database, so it runs only where the command names one.
+    """
+    is_asked = Page.objects.db in (databases or ())
+    if settings.DEBUG or is_test_run() or not is_asked or not _urls_are_submitted():
+        return []
+    try:
+        built = set(Page.objects.values_list("section__name", flat=True).distinct())
+    except Error:  # not migrated yet
+        return []
+    return [
+        warning(
+            7,
+            f"Section {name!r} is not built, so engines are notified of saved rows, "
+            "but neither of removed rows nor of the former URLs of moved ones.",
+            "Build it with manage.py build_sitemaps or in workers.",
+        )
+        for name in registry
+        if name not in built
+    ]
