@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.entry_lines import entries_in
 from django_sitemaps_plus.diagnostics.problem import shortened
 from django_sitemaps_plus.diagnostics.section_pages import (
     SectionPages,
@@ -28,7 +29,7 @@ from django_sitemaps_plus.diagnostics.section_pages import (
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.site_urls import page_url
 from django_sitemaps_plus.sites import in_force
-from django_sitemaps_plus.views.crawled import ask, entries_in
+from django_sitemaps_plus.views.crawled import ask
 from django_sitemaps_plus.views.sitemaps import page
 
 from .pages import chosen_site, show
@@ -162,7 +163,7 @@ def _answer(
 
 def _entries(request: HttpRequest, answer: HttpResponse) -> dict[str, Any]:
     """Return the entries that are shown, each with whether its URL may be a link."""
-    found, wanted = entries_in(answer), request.GET.get("q", "").strip()
+    found, wanted = entries_in(answer.text), request.GET.get("q", "").strip()
     entries = [it for it in found if _has(unescape(it[0]), wanted.casefold())]
     shown = Paginator(entries, ENTRIES).get_page(request.GET.get("page"))
     rows = [(unescape(loc), lastmod) for loc, lastmod, _rest in shown]

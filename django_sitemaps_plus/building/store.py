@@ -11,7 +11,7 @@ from typing import Any
 from django.utils import timezone
 
 from django_sitemaps_plus.core.dates import parse_w3c
-from django_sitemaps_plus.core.diff import lastmods_in
+from django_sitemaps_plus.core.entry_lines import lastmods_in
 from django_sitemaps_plus.core.gzip import Document, inflate
 from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import StoreError

@@ -2,21 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-_LOC = b"<url><loc>"
-_LOC_END = b"</loc>"
-_LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
-_FEW = 16  # locations that one expression looks for
-_ENTITIES = (
-    (b"&lt;", b"<"),
-    (b"&gt;", b">"),
-    (b"&quot;", b'"'),
-    (b"&apos;", b"'"),
-    (b"&amp;", b"&"),  # last, so that no other arises from it
-)
+from .entry_lines import head, heads_of, lines_of, urls_of
 
 #: Gives the documents of one side, each time it is called.
 Documents = Callable[[], Iterable[bytes]]
@@ -34,21 +23,6 @@ class Diff:
         return bool(self.added or self.updated or self.removed)
 
 
-def urls_in(document: bytes) -> list[str]:
-    """Return the URLs of an urlset of ours, or of lines of one, each once."""
-    return _urls(_locs(document.split(b"\n")))
-
-
-def lastmods_in(document: bytes) -> list[str]:
-    """Return the lastmods of an urlset of ours, in its order."""
-    return [text.decode() for text in _LASTMOD.findall(document)]
-
-
-def without_lastmods(document: bytes) -> bytes:
-    """Return an urlset of ours without them."""
-    return _LASTMOD.sub(b"", document)
-
-
 def diff(old: Documents, new: Documents) -> Diff:
     """Compare urlsets of ours, one entry a line, with one of each side in memory.
 
@@ -62,7 +36,7 @@ def diff(old: Documents, new: Documents) -> Diff:
         common = sides[0].lines & sides[1].lines
         for side in sides:
             side.lines -= common
-    return _compare(_locs(sides[0].lines ^ sides[1].lines), old(), new())
+    return _compare(heads_of(sides[0].lines ^ sides[1].lines), old(), new())
 
 
 def _compare(changed: set[bytes], old: Iterable[bytes], new: Iterable[bytes]) -> Diff:
@@ -72,9 +46,9 @@ def _compare(changed: set[bytes], old: Iterable[bytes], new: Iterable[bytes]) ->
     before, after = _by_loc(changed, old), _by_loc(changed, new)
     both = before.keys() & after.keys()
     return Diff(
-        added=_urls(after.keys() - both),
-        updated=_urls(loc for loc in both if before[loc] != after[loc]),
-        removed=_urls(before.keys() - both),
+        added=urls_of(after.keys() - both),
+        updated=urls_of(loc for loc in both if before[loc] != after[loc]),
+        removed=urls_of(before.keys() - both),
     )
 
 
@@ -82,16 +56,9 @@ def _by_loc(locs: set[bytes], documents: Iterable[bytes]) -> dict[bytes, set[byt
     """Return the lines of some locations; two rows may have the same URL."""
     found: dict[bytes, set[bytes]] = {}
     for document in documents:
-        for line in _lines_of(locs, document):
-            found.setdefault(_loc(line), set()).add(line)
+        for line in lines_of(locs, document):
+            found.setdefault(head(line), set()).add(line)
     return found
-
-
-def _lines_of(locs: set[bytes], document: bytes) -> Iterable[bytes]:
-    if len(locs) > _FEW:
-        return [line for line in document.split(b"\n") if _loc(line) in locs]
-    pattern = b"|".join(map(re.escape, locs))
-    return [match[0] for match in re.finditer(b"(?:%b).*" % pattern, document)]
 
 
 @dataclass(slots=True)
@@ -110,23 +77,3 @@ class _Side:
         if document is not None:
             self.size += len(document)
             self.lines.update(document.split(b"\n"))
-
-
-def _locs(lines: Iterable[bytes]) -> set[bytes]:
-    return {_loc(line) for line in lines if line.startswith(_LOC)}
-
-
-def _loc(line: bytes) -> bytes:
-    """Return the beginning of an entry's line, up to the end of its location."""
-    return line[: line.find(_LOC_END) + len(_LOC_END)]
-
-
-def _urls(locs: Iterable[bytes]) -> list[str]:
-    return sorted(map(_url, locs))
-
-
-def _url(loc: bytes) -> str:
-    text = loc[len(_LOC) : -len(_LOC_END)]
-    for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    return text.decode()

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 
 from .dates import w3c
-from .diff import urls_in
+from .entry_lines import urls_in
 from .extensions import Alternate, News, Video
 from .locations import encode_url
 from .xml import escape, prolog

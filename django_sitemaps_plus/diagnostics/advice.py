@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import json
-import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -22,6 +21,7 @@ from django.utils import translation
 from django.utils.functional import Promise
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.core.entry_lines import locations_in
 from django_sitemaps_plus.core.key_ranges import KeyRange, key_ranges
 from django_sitemaps_plus.core.limits import MAX_ENTRIES, LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError
@@ -49,8 +49,6 @@ MIN_FACTOR = 1.2
 
 # A measurement ends with the first of these that is reached.
 _RUNS, _RUN_SECONDS = 3, 1
-
-_LOC = re.compile("<url><loc>([^<]*)</loc>")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -155,7 +153,7 @@ def _measure(source: Source, key_range: KeyRange) -> tuple[list[str], float]:
         began = perf_counter()
         lines = _lines(source, key_range)
         times.append(perf_counter() - began)
-    return _LOC.findall(lines), min(times)
+    return locations_in(lines), min(times)
 
 
 def _lines(source: Source, key_range: KeyRange) -> str:
@@ -177,7 +175,7 @@ def _verify(source: Source, rewritten: ModelSource) -> int:
     reader = reader_of(source)
     keys = reader.first_keys(reader.rows_per_page)
     for key_range in key_ranges(islice(keys, 1, None)):
-        now, then = [_LOC.findall(_lines(it, key_range)) for it in (source, rewritten)]
+        now, then = [locations_in(_lines(it, key_range)) for it in (source, rewritten)]
         for url, other in zip_longest(now, then, fillvalue="no URL"):
             if url != other:
                 line = _line(source, rewritten)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,7 +16,13 @@ from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _
 
 from django_sitemaps_plus.conf import Site, own_sites, site_at
-from django_sitemaps_plus.core.diff import urls_in
+from django_sitemaps_plus.core.entry_lines import (
+    head,
+    head_of,
+    lastmods_in,
+    lines_of,
+    urls_in,
+)
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.core.locations import SAFE, encode_url
 from django_sitemaps_plus.core.xml import escape
@@ -89,8 +94,6 @@ MAX_PAGES = 500
 
 #: Finds rows, listed or not, of a source that is paged by their keys.
 Find = Callable[[Source, ModelSource], Iterable[Any]]
-
-_LASTMOD = re.compile(rb"<lastmod>([^<]*)")
 
 
 def explain_url(url: str, site: Site) -> Explanation:
@@ -219,18 +222,16 @@ def _search(
     wanted = {*forms}.union(*[lead.urls for lead in leads.values()])
     if not wanted:
         return
-    urls = {escape(url).encode(): url for url in wanted}
-    pattern = rb"<url><loc>(%b)</loc>(.*)" % b"|".join(map(re.escape, urls))
+    urls = {head_of(escape(url)): url for url in wanted}
     searched, listed = 0, set[str]()
     for page, document in _documents(section, leads, is_whole=bool(forms)):
         searched += 1
-        for match in re.finditer(pattern, document):
-            lastmod = _LASTMOD.search(match[2])
+        for line in lines_of(urls, document):
             entry = Listing(
-                url=urls[match[1]],
+                url=urls[head(line)],
                 section=section.name,
                 page=page.number,
-                lastmod=lastmod[1].decode() if lastmod else "",
+                lastmod="".join(lastmods_in(line)),
                 object=page.object,
                 published_at=page.published_at,
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from shlex import quote
@@ -11,7 +10,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.core.dates import parse_w3c
-from django_sitemaps_plus.core.diff import urls_in
+from django_sitemaps_plus.core.entry_lines import dated_lines, urls_in
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Page, Section, State
 from django_sitemaps_plus.planning import bounded_plan
@@ -19,8 +18,6 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import Tally
 from django_sitemaps_plus.storage import read_document
-
-_LASTMOD = re.compile(rb"<lastmod>([^<]*)</lastmod>")
 
 
 def listed_urls(
@@ -40,7 +37,7 @@ def listed_urls(
     for name in names:
         for document in _documents(name):
             if since is not None:
-                document = b"\n".join(_newer(document, since))
+                document = _newer(document, since)
             if urls := urls_in(document):
                 yield urls
 
@@ -67,12 +64,13 @@ def _documents(name: str) -> Iterator[bytes]:
         yield read_document(stored[0])
 
 
-def _newer(document: bytes, since: datetime) -> Iterator[bytes]:
+def _newer(document: bytes, since: datetime) -> bytes:
+    """Return the lines of a page that have no earlier lastmod."""
     # A day is one of the project's time zone, and has no time of day to be compared.
     day = timezone.localtime(since).date().isoformat()
-    for line in document.split(b"\n"):
-        if found := _LASTMOD.search(line):
-            text = found[1].decode()
-            is_day = len(text) == len(day)
-            if text >= day if is_day else parse_w3c(text) >= since:
-                yield line
+    found = [
+        line
+        for text, line in dated_lines(document.decode().split("\n"))
+        if (text >= day if len(text) == len(day) else parse_w3c(text) >= since)
+    ]
+    return "\n".join(found).encode()

@@ -14,9 +14,8 @@ from django.db import Error
 
 from django_sitemaps_plus.conf import get_settings, get_site, notifies_engines
 from django_sitemaps_plus.core.dates import parse_w3c
-from django_sitemaps_plus.core.diff import (
-    Diff,
-    diff,
+from django_sitemaps_plus.core.diff import Diff, diff
+from django_sitemaps_plus.core.entry_lines import (
     lastmods_in,
     urls_in,
     without_lastmods,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from django.utils.feedgenerator import Atom1Feed, Rss201rev2Feed
 from django_sitemaps_plus.conf import Site, get_settings, get_site
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.documents import NAMESPACES, render_text, render_urlset
+from django_sitemaps_plus.core.entry_lines import dated_lines
 from django_sitemaps_plus.core.gzip import Document, inflate, write_document
 from django_sitemaps_plus.core.validation.reader import SITEMAP
 from django_sitemaps_plus.exceptions import StoreError
@@ -100,7 +100,6 @@ def _page(section: str, number: int, row: Page | None) -> bytes:
 MAX_ITEMS = 100
 
 _NAMES = {"": SITEMAP, **NAMESPACES}
-_LASTMOD = re.compile("</loc><lastmod>([^<]+)")
 
 
 class _Rss(Rss201rev2Feed):
@@ -180,8 +179,7 @@ def newest_lines(lines: Iterable[str]) -> list[str]:
 
     Those without one are left out.
     """
-    found = [(match[1], line) for line in lines if (match := _LASTMOD.search(line))]
-    return [line for _, line in nlargest(MAX_ITEMS, found)]
+    return [line for _, line in nlargest(MAX_ITEMS, dated_lines(lines))]
 
 
 def _add_hubs(handler: Any, name: str, hubs: Iterable[str]) -> None:

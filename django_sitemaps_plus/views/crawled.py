@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
-
-# Location and lastmod of an entry, and the rest of its line.
-_ENTRY = re.compile(
-    r"^<(?:url|sitemap)><loc>(.*?)</loc>(?:<lastmod>(.*?)</lastmod>)?(.*)", re.MULTILINE
-)
 
 
 def ask(
@@ -23,8 +17,3 @@ def ask(
     meta = request.META.items()
     plain.META = {key: value for key, value in meta if not key.startswith(ours)}
     return view(plain, **kwargs)
-
-
-def entries_in(answer: HttpResponse) -> list[tuple[str, str, str]]:
-    """Return location, lastmod and the rest of each entry, escaped as they stand."""
-    return _ENTRY.findall(answer.text)

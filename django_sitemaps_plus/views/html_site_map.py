@@ -16,8 +16,9 @@ from django.views.decorators.http import conditional_page
 
 from django_sitemaps_plus.conf import get_site
 from django_sitemaps_plus.core.dates import W3C_LENGTH
+from django_sitemaps_plus.core.entry_lines import entries_in
 
-from .crawled import ask, entries_in
+from .crawled import ask
 from .responses import read_only
 from .sitemaps import index, page
 
@@ -49,7 +50,7 @@ def site_map(
     if answer.status_code != 200:
         return answer
     sections: dict[str, list[int]] = {}  # each with the numbers of its pages
-    for loc, *_ in entries_in(answer):
+    for loc, *_ in entries_in(answer.text):
         if found := _PAGE.search(unquote(unescape(loc))):
             sections.setdefault(found[1], []).append(int(found[2]))
     if section is None:
@@ -67,7 +68,7 @@ def site_map(
     version = f'hreflang="{get_language()}" href="'
     entries = [
         (loc, lastmod)
-        for loc, lastmod, rest in entries_in(answer)
+        for loc, lastmod, rest in entries_in(answer.text)
         if version not in rest or f'{version}{loc}"' in rest
     ]
     try:
