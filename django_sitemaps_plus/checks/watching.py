@@ -31,7 +31,7 @@ from django_sitemaps_plus.sources.fetching import has_windows
 from django_sitemaps_plus.sources.keys import key_field
 from django_sitemaps_plus.sources.languages import declared_in_languages
 from django_sitemaps_plus.sources.querysets import pages_by_key, queryset_of
-from django_sitemaps_plus.sources.rows import listed_rows, page_query
+from django_sitemaps_plus.sources.reading import listed_rows, page_query
 from django_sitemaps_plus.tracking import relations
 from django_sitemaps_plus.tracking.databases import may_hold_changes
 from django_sitemaps_plus.tracking.relations import concrete, is_model

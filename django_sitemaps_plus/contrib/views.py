@@ -43,7 +43,7 @@ from django_sitemaps_plus.serving.live import (
 )
 from django_sitemaps_plus.serving.single_flight import SingleFlight
 from django_sitemaps_plus.sources import Tally, as_requested
-from django_sitemaps_plus.sources.contrib import PrintedSource
+from django_sitemaps_plus.sources.printed import PrintedSource
 from django_sitemaps_plus.views.responses import read_only, respond
 from django_sitemaps_plus.views.sitemaps import put_off
 

@@ -24,8 +24,7 @@ from django_sitemaps_plus.sources.columns import Failed, attempt, called
 from django_sitemaps_plus.sources.contrib_fields import own_getters
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS, describe
 from django_sitemaps_plus.sources.querysets import in_range
-from django_sitemaps_plus.sources.reading import ModelReader
-from django_sitemaps_plus.sources.rows import listed_rows
+from django_sitemaps_plus.sources.reading import ModelReader, listed_rows
 
 #: What a type of page may override, so that its URL is not that of its ``url_path``.
 _URLS = (

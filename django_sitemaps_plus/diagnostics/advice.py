@@ -37,9 +37,13 @@ from django_sitemaps_plus.sources.compiling import (
 from django_sitemaps_plus.sources.contrib import OwnPagesReader, SitemapReader
 from django_sitemaps_plus.sources.languages import languages_of
 from django_sitemaps_plus.sources.lines import CHUNK_ROWS
-from django_sitemaps_plus.sources.reading import ModelReader, ViewReader
+from django_sitemaps_plus.sources.reading import (
+    ModelReader,
+    ViewReader,
+    every_row,
+    rows_in,
+)
 from django_sitemaps_plus.sources.route import in_language
-from django_sitemaps_plus.sources.rows import every_row, rows_in
 
 #: Entries that a section is measured on, from the lowest key.
 SAMPLE_ENTRIES = 5_000

@@ -37,7 +37,7 @@ from django_sitemaps_plus.serving.live import live_plan
 from django_sitemaps_plus.sources import ModelSource, Source, surroundings
 from django_sitemaps_plus.sources.conditions import unmet
 from django_sitemaps_plus.sources.lines import describe
-from django_sitemaps_plus.sources.rows import every_row, listed_rows
+from django_sitemaps_plus.sources.reading import every_row, listed_rows
 from django_sitemaps_plus.storage import read_document
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 from django_sitemaps_plus.tracking.locating import locate, owners

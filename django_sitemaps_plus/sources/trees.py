@@ -66,12 +66,13 @@ def _topmost(places: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     """Return the places that are not below others of them."""
     found: list[tuple[Any, ...]] = []
     for place in sorted({place for place in places if None not in place}):
-        if not found or not _is_below(place, found[-1]):
+        above = found[-1] if found else None
+        if above is None:
+            is_below = False
+        elif len(place) == 1:
+            is_below = place[0].startswith(above[0])
+        else:
+            is_below = place[0] == above[0] and place[2] <= above[2]
+        if not is_below:
             found.append(place)
     return found
-
-
-def _is_below(place: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
-    if len(place) == 1:
-        return bool(place[0].startswith(other[0]))
-    return bool(place[0] == other[0] and place[2] <= other[2])

@@ -35,9 +35,9 @@ from django_sitemaps_plus.sources.context import rendered_language, surroundings
 from django_sitemaps_plus.sources.images import FileColumn
 from django_sitemaps_plus.sources.keys import KeySpace
 from django_sitemaps_plus.sources.languages import languages_of
+from django_sitemaps_plus.sources.reading import listed_rows
 from django_sitemaps_plus.sources.related import related_queries
 from django_sitemaps_plus.sources.route import Route
-from django_sitemaps_plus.sources.rows import listed_rows
 from django_sitemaps_plus.sources.shapes import shape_of
 
 from .locating import compare_all, mark_all

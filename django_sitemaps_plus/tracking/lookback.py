@@ -15,7 +15,7 @@ from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource
 from django_sitemaps_plus.sources.compiling import indexed_lastmod
 from django_sitemaps_plus.sources.dates import as_stored
-from django_sitemaps_plus.sources.rows import every_row
+from django_sitemaps_plus.sources.reading import every_row
 
 from .locating import MAX_KEYS, compare_all, mark_rows
 

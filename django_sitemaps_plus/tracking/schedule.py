@@ -13,7 +13,7 @@ from django_sitemaps_plus.models import Page, PageQuerySet, Section
 from django_sitemaps_plus.models.clock import Now
 from django_sitemaps_plus.section import OpenSection
 from django_sitemaps_plus.sources import ModelSource
-from django_sitemaps_plus.sources.rows import every_row
+from django_sitemaps_plus.sources.reading import every_row
 
 from .collecting import take_changes
 from .locating import MAX_KEYS, mark_all, mark_rows

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from django_sitemaps_plus.core.dates import w3c
-from django_sitemaps_plus.sources.rows import page_query
+from django_sitemaps_plus.sources.reading import page_query
 from tests.support.documents import read_urlset
 from tests.support.rendered import plain, render
 from tests.support.shop import ProductSource, make_products

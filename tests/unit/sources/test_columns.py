@@ -25,7 +25,7 @@ from django_sitemaps_plus.sources import Tally, dates
 from django_sitemaps_plus.sources.columns import called
 from django_sitemaps_plus.sources.compiling import compile_lines
 from django_sitemaps_plus.sources.lines import Lines, lines_of
-from django_sitemaps_plus.sources.rows import listed_rows
+from django_sitemaps_plus.sources.reading import listed_rows
 from tests.support.entries import entry_line
 from tests.support.testapp.models import Product
 

@@ -12,7 +12,7 @@ from django_sitemaps_plus import ModelSource, Route
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.sources.compiling import compile_lines
 from django_sitemaps_plus.sources.lines import Tally
-from django_sitemaps_plus.sources.rows import listed_rows
+from django_sitemaps_plus.sources.reading import listed_rows
 from tests.support.testapp.models import Product
 
 from .zoo import ZOO, surroundings
