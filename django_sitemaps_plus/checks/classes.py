@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator
+import functools
+from collections.abc import Callable, Collection, Generator, Iterator
+from types import CodeType, FunctionType
 from typing import Any
 
 from django.contrib.sitemaps import Sitemap
 from django.core.checks import CheckMessage
 from django.db import Error
+from django.utils.functional import cached_property
 
 from django_sitemaps_plus import adoption
 from django_sitemaps_plus.conf import DEFAULT_SITE, Site
@@ -100,6 +103,15 @@ _ROWS: dict[type, str] = {
     Sitemap: "items()",
 }
 
+#: What the entries of a plain Source say themselves.
+_OF_ENTRIES = (*FIELDS, "languages")
+
+# Other attributes may be lazy objects, which are not to be woken.
+_METHODS = (
+    *(FunctionType, property, classmethod, staticmethod),
+    *(functools.cached_property, cached_property),
+)
+
 #: What to write, by names of contrib and of common habit that nothing reads.
 _INSTEAD = {
     "{rows}": "items queryset entries views objects filter exclude rows urls",
@@ -116,15 +128,9 @@ _INSTEAD = {
     "a ModelSource, which has it,": "watch starts ends announcesaves trackdeletes",
 }
 
-#: What a method that returns the rows may well read for itself.
-_OF_ROWS = {"{rows}", "key, whose order entries have,", "SITEMAPS_PLUS['BASE_URL']"}
-
 
 def check_names(source: Source) -> Iterator[CheckMessage]:
-    """Yield the public names of a class that have no effect, and what to write.
-
-    Code is not read: a class that has what the name stands for may use both.
-    """
+    """Yield the public names of a class that have no effect, and what to write."""
     kind = source.kind if isinstance(source, SitemapSource) else type(source)
     base = next(it for it in _ROWS if issubclass(kind, it))
     known = {name for name in dir(base) if name[0] != "_"}
@@ -132,24 +138,54 @@ def check_names(source: Source) -> Iterator[CheckMessage]:
         known |= {*FIELDS, "max_age", "track_deletes"}
     elif base is not Source:
         known.remove("entries")
-    owners = kind.__mro__[: kind.__mro__.index(base)]
-    has = {name for owner in owners for name in vars(owner)}
-    if _ROWS[base].removesuffix("()") in has and base is not ViewSource:
-        has |= _OF_ROWS if base is not Source else {*_OF_ROWS, *FIELDS, "languages"}
+    for owner, name in _unknown(kind, base):
+        if name in known or name in _names_used(kind, name):
+            continue
+        message = f"{owner.__qualname__}.{name} has no effect on a {base.__name__}."
+        if hint := _instead(name, known, base):
+            yield error(30, message, hint)
+        elif hint := suggest(name, known, cutoff=0.8):
+            yield warning(30, message, hint)
 
-    for owner in [it for it in owners if issubclass(it, base)]:  # no mixin
-        inherited = set().union(*map(dir, owner.__bases__)) - {"entries"} | known
-        for name in [it for it in vars(owner) if it[0] != "_" and it not in inherited]:
-            message = f"{owner.__qualname__}.{name} has no effect on a {base.__name__}."
-            plain = _plain(name)
-            habits = [it for it, names in _INSTEAD.items() if plain in names.split()]
-            habits += [it for it in (*known, *FIELDS) if _plain(it) == plain]
-            if habits and habits[0] not in has:
-                hint = f"Write {habits[0].format(rows=_ROWS[base])} instead."
-                yield error(30, message, hint)
-            elif not habits and (hint := suggest(name, known, cutoff=0.8)):
-                yield warning(30, message, hint)
+
+def _unknown(kind: type, base: type) -> Iterator[tuple[type, str]]:
+    """Yield the names of a class and its ancestors that the bases of each lack."""
+    for owner in kind.__mro__[: kind.__mro__.index(base)]:
+        inherited = set().union(*map(dir, owner.__bases__)) - {"entries"}
+        if issubclass(owner, base):  # no mixin
+            names = [name for name in vars(owner) if name[0] != "_"]
+            yield from [(owner, name) for name in names if name not in inherited]
+
+
+def _instead(name: str, known: Collection[str], base: type) -> str:
+    """Return the hint for a name of habit; "" for any other."""
+    plain = _plain(name)
+    habits = [it for it, names in _INSTEAD.items() if plain in names.split()]
+    habits += [it for it in (*known, *_OF_ENTRIES) if _plain(it) == plain]
+    if base is Source and habits and habits[0] in _OF_ENTRIES:
+        return "Give it to each Entry that entries() yields."
+    return f"Write {habits[0].format(rows=_ROWS[base])} instead." if habits else ""
 
 
 def _plain(name: str) -> str:
     return name.lower().replace("_", "").removeprefix("get")
+
+
+def _names_used(kind: type, name: str) -> set[str]:
+    """Return what methods of a class name, all but the one of this name."""
+    found: set[str] = set()
+    values = [it for owner in kind.__mro__ for it in vars(owner).items()]
+    for method in [value for key, value in values if key != name]:
+        if issubclass(type(method), _METHODS):
+            for attribute in ("fget", "func", "__func__", "__wrapped__"):
+                method = getattr(method, attribute, method)
+            found |= _names_in(getattr(method, "__code__", None))
+    return found
+
+
+def _names_in(code: Any) -> set[str]:
+    if not isinstance(code, CodeType):
+        return set()
+    # Contrib's own code asks by text: self._get("image", item).
+    texts = {it for it in code.co_consts if isinstance(it, str)}
+    return texts.union(code.co_names, *map(_names_in, code.co_consts))
