@@ -26,25 +26,25 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 28_050,
-    "files": 205,
+    "lines of the package": 27_850,
+    "files": 202,
     "most files in a folder": 24,
-    "lines of the longest file": 430,
+    "lines of the longest file": 398,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 534,
+    "functions called once": 466,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 458,
-    "private functions used once, % of all functions": 25.8,
-    "lines that are imports, %": 11.0,
+    "private functions used once": 389,
+    "private functions used once, % of all functions": 22.7,
+    "lines that are imports, %": 10.8,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
     "circles of imports": 0,
     "files in circles": 0,
     "imports from a higher layer": 0,
     # A build is followed by tests.benchmarks.walks.
-    "functions that a build passes": 400,
-    "files that a build passes": 72,
+    "functions that a build passes": 388,
+    "files that a build passes": 71,
     "lines of tests and support": 56_800,
     "lines of programs of tests": 9_100,
 }
