@@ -45,7 +45,7 @@ LIMITS: dict[str, float] = {
     # A build is followed by tests.benchmarks.walks.
     "functions that a build passes": 388,
     "files that a build passes": 71,
-    "lines of tests and support": 56_800,
+    "lines of tests and support": 56_850,
     "lines of programs of tests": 9_100,
 }
 
