@@ -26,6 +26,9 @@ logger = logging.getLogger(__name__)
 #: Seconds for a whole request, from the DNS look-up to the last byte; we promise 10.
 MAX_SECONDS = 9.5
 
+# A final status, since what follows it is another protocol than HTTP.
+_SWITCHING_PROTOCOLS = 101
+
 # Addresses of a host that are tried.
 _MAX_ADDRESSES = 3
 
@@ -183,7 +186,7 @@ class _Exchange(Thread):
             # A server may answer and close before it has read the whole request.
             with suppress(BrokenPipeError, ConnectionResetError):
                 connection.request(message.method, target, body=body, headers=headers)
-            with connection.getresponse() as response:
+            with final_response(connection) as response:
                 answered = read_body(response)
         location = response.headers.get("Location", "").encode("utf-8", "replace")
         return Answer(
@@ -251,6 +254,15 @@ def open_connection(
     # A project can have all connections print what they send.
     connection.set_debuglevel(0)
     return connection
+
+
+def final_response(connection: http.client.HTTPConnection) -> http.client.HTTPResponse:
+    """Return the response after interim ones, of which http.client skips 100 only."""
+    response = connection.getresponse()
+    while 100 <= response.status < 200 and response.status != _SWITCHING_PROTOCOLS:
+        response.headers = None  # type: ignore[assignment] # begin() reads none else
+        response.begin()
+    return response
 
 
 def read_body(response: http.client.HTTPResponse) -> bytes:

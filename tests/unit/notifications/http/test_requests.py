@@ -139,12 +139,16 @@ class TestAnswers:
         head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         assert ask(says(head + pieces)).body == b"fine"
 
-    def test_interim_answers_are_skipped(self):
-        """A server may send several to let the client go on; the last answer counts."""
-        interim = 2 * b"HTTP/1.1 100 Continue\r\n\r\n"
+    @pytest.mark.parametrize("status", ["100 Continue", "102 Processing", "199 Odd"])
+    def test_interim_answers_are_skipped(self, status):
+        """There may be several, each with headers; the last one counts."""
+        hints = b"HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\n\r\n"
+        interim = hints + f"HTTP/1.1 {status}\r\n\r\n".encode() + hints
         assert ask(says(interim + answer(body=b"fine"))) == Answer(
             status=200, body=b"fine"
         )
+        rejected = ask(says(interim + answer("400 Bad Request", b"no")))
+        assert (rejected.status, rejected.body) == (400, b"no")
 
     def test_a_server_that_switches_protocols_has_answered(self):
         """Whatever follows is not HTTP."""
