@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from django.db.models import F, Model, Q
 from django.template.defaultfilters import floatformat
@@ -14,7 +14,6 @@ from django.utils.translation import gettext as _
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.models import Page
-from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sources import reader_of
 from django_sitemaps_plus.sources.lines import LeftOut
@@ -58,7 +57,7 @@ def left_out(
         named[section, counted_as] += len(problems)
         title, remedy = _said(action, field)
         yield Problem(
-            id=action or "row_unknown",
+            id=action,
             title=f"{section}: {title}",
             count=len(problems),
             message=reason,
@@ -86,16 +85,11 @@ def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:
     rows = pages.values_list(F("section__name"), "problems")
     for section, problems in rows[:MAX_PAGES]:
         for problem in problems:
-            found = _read(problem)
-            if found.action != "value_doubted" and problem != RENDERED_NOW:
-                yield section, found
-
-
-def _read(problem: Any) -> LeftOut:
-    """Return what a page stores; a sentence of an earlier version becomes the row."""
-    with suppress(TypeError):  # no dict, or of other keys
-        return LeftOut(**problem)
-    return LeftOut(action="", row=str(problem), model="", key="", field="", reason="")
+            # Notes are texts. Other versions may store other keys: they are counted.
+            with suppress(TypeError):
+                found = LeftOut(**problem)
+                if found.action != "value_doubted":
+                    yield section, found
 
 
 def _said(action: str, field: str) -> tuple[str, str]:
