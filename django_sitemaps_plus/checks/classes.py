@@ -33,9 +33,13 @@ def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
         return False
     yield from examined(_used(source, lambda site: contrib_origin(source.make(), site)))
     yield from examined(_rows(source))
-    sitemap = source.make()
-    yield from examined(check_codes(sitemap._languages() if sitemap.i18n else ()))
+    yield from examined(_codes(source))
     return True
+
+
+def _codes(source: SitemapSource) -> Iterator[CheckMessage]:
+    sitemap = source.make()
+    yield from check_codes(sitemap._languages() if sitemap.i18n else ())
 
 
 def _used(
