@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+import time
 from contextlib import contextmanager
 
 from .planting import mutant
@@ -158,6 +159,7 @@ def public_file_deleted_first(replacing, target):
     with replacing(target) as temporary:
         yield temporary
         target.unlink(missing_ok=True)
+        time.sleep(0.02)  # or a reader meets the gap only now and then
 
 
 @mutant(
