@@ -18,7 +18,7 @@ from .registry import registry
 
 logger = logging.getLogger(__name__)
 
-#: What was wrong with the dict or its items, for a check.
+#: The faults of the dict or its items, for a check.
 faults: list[ConfigurationError] = []
 
 
@@ -52,7 +52,7 @@ def _named(path: Any) -> Mapping[Any, Any] | None:
     module_path, _, name = str(path).rpartition(".")
     try:
         module = import_module(module_path)
-        # It may be what asks for the sections. Django looks there, too.
+        # The URLconf may be what asks for the sections. Django looks there, too.
         if getattr(module.__spec__, "_initializing", False):
             return None
         found = getattr(module, name)

@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 SETTING = "SITEMAPS_PLUS"
 
-#: What a site of SITES may have: the address, and values in the place of those of all.
+#: Keys of a site of SITES: its address, and values in the place of those of all.
 SITE_KEYS = ("BASE_URL", "ENGINES", "LANGUAGE_ORIGINS", "NOTIFY", "ROBOTS")
 
 
@@ -69,7 +69,7 @@ class AppSettings:
     max_bad_rows: float = 0.1  # share of rows that need not be listed, from 100 on
     audit_interval_seconds: int = 86_400  # after which a page is compared
     audit_budget_seconds: int = 10  # that a build spends on comparing
-    # Who is notified: a name to {"BACKEND": dotted path, "OPTIONS": {...}}.
+    # The engines to notify: a name to {"BACKEND": dotted path, "OPTIONS": {...}}.
     engines: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     notify: bool | None = None  # None: in production, if the origin is public
     notify_delay_seconds: int = 5  # from a change to its first notification
@@ -78,7 +78,7 @@ class AppSettings:
     # None: no robots.txt of ours. {} or {"RULES": ..., "EXTRA": ..., "SITEMAPS": ...}.
     robots: Mapping[str, Any] | None = None
     historic_limits: bool = False  # 10,485,760 bytes a page, 1,000 pages an index
-    # What browsers show sitemaps by: a static file, or a URL; None for none.
+    # The stylesheet of sitemaps in browsers: a static file, or a URL; None for none.
     stylesheet: str | None = "sitemaps_plus/sitemap.css"
     # The secret by which monitors may see how sites are; None for staff alone.
     monitoring_token: str | None = field(default=None, repr=False)

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 _JSON = "application/json"
 
 _OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-# What older scrapers ask for: the same text.
+# Older scrapers ask for this type: the same text.
 _PLAIN = "text/plain; version=0.0.4; charset=utf-8"
 
 View = Callable[[HttpRequest], HttpResponse]

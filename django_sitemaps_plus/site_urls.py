@@ -86,7 +86,7 @@ def index_lines(site: Site, listed: Listed) -> list[str]:
 def stylesheet_url(site: Site) -> str:
     """Return the URL of what browsers show sitemaps by; "" for none.
 
-    It has no hash of the file, so that another version of that changes no sitemap.
+    The URL has no hash of the file, so that a new version changes no sitemap.
     """
     name = get_settings().stylesheet or ""
     if not name or name.startswith(("/", "http://", "https://")):

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One origin with its sections.
+    """An origin with its sections.
 
     Attributes:
         name: identifies it among the sites of this project; of ``django.contrib.sites``

@@ -139,12 +139,12 @@ class CeleryExecutor(Executor):
 
     @cached_property
     def wakeups(self) -> Wakeups:
-        """What asks for builds."""
+        """The messages that ask for builds."""
         return Wakeups(lambda name, seconds: _send(refresh, [[name]], seconds))
 
     @cached_property
     def notifications(self) -> Wakeups:
-        """What asks for deliveries."""
+        """The messages that ask for deliveries."""
         return Wakeups(lambda name, seconds: _send(notify, [], seconds))
 
     def wake(self, section: str) -> None:

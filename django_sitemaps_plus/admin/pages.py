@@ -1,4 +1,4 @@
-"""What all pages of the dashboard have in common: their frame, and the sites."""
+"""The frame of all pages of the dashboard, and the sites that they show."""
 
 from __future__ import annotations
 

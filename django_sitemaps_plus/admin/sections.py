@@ -57,7 +57,7 @@ class Trend:
     def path(self) -> str:
         """The area as the path of an SVG: 1 wide for each day, and 100 high.
 
-        It begins with the first day that is known.
+        The first day is the first that is known.
         """
         top, known = self.highest or 1, [it for it in self.values if it is not None]
         first = len(self.values) - len(known)

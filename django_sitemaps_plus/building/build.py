@@ -1,4 +1,4 @@
-"""One build: detect changes, render dirty pages, publish them and the index."""
+"""A build: detect changes, render dirty pages, publish them and the index."""
 
 from __future__ import annotations
 

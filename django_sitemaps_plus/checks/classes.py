@@ -99,7 +99,7 @@ def check_adopted(**kwargs: Any) -> list[CheckMessage]:
     return [error(42, str(fault), hint) for fault in adoption.faults]
 
 
-#: What names the entries, by kind of source.
+#: The member that names the entries, by kind of source.
 _ROWS: dict[type, str] = {
     ModelSource: "get_queryset()",
     ViewSource: "views",
@@ -107,7 +107,7 @@ _ROWS: dict[type, str] = {
     Sitemap: "items()",
 }
 
-#: What the entries of a plain Source say themselves.
+#: Names of values that the entries of a plain Source have themselves.
 _OF_ENTRIES = (*FIELDS, "languages")
 
 # Other attributes may be lazy objects, which are not to be woken.
@@ -116,7 +116,7 @@ _METHODS = (
     *(functools.cached_property, cached_property),
 )
 
-#: What to write, by names of contrib and of common habit that nothing reads.
+#: Names to write, by those of contrib and of common habit that nothing reads.
 _INSTEAD = {
     "{rows}": "items queryset entries views objects filter exclude rows urls",
     "location": "loc url absoluteurl",

@@ -32,7 +32,7 @@ from .examining import error, examined, examining, for_each_site, warning
 
 _INCLUDE = 'path("", include("django_sitemaps_plus.urls"))'
 
-#: What to do if another view answers.
+#: The remedy if another view answers.
 PUT_FIRST = f"Put {_INCLUDE} before what answers it now"
 
 #: The rule of sitemaps.org on the location of a sitemap.
@@ -269,7 +269,7 @@ def check_built(
 ) -> list[CheckMessage]:
     """Return the sections whose removals engines miss, since they have no pages.
 
-    It reads the database, so it runs only where the command names one.
+    The check reads the database, so it runs only where the command names one.
     """
     is_asked = Page.objects.db in (databases or ())
     if settings.DEBUG or is_test_run() or not is_asked or not _urls_are_submitted():

@@ -261,7 +261,7 @@ _SITES = f"{SETTING}['SITES']"
 _OF_CONTRIB = "contrib.sites"
 _FORM = "Write {'shop': {'BASE_URL': 'https://shop.example'}}, or 'contrib.sites'."
 
-# It becomes the name of a directory.
+# Names of sites become names of directories.
 _NAME = re.compile(r"[a-z0-9_-]{1,64}")
 
 

@@ -57,7 +57,7 @@ _TEMPLATES = Path(views.__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What contrib's default template would print, and the header it would have."""
+    """The print of contrib's default template, and the header it would have."""
 
     document: Document
     last_modified: str | None
@@ -165,7 +165,7 @@ class _Part(NamedTuple):
 
 
 class _Visit:
-    """One request, and what is kept for others like it."""
+    """A request, and what is kept for others like it."""
 
     def __init__(self, request: HttpRequest, sitemaps: Mapping[str, Any]) -> None:
         self.request, self.sitemaps = request, sitemaps
@@ -176,7 +176,7 @@ class _Visit:
             raise BadRequest(str(error)) from error
         except ObjectDoesNotExist as error:  # without SITE_ID, the host decides
             raise Http404("No site has this host") from error
-        # What a view of the project passes may depend on anything, and is not kept.
+        # A view of the project may pass what depends on anything, so it is not kept.
         match = request.resolver_match
         is_of_url = match and match.kwargs.get("sitemaps") is sitemaps
         self.seconds = get_settings().live_cache if is_of_url else 0

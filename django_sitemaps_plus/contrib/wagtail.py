@@ -26,7 +26,7 @@ from django_sitemaps_plus.sources.lines import CHUNK_ROWS, describe
 from django_sitemaps_plus.sources.querysets import in_range
 from django_sitemaps_plus.sources.reading import ModelReader, listed_rows
 
-#: What a type of page may override, so that its URL is not that of its ``url_path``.
+#: Methods by which a type of page may have another URL than its ``url_path`` gives.
 _URLS = (
     "get_sitemap_urls",
     "get_full_url",
@@ -34,7 +34,7 @@ _URLS = (
     "_get_relevant_site_root_paths",
 )
 
-# What the root of a site and its translations have in common.
+# The root of a site and its translations share this key.
 _ROOT_KEY = "root_page__translation_key"
 
 
@@ -106,7 +106,7 @@ class PageSource(ModelSource):
 
     @property
     def site_filter(self) -> dict[str, Any]:
-        """What the site is found by."""
+        """The values by which the site is found."""
         hostname = self.hostname
         if hostname is None and get_settings().sites is not None:
             hostname = urlsplit(sample_site().origin).hostname

@@ -1,1 +1,1 @@
-"""What a sitemap is: pure values and functions, without Django, settings or a clock."""
+"""The parts of a sitemap: values and functions without Django, settings or a clock."""

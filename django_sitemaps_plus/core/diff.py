@@ -1,4 +1,4 @@
-"""What changed between two versions of pages: URLs added, updated and removed."""
+"""Changes between two versions of pages: URLs added, updated and removed."""
 
 from __future__ import annotations
 

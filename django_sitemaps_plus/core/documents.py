@@ -89,7 +89,7 @@ def _relation(name: str, allowed: str | None, denied: str | None) -> str:
 
 
 def _line(text: str) -> str:
-    # One entry a line: a line end inside a text would make one entry two lines.
+    # Entries have a line each: a line end inside a text would make one entry two.
     return escape(" ".join(text.splitlines()))
 
 
@@ -123,12 +123,12 @@ def page_lines(
     """Return lines of pages whose URLs differ in their number alone.
 
     The sample is the absolute URL of the page with the number, which is replaced where
-    it stands last. Of each page a section, number, and W3C text or "" are given.
+    it stands last. A page is a section, a number, and W3C text or "".
     """
     before, _, after = escape(encode_url(sample)).rpartition(str(number))
     before, dated = f"<sitemap><loc>{before}", f"{after}</loc><lastmod>"
     undated, end = f"{after}</loc></sitemap>\n", "</lastmod></sitemap>\n"
-    # One expression a line, without a call: an index may have 50,000.
+    # Each line is one expression without a call: an index may have 50,000.
     return [
         f"{before}{page}{dated}{lastmod}{end}"
         if lastmod

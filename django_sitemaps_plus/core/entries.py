@@ -54,7 +54,7 @@ def format_priority(value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One ``<url>`` of a sitemap.
+    """A ``<url>`` of a sitemap.
 
     Everything is checked and normalised when it is made, so it can always be written.
 

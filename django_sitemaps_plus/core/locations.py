@@ -18,7 +18,7 @@ _HOST = re.compile(r"(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::(?P<port>[0-9]{1,5}))?"
 _MAX_PORT = 65_535
 _STRAY_PERCENT = re.compile(r"%(?![0-9A-Fa-f]{2})")
 
-#: What RFC 3986 allows in a path and a query, and escapes that are there already.
+#: Characters that RFC 3986 allows in a path and a query, and present escapes.
 SAFE = "/?:@!$&'()*+,;=~%"
 
 

@@ -13,7 +13,7 @@ from .locations import encode_url
 #: Seconds that crawlers can be asked to wait between two requests: a day.
 MAX_DELAY = 86_400
 
-# What some reader takes for the end of a line, and what UTF-8 cannot express.
+# Characters that some reader takes for a line end, or that UTF-8 cannot express.
 _BREAK = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 # RFC 9309 has letters, "_" and "-"; names of crawlers have more than that.
@@ -63,7 +63,7 @@ def sitemap_url(url: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """What some crawlers may fetch; the longest pattern that matches decides.
+    """The paths that some crawlers may fetch; the longest pattern that matches decides.
 
     Names are as :func:`agent` returns them, paths as :func:`path_pattern`, and the
     delay as :func:`delay_text`.

@@ -66,7 +66,7 @@ class Suggestion:
 
 @dataclass(slots=True, kw_only=True)
 class Advice:
-    """What there is to say about one section."""
+    """The speed of a section, and what would make it faster."""
 
     section: str
     form: str = ""
@@ -287,7 +287,7 @@ def _find_route(rows: QuerySet[Any], locate: Callable[[Any], Any]) -> Route | No
             if not paths[name]:
                 return None
             values[name].add(str(value))
-    # One value may be in several fields by chance.
+    # A value may be in several fields by chance.
     if not patterns or any([len(paths[it]) > len(values[it]) == 1 for it in paths]):
         return None
     [[view, *names]] = patterns
@@ -308,7 +308,7 @@ def match_of(location: Any) -> tuple[str, dict[str, Any]] | None:
     language = translation.get_language_from_path(path) or translation.get_language()
     with translation.override(language):
         match: Any = resolve(path)
-    # What an include() captured is in kwargs alone, among what patterns give.
+    # The captures of an include() are in kwargs alone, among what patterns give.
     given = {k: v for k, v in match.kwargs.items() if k not in match.extra_kwargs}
     return match.view_name, given | match.captured_kwargs
 

@@ -237,7 +237,7 @@ _HINTS = {
 class Audit:
     """Checks the project's own sitemaps, and a sample of the pages that they list.
 
-    Of each file so many pages are asked, all for 0; sections limit them to their own.
+    The sample is that of each file, 0 for all; sections limit it to their own.
     """
 
     def __init__(
@@ -352,7 +352,7 @@ def _indexing_faults(url: str, response: Any) -> Iterator[Fault]:
 
 
 class _Head(HTMLParser):
-    """What a page says to crawlers; Google reads <meta> in <body> too."""
+    """The words of a page to crawlers; Google reads <meta> in <body> too."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ class SiteStatus:
 
     @property
     def problems(self) -> list[Problem]:
-        """What needs a person."""
+        """The problems that need a person."""
         sections = [problem for it in self.sections for problem in it.problems]
         engines = [problem for it in self.engines for problem in it.problems]
         index = [

@@ -69,7 +69,7 @@ _MODE = {  # the last column of the answer has it
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a probe found."""
+    """The result of a probe."""
 
     name: str
     ok: bool | None  # None: it is not set up, or works less well than it could

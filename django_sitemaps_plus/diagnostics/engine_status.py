@@ -45,7 +45,7 @@ class EngineStatus:
 
     @property
     def problems(self) -> list[Problem]:
-        """What needs a person."""
+        """The problems that need a person."""
         arguments = f"--engine {self.engine} --retry"
         remedy = f"Fix this, then run notify_search_engines {arguments}"
         found = [

@@ -69,13 +69,13 @@ class Lead:
 
     @property
     def urls(self) -> list[str]:
-        """Those that the section gives it: one, or one a language."""
+        """The URLs that the section gives the row: one, or one a language."""
         return sorted(set(urls_in(self.lines.encode())))
 
 
 @dataclass(slots=True, kw_only=True)
 class Explanation:
-    """What there is to say about a URL or a row."""
+    """The pages that list a URL or a row, and the reasons why none does."""
 
     url: str  # of a row the first that there is; "" without any
     listings: list[Listing] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What pages leave out: rows and values, by what is wrong with them."""
+"""Rows and values that pages leave out, by what is wrong with them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MAX_PAGES, MAX_REASONS, MAX_ROWS = 500, 50, 20
 #: Returns the page of an object, by its model and key; "" where there is none.
 Link: TypeAlias = Callable[[type[Model], str], str]
 
-# What differs from row to row: texts in quotes, which may have been cut, and numbers.
+# Parts of reasons that vary by row: texts in quotes, maybe cut, and numbers.
 _VARYING = re.compile(
     r"""(?<!\w)(['"])(?:\\.|[^\\])*?(?:\1(?!\w)|\Z)|-?[0-9]+(?:[.,:-][0-9]+)*""",
     re.DOTALL,
@@ -42,7 +42,7 @@ def left_out(
 ) -> Iterator[Problem]:
     """Yield what pages of sections leave out, by reason, most first; by one query.
 
-    What they only count, since a page names but the first, comes last.
+    The rest comes last: a page names the first ones, and only counts the others.
     """
     names = {it.section for it in sections}
     found = defaultdict[tuple[str, str, str, str], list[LeftOut]](list)

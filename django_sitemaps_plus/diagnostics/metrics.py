@@ -12,13 +12,13 @@ from .dashboard import SiteStatus
 from .engine_status import EngineStatus
 from .status import SectionStatus, age_of
 
-#: What all names begin with.
+#: The prefix of all names.
 PREFIX = "sitemaps_plus_"
 
 #: The last words of names that are units.
 UNITS = ("seconds", "bytes")
 
-#: What a metric is of.
+#: The subject of a metric.
 Status: TypeAlias = SiteStatus | SectionStatus | EngineStatus
 
 

@@ -18,7 +18,7 @@ Level: TypeAlias = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Item:
-    """One thing that has a problem: a row, a page, a host, a target or a file."""
+    """A thing that has a problem: a row, a page, a host, a target or a file."""
 
     name: str = ""
     words: str = ""
@@ -27,7 +27,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
-    """What is wrong with one thing, or with many alike, and what to do about it."""
+    """A fault of one thing, or of many alike, and what to do about it."""
 
     id: str  # stable: monitors and tests compare this, never words
     level: Level = "error"

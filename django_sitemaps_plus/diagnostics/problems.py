@@ -47,7 +47,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SiteProblems:
-    """What of one site needs a person."""
+    """The problems of a site that need a person."""
 
     site: Site
     kinds: Sequence[Kind]  # those that have some

@@ -63,7 +63,7 @@ class SectionStatus:
 
     @property
     def problems(self) -> list[Problem]:
-        """What needs a person."""
+        """The problems that need a person."""
         found = dict[str, str]()
         if not self.registered:
             words = f"Section {self.section!r} is no longer registered"

@@ -41,7 +41,7 @@ class Executor:
     def worker_faults(self) -> Iterable[tuple[str, str]]:
         """Ask the workers; return what keeps them from building, with its remedy.
 
-        It takes some seconds, and raises whatever the broker's client raises.
+        The answer takes some seconds; whatever the broker's client raises is raised.
         """
         return ()
 

@@ -12,7 +12,7 @@ class Change(Row):
     """Something of a section was saved or deleted; kept on the object's database."""
 
     class Kind(models.TextChoices):
-        """What `low` and `high` are."""
+        """The kind of values in `low` and `high`."""
 
         KEY = "key", "key"  # low is the key of a row
         RANGE = "range", "range"  # the keys from low to high, both included

@@ -178,14 +178,14 @@ class DeliveryQuerySet(RowQuerySet["Delivery"]):
 
 
 class Delivery(Row):
-    """One URL, or one feed, that is submitted to one engine whenever it changes.
+    """A URL, or a feed, that is submitted to one engine whenever it changes.
 
     It waits while ``wanted`` is above ``sent``, as a page is dirty. Rows stay once they
     are sent: they say when a target may be submitted again.
     """
 
     class State(models.IntegerChoices):
-        """What is to be done with it."""
+        """The next step of a delivery."""
 
         SENT = 0
         WAITING = 1
@@ -223,7 +223,7 @@ class Delivery(Row):
     rejections = models.PositiveIntegerField(default=0)  # since it was accepted
     dead_since = models.DateTimeField(null=True)
     sent_at = models.DateTimeField(null=True)
-    #: What the engine itself reports about it, and when it was asked.
+    #: The engine's own report on the target, and when it was asked.
     feedback = models.JSONField(null=True)
     feedback_at = models.DateTimeField(null=True)
 

@@ -60,7 +60,7 @@ class EngineHost(Row):
     #: Targets in the next request, fewer after one that was not accepted; 0 for as many
     #: as it takes.
     batch = models.PositiveIntegerField(default=0)
-    #: Of single targets in a row that were not rejected before.
+    #: Single targets rejected in a row that were not rejected before.
     rejections = models.PositiveIntegerField(default=0)
     parked_reason = models.TextField(blank=True)  # why nothing is submitted
     error = models.TextField(blank=True)  # of the last request

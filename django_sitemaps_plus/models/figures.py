@@ -32,7 +32,7 @@ class FigureQuerySet(RowQuerySet["Figure"]):
         for kind, value in added.items():
             self._add(value, site=site, name=name, kind=kind, hour=hour)
 
-    # One figure at a time: what was added before a deadlock is not added twice.
+    # Added one at a time: what was added before a deadlock is not added twice.
     @retried
     def _add(self, value: float, **key: Any) -> None:
         rows = self.filter(**key)
@@ -44,10 +44,10 @@ class FigureQuerySet(RowQuerySet["Figure"]):
 
 
 class Figure(Row):
-    """One number of one hour, of a section or an engine."""
+    """A number of one hour, of a section or an engine."""
 
     class Kind(models.TextChoices):
-        """What was counted."""
+        """The things that are counted."""
 
         ENTRIES = "entries"  # that a section has after its last build of the hour
         PAGES = "pages"  # that were rendered
@@ -76,7 +76,7 @@ class Figure(Row):
 
 
 class Dashboard(Section):
-    """What the admin's dashboard shows, and what its users may do there."""
+    """The admin's dashboard, with the permissions of its users."""
 
     class Meta(Section.Meta):
         proxy = True

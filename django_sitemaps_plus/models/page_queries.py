@@ -154,7 +154,7 @@ class PageQueries(PageClaimQuerySet[M]):
     @prepared
     def mark_indexes(self, *, site: Any) -> Update:
         """Make the indexes of a site dirty."""
-        # One key, and no list of keys: for that MariaDB would lock all pages.
+        # A single key, and no list: for that MariaDB would lock all pages.
         section = Section.objects.filter(site=site, name=INDEX).values("pk")[:1]
         return self.filter(section=section), {"wanted": F("wanted") + 1}
 

@@ -32,7 +32,7 @@ class PageQuerySet(PageQueries["Page"]):
 
 
 class Page(Row):
-    """One sitemap file of a section: its key range and the object it points to."""
+    """A sitemap file of a section: its key range and the object it points to."""
 
     section = models.ForeignKey(Section, models.CASCADE, related_name="pages")
     number = models.PositiveIntegerField()  # 1 and on; the index is page 0 of its own
@@ -56,7 +56,7 @@ class Page(Row):
         output_field=models.PositiveSmallIntegerField(),
         db_persist=True,
     )
-    #: Who is at work on it, and since when by the database's clock.
+    #: The builder at work on the page, and since when by the database's clock.
     token = models.CharField(max_length=32, blank=True)
     claimed_at = models.DateTimeField(null=True)
     #: Claims without a result, since it was last built or a deploy.
@@ -93,7 +93,7 @@ class Page(Row):
     gzip_size = models.PositiveBigIntegerField(default=0)  # bytes
     plain_hash = models.CharField(max_length=64, blank=True)  # SHA-256, hexadecimal
     gzip_hash = models.CharField(max_length=64, blank=True)  # the same of the object
-    #: What the index says, as W3C text in UTC; "" for nothing. It never falls.
+    #: The lastmod in the index, as W3C text in UTC; "" for none. It never falls.
     lastmod = models.CharField(max_length=W3C_LENGTH, blank=True)
     published_at = models.DateTimeField(null=True)  # when the pointer was set
 
@@ -110,7 +110,7 @@ class Page(Row):
             )
         ]
         indexes = [
-            # What a refresh asks for, most often in vain: no page of many is read.
+            # A refresh asks for these, most often in vain: no page of many is read.
             models.Index(
                 fields=["section", "is_dirty", "not_before"], name="sitemaps_plus_dirty"
             ),

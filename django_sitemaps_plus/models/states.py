@@ -21,7 +21,7 @@ class State(models.TextChoices):
 
 
 class Hold(models.TextChoices):
-    """What the guard says of a page that would lose most of its entries."""
+    """The guard's word on a page that would lose most of its entries."""
 
     NONE = "", "none"  # nothing: it may be built
     HELD = "held", "held"  # it waits for the rest of its section

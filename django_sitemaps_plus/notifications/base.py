@@ -13,7 +13,7 @@ from django_sitemaps_plus.conf import Site
 
 
 class Takes(enum.Enum):
-    """What is submitted to an engine."""
+    """The kind of target that an engine takes."""
 
     URLS = "urls"  # each URL that was added, updated or removed
     FEEDS = "feeds"  # where lists of URLs are: indexes, or feeds of its own options
@@ -41,7 +41,7 @@ class Engine(ABC):
         endpoint: a URL that it answers at, for ``sitemap_doctor --online``.
     """
 
-    #: What is submitted to it.
+    #: The kind of target that is submitted to the engine.
     takes: ClassVar[Takes] = Takes.URLS
     #: The most targets of one request.
     max_batch: ClassVar[int] = 1

@@ -8,7 +8,7 @@ import traceback
 from typing import NoReturn
 from urllib.parse import quote, quote_plus
 
-#: What replaces a secret.
+#: The text that replaces a secret.
 HIDDEN = "***"
 
 

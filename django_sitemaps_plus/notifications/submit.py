@@ -37,7 +37,7 @@ MAX_REQUESTS = 200
 
 @dataclass(slots=True)
 class DeliveryReport:
-    """What was submitted to engines."""
+    """Counts of what was submitted to engines."""
 
     sent: int = 0  # targets that were accepted
     rejected: int = 0  # targets

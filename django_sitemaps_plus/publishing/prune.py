@@ -61,7 +61,7 @@ BATCH_ROWS = 500
 
 @dataclass(slots=True)
 class PruneReport:
-    """What a prune has removed, or would remove if it were no dry run."""
+    """Counts of what a prune has removed, or would remove if it were no dry run."""
 
     pages: int = 0  # merged, replaced by a new plan, or of removed sections
     sections: list[str] = field(default_factory=list)  # that this prune has removed
@@ -168,7 +168,7 @@ class _Prune:
 
     def _remove_object(self, name: str) -> None:
         # An object that was replaced at a younger age than the grace was stored at
-        # most that much earlier. One that was older is its page's previous object.
+        # most that much earlier. An older one is its page's previous object.
         if not is_stored_before(name, self.before - self.grace - MARGIN):
             self.report.waiting += 1
             return
@@ -195,8 +195,8 @@ class _Prune:
                         rows.update(previous_object="")
 
     def _tidy(self, section: Section, numbers: list[int]) -> None:
-        # Rows after directories: a page has its row first.
-        # Of all sites, since they share the directories.
+        # Rows are read after directories, since a page has its row first, and for
+        # all sites, since they share the directories.
         rows = Page.objects.filter(section__name=section.name)
         known = set(rows.values_list("number", flat=True))
         for number in numbers:
@@ -298,7 +298,7 @@ class _Prune:
         deleted, batch = 0, [0]
         ordered = rows.order_by("pk").values_list("pk", flat=True)
         while batch := list(ordered.filter(pk__gt=batch[-1])[:BATCH_ROWS]):
-            # One statement, which leaves alone what has changed meanwhile.
+            # A single statement leaves alone what has changed meanwhile.
             deleted += retried(rows.remove)(batch)
         return deleted
 
@@ -313,7 +313,7 @@ def _unreferenced(
     the rows are read: their builders have published them, or have lost the claim.
     """
     named, replaced, claimed = set(), set(), set()
-    # Of all sites, since they share the directories.
+    # All sites share the directories.
     pages = Page.objects.filter(section__name=section)
     for number, token, current, previous, published_at in pages.values_list(
         "number", "token", "object", "previous_object", "published_at"

@@ -37,7 +37,7 @@ _looked_at: dict[Path, float] = {}  # by the tree, by the monotonic clock
 
 
 class Pointer(NamedTuple):
-    """What the row of a page says that its public name shows."""
+    """The object that a public name shows, as the row of its page says."""
 
     section: str
     number: int
@@ -106,7 +106,7 @@ def look_after(site: Site, indexes: Iterable[Page], *, was_behind: bool) -> bool
         return False
     next_look = _looked_at.get(tree.root, -LOOK_SECONDS) + LOOK_SECONDS
     is_due = was_behind or time.monotonic() >= next_look
-    # One that is not shown was flipped by a builder that was killed.
+    # An index that is not shown was flipped by a builder that was killed.
     shown = [
         tree.shows(page_name(INDEX, index.number), index.published_at)
         for index in indexes

@@ -151,7 +151,7 @@ class Feed:
     def render(self, lines: Iterable[str]) -> bytes:
         """Return the feed of some lines of entries, each with a lastmod.
 
-        It has no other date, so the same entries give the same bytes.
+        The feed has no other date, so the same entries give the same bytes.
         """
         host = urlsplit(self.site.origin).netloc
         feed = _FORMATS[self.form](
@@ -177,7 +177,7 @@ class Feed:
 def newest_lines(lines: Iterable[str]) -> list[str]:
     """Return the lines of the entries with the latest lastmod, from the newest.
 
-    Those without one are left out.
+    Entries without one are left out.
     """
     return [line for _, line in nlargest(MAX_ITEMS, dated_lines(lines))]
 

@@ -51,7 +51,7 @@ _FORMAT = 2
 def live_index(number: int, row: Page | None) -> Document | None:
     """Return an index as its pages are now; None where it would list none.
 
-    One that is kept is rendered anew once a page is published.
+    A kept index is rendered anew once a page is published.
 
     Raises:
         SourceError, DatabaseError: rows of a source, or ours, could not be read.

@@ -91,7 +91,7 @@ def _own_urls(request: HttpRequest | None) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Records:
-    """What the setting ROBOTS says, as far as it can be used."""
+    """The setting ROBOTS, as far as it can be used."""
 
     groups: tuple[Group, ...]  # one at least
     extra: tuple[str, ...]  # other lines

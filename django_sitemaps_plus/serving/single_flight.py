@@ -28,7 +28,7 @@ _POLL = 0.02
 #: The values that threads of this process compute, by key.
 _flights: dict[str, Future[Any]] = {}
 if hasattr(os, "register_at_fork"):
-    # What a thread of the parent does never ends in the child.
+    # The work of a thread of the parent never ends in the child.
     os.register_at_fork(after_in_child=_flights.clear)
 
 _end_of_wait: ContextVar[float | None] = ContextVar("end_of_wait", default=None)
@@ -38,7 +38,7 @@ _end_of_wait: ContextVar[float | None] = ContextVar("end_of_wait", default=None)
 def patience() -> Iterator[float]:
     """Give the monotonic time until which a request waits for others.
 
-    It is one for all values that a request needs.
+    All values that a request needs share it.
     """
     end = _end_of_wait.get() or time.monotonic() + MAX_WAIT
     token = _end_of_wait.set(end)

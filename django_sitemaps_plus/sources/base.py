@@ -1,4 +1,4 @@
-"""What users subclass; how its pages are read is in ``reading``."""
+"""The classes that users subclass; ``reading`` reads their pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Source:
     paged by position: page two begins where page one is full. :class:`ModelSource`
     pages by key instead, which costs less and keeps pages stable.
 
-    One instance serves every request and build, so it keeps no state of either.
+    An instance serves every request and build, so it keeps no state of either.
     A subclass may have methods and attributes of its own under any other name; a
     check reports those that look like a mistake.
 
@@ -112,7 +112,7 @@ class ViewSource(DeclaredSource):
         return reverse(name, kwargs=arguments)
 
 
-#: Of a saved object the rows that it concerns; see ``ModelSource.watch``.
+#: The rows that a saved object concerns; see ``ModelSource.watch``.
 Concerned = str | Callable[[Any], QuerySet[Any]] | Under
 
 

@@ -12,7 +12,7 @@ from django_sitemaps_plus.outages import is_passing
 from .quoting import Quoting
 from .route import PlainRoute
 
-#: What takes the values of a field from rows.
+#: A function that takes the values of a field from rows.
 Getter = Callable[[Sequence[Any]], Sequence[Any]]
 
 #: A row by its number in the batch, the name of what it has not got, and why.
@@ -174,7 +174,7 @@ class LocationColumn(UrlColumn):
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """One field of an entry: where its values are, and how they are written."""
+    """A field of an entry: where its values are, and how they are written."""
 
     getter: Getter
     column: Column

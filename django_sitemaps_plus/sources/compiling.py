@@ -45,7 +45,7 @@ from .related import (
 )
 from .route import CompiledRoute, Route, in_language
 
-#: What columns of instances are called; no model field begins like this.
+#: The prefix of columns of instances; no model field begins like this.
 _ALIAS = "sitemaps_plus_"
 
 
@@ -87,7 +87,7 @@ def find_field(model: type[Model], path: str) -> Field[Any, Any] | None:
 
 @dataclass(slots=True)
 class Columns:
-    """What the rows of a query must hold, in the order in which it was asked for."""
+    """The columns that a query must select, in the order in which code asks."""
 
     of_instances: bool  # whether rows are model instances, else tuples
     expressions: list[Any] = field(default_factory=list)

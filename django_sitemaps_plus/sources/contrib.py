@@ -203,7 +203,7 @@ class SitemapReader(Reader[SitemapSource]):
         sitemap, kind = self.sitemap, self.source.kind
         is_own = kind.get_latest_lastmod is not Sitemap.get_latest_lastmod
         if not is_own and callable(getattr(sitemap, "lastmod", None)):
-            # It would ask all items, one by one.
+            # Contrib's method would ask all items, one by one.
             items = items_of(sitemap)
             if pages_by_key(items):
                 items = on_write_database(items, None).order_by()

@@ -24,7 +24,7 @@ from .querysets import queryset_of, takes_site
 from .related import ordering_paths, path_to_many
 from .route import Route
 
-# What a raw condition or another query reads is not known.
+# Raw conditions and other queries do not tell what they read.
 _OPAQUE = (RawSQL, ExtraWhere, Query, QuerySet, Subquery)
 
 

@@ -166,7 +166,7 @@ def plain(queryset: Any) -> QuerySet[Any]:
 def instances(queryset: QuerySet[Any]) -> Iterable[Any]:
     """Return the instances of a queryset as a loop over it has them.
 
-    Those of a class that takes part in fetching them are in memory together.
+    Instances of a class that takes part in fetching them are in memory together.
     """
     if fetches(queryset):
         return list(queryset)

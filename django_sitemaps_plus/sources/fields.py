@@ -135,7 +135,7 @@ def _simple(name: str, write: Callable[[Any], str]) -> Column:
     return Column(name=name, write=write, before=f"<{name}>", after=f"</{name}>")
 
 
-#: What writes the values of each field but the location; images without an origin.
+#: The writers of all fields but the location; images without an origin.
 COLUMNS: dict[str, Column] = {
     "lastmod": _simple("lastmod", lastmod_text),
     "changefreq": _simple("changefreq", check_changefreq),
@@ -146,12 +146,12 @@ COLUMNS: dict[str, Column] = {
     "alternates": _AlternatesColumn(name="alternates", write=_alternate),
 }
 
-#: What marks each entry of a mobile sitemap.
+#: The mark of each entry of a mobile sitemap.
 MOBILE = Values(
     constant(True), Column(name="mobile", write=lambda value: "<mobile:mobile/>")
 )
 
-#: What a source may say of an entry, in the order of the element.
+#: The fields of an entry, in the order of the element.
 FIELDS = ("location", *COLUMNS)
 
 

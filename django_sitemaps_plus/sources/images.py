@@ -110,7 +110,7 @@ class FileColumn(Column):
 
     @cached_property
     def prefix(self) -> tuple[str, Quoting] | None:
-        """What all URLs begin with, and what quotes the names; None if they differ.
+        """The beginning of all URLs, and what quotes the names; None if they differ.
 
         The storage is asked before the first row is written, not for a query alone.
         """

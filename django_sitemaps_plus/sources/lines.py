@@ -37,7 +37,7 @@ _REPEATED = ValueError(
 )
 
 
-#: What is logged, and printed, of each action.
+#: The message that is logged and printed, by action.
 _MESSAGES = {
     "row_skipped": "{0.row} left out: {0.reason}",
     "value_dropped": "{0.row} listed without {0.field}: {0.reason}",
@@ -286,7 +286,7 @@ def side_by_side(parts: Parts, count: int) -> str:
             pieces.append("")
     if not columns:
         return pieces[0] * count
-    # What lies between two values, and a place for the value that follows.
+    # The text between two values, and a place for the value that follows.
     between = [pieces[-1] + pieces[0], *pieces[1:-1]]
     texts = [text for piece in between for text in (piece, "")] * count
     for position, column in enumerate(columns):

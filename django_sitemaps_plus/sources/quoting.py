@@ -21,11 +21,11 @@ _NOT_ASCII = re.compile(r"([^\x00-\x7f]+)")
 _WORD = "".join([string.ascii_letters, string.digits, "-_"])
 _IN_WORDS = f"{_WORD}\n".encode()
 _MAX_INT = 2**64  # text of more digits may not even fit into a URL
-#: What reverse() leaves as it is.
+#: Characters that reverse() leaves as they are.
 SAFE_IN_PATHS = RFC3986_SUBDELIMS + "/~:@"
 #: The line of what has none of its own; no form matches it.
 NO_LINE = "\ud800"
-# What a URL may hold without another look; UTF-8 cannot express the surrogates.
+# Characters a URL may hold without another look; UTF-8 cannot express the surrogates.
 _USUAL = r"[^\n\ud800-\udfff#%]"
 _REST = rf"{_USUAL}*+(?:%[0-9A-Fa-f]{{2}}{_USUAL}*+)*+"
 _URL = rf"https?://[a-z0-9.-]{{5,}}+(?::[0-9]{{1,4}}+)?(?:[/?]{_REST})?"
@@ -54,7 +54,7 @@ class _Quoted:
 def _with_bytes(text: str) -> str:
     """Percent-encode what is not ASCII."""
     pieces = _NOT_ASCII.split(text)
-    # One call for all: a percent sign, itself 25, ends each run of characters.
+    # A single call does it: a percent sign, itself 25, ends each run of characters.
     codes = "%".join(pieces[1::2]).encode("utf-8", "replace").hex("%").upper()
     pieces[1::2] = [f"%{run}" for run in codes.split("%25%")]
     return "".join(pieces)

@@ -333,7 +333,7 @@ def page_query(source: ModelSource) -> QuerySet[Any]:
 def select(queryset: QuerySet[Any], columns: Columns) -> QuerySet[Any]:
     """Return the query that reads columns, as instances or as tuples.
 
-    What narrows it comes later: of all rows a window function sees the columns.
+    The query is narrowed later, since a window function sees all rows.
     """
     if columns.of_instances:
         selected: QuerySet[Any] = queryset.annotate(**columns.aliases())
@@ -362,7 +362,7 @@ def names_of(
 ) -> Callable[[int, Sequence[Any], int], RowName]:
     """Return what names a row of a batch, given how many rows came before the batch.
 
-    Of tuples, one query looks up the keys of the page when the first is named.
+    Tuples have no key: one query looks up those of the page when the first is named.
     """
 
     @cache

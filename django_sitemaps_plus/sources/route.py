@@ -103,7 +103,7 @@ class CompiledRoute:
 
     @cached_property
     def plain(self) -> PlainRoute | None:
-        """What it is made of where values of a column can be written together."""
+        """The parts of the URL, where values of a column can be written together."""
         if not self.candidates or self.candidates[0].defaults:
             return None
         first, arguments = self.candidates[0], self.arguments
@@ -154,7 +154,7 @@ def compile_route(name: str, arguments: tuple[str, ...]) -> CompiledRoute:
 
 @dataclass(frozen=True)
 class _Candidate:
-    """One way to write the URL: a form of a pattern that has the right arguments."""
+    """A way to write the URL: a form of a pattern that has the right arguments."""
 
     template: str  # %-format of the path, not quoted
     prefix: str  # the script prefix in it, as a regular expression

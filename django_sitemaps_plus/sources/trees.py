@@ -16,7 +16,7 @@ ROWS_PER_QUERY = 100
 
 @dataclass(frozen=True)
 class Under:
-    """What :func:`under` returns."""
+    """The callable that :func:`under` returns."""
 
     fields: tuple[str, ...]
 

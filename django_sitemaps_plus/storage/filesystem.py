@@ -153,7 +153,7 @@ def _sync_directory(path: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        # What fsync(2) says on a file system that does not flush directories.
+        # The errors of fsync(2) where a file system does not flush directories.
         if error.errno != errno.EINVAL:
             raise
     finally:

@@ -34,7 +34,7 @@ from django_sitemaps_plus.outages import ends_work
 
 from .filesystem import AtomicFileSystemStorage, remove_unfinished
 
-# What may be secret in an address: a password, and the query that signs it.
+# Secrets in an address: a password, and the query that signs it.
 _SECRETS = re.compile(r"(?<=://)[^/\s@]+(?=@)|(?<=\?)[\w.~%-]+=[^\s'\"<>)]*")
 
 # Other files may share the storage; only what has such a name is an object.
@@ -45,7 +45,7 @@ _PAGE = re.compile(r"[0-9]{1,9}")
 COPY = "copy-"
 _NAMESPACE = re.compile(rf"(?:{COPY})?[0-9a-f]{{16}}")
 
-# Of names of sections: what stays out of the names of directories.
+# Characters of sections' names that stay out of the names of directories.
 _UNSAFE = re.compile(r"[^a-z0-9_-]")
 
 

@@ -90,7 +90,7 @@ def is_model(value: object) -> bool:
 def related_paths(source: ModelSource) -> dict[str, set[str | None]]:
     """Return the relations that declared paths cross, with the columns at their end.
 
-    Of images that are objects nobody knows which columns make their URL: None.
+    Nobody knows which columns make the URL of images that are objects: None.
     """
     found: dict[str, set[str | None]] = {}
     images = image_paths(source)

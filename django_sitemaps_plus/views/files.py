@@ -61,7 +61,7 @@ def text_file(request: HttpRequest, name: str) -> HttpResponse:
 def key_files() -> dict[str, str]:
     """Return the files that engines look for, of the site in force or of all, by name.
 
-    It never fails: any URL of a text file asks, and may be another view's.
+    The look never fails: any URL of a text file asks, and may be another view's.
     """
     files: dict[str, str] = {}
     try:

@@ -44,7 +44,7 @@ def site_map(
 ) -> HttpResponse:
     """Answer with the sections of the site, or with links of one.
 
-    Those are the links of one sitemap of the section, by default of its first.
+    The links are those of one sitemap of the section, by default of its first.
     """
     answer = ask(request, index)
     if answer.status_code != 200:

@@ -109,7 +109,7 @@ def unavailable() -> HttpResponse:
 class _FinalResponse(HttpResponse):
     """A response that GZipMiddleware leaves alone, as if it had a Content-Encoding.
 
-    It would compress a gzip file again, and send gzip to who said ``gzip;q=0``.
+    GZipMiddleware would compress gzip again, and send it to who said ``gzip;q=0``.
     """
 
     def has_header(self, header: str) -> bool:

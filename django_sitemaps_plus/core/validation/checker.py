@@ -19,7 +19,7 @@ from .values import location_faults, read_url
 #: versions that wait for the entry which they name.
 MAX_REMEMBERED, MAX_ONE_WAY = 5_000_000, 100_000
 
-# Of each root the name of its entries, and the code for too many.
+# By root: the name of its entries, and the code for too many.
 _ROOTS = {
     "urlset": ("url", "entries-many"),
     "sitemapindex": ("sitemap", "index-many"),

@@ -35,7 +35,7 @@ _CODES = {
 def read_text(pieces: Iterable[bytes], *, is_gzip: bool = False) -> Iterator[str]:
     """Yield the text of a file that may be gzipped and may begin with a BOM.
 
-    One that is said to be gzipped must be.
+    A file that is said to be gzipped must be.
     """
     decoder, line = codecs.getincrementaldecoder("utf-8-sig")(), 1
     for piece in chain(_plain(filter(None, pieces), is_gzip), [b""]):

@@ -47,7 +47,7 @@ _FLAGS = {
     "--json": "print the report as JSON, nothing else",
 }
 
-#: What is an option of the build, too.
+#: Options of the command that are options of the build, too.
 _OPTIONS = (
     *("full", "replan", "allow_shrink", "move_origin", "new_namespace", "helpers"),
 )
@@ -176,7 +176,7 @@ _COLUMNS = {
     "seconds": "seconds",
 }
 
-#: What becomes of a section without a source.
+#: The fate of a section without a source.
 _MISSING = (
     "Section {0!r} is no longer registered: its pages leave the index after 24 hours, "
     "and are served until prune_sitemaps removes them. Register it again if it is to "

@@ -212,7 +212,7 @@ def _problems(
 
 def _left(names: list[str], begin: datetime) -> list[str]:
     """Return which engines still have to take URLs that were chosen."""
-    # What became due since the command began was not asked for.
+    # Deliveries that became due since the command began were not asked for.
     until = begin + timedelta(seconds=get_settings().notify_delay_seconds)
     return [
         f"{engine.name} was not notified of all that was chosen: another process is "

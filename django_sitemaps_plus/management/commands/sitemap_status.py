@@ -33,7 +33,7 @@ _COLUMNS = {
     "built": "last_build_at",
     "published": "published_at",
 }
-# What it shows of a section that is not built.
+# The columns of a section that is not built.
 _LIVE = {**dict.fromkeys(list(_COLUMNS.values())[1:]), "pages": "live"}
 _ENGINE_COLUMNS = {
     "engine": "engine",
@@ -43,7 +43,7 @@ _ENGINE_COLUMNS = {
     "failing": "failing",
     "oldest": "oldest",
 }
-# What clears a terminal, and goes to its first line.
+# The codes that clear a terminal and go to its first line.
 _CLEAR = "\x1b[2J\x1b[H"
 _MEANINGS = (
     "Columns: pages, with entries, or live if none are built; dirty: pages to be built;"

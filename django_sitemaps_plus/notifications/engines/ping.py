@@ -12,7 +12,7 @@ from django_sitemaps_plus.notifications.http import accepted, request
 class Ping(Engine):
     """Notifies an endpoint of your choice that an index has changed.
 
-    It has no default: the endpoints of Google, Bing and Baidu no longer exist.
+    There is no default: the endpoints of Google, Bing and Baidu no longer exist.
 
     Args:
         endpoint: the URL before ``?sitemap=``.

@@ -1,4 +1,4 @@
-"""One HTTPS request to an engine: bounded in time and size, without leaking secrets."""
+"""An HTTPS request to an engine: bounded in time and size, without leaking secrets."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ class _Message:
 
 
 class _Exchange(Thread):
-    """One request in a thread of its own, which the caller can leave at any time.
+    """A request in a thread of its own, which the caller can leave at any time.
 
     A socket's timeout starts again with each byte, and a DNS look-up has none. Secrets
     are revealed in this thread only, so that no traceback of the caller leads to them.

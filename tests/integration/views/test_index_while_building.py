@@ -69,7 +69,7 @@ class TestShared:
 
     @pytest.mark.parametrize("state", [State.NEXT, State.RETIRED])
     def test_a_page_of_another_plan_is_not_listed(self, client, state):
-        """One is not served yet; the other is served to those who know it."""
+        """The next is not served yet; a retired one is, to those who know it."""
         Page.objects.filter(number=2).update(state=state)
         assert listed(client) == [THREE[0], THREE[2]]
 
