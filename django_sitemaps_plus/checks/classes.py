@@ -26,6 +26,39 @@ from django_sitemaps_plus.sources.keys import has_text, key_field
 from .examining import error, examined, examining, is_of_project, warning
 from .languages import check_codes
 
+#: The member that names the entries, by kind of source.
+_ROWS: dict[type, str] = {
+    ModelSource: "get_queryset()",
+    ViewSource: "views",
+    Source: "entries()",
+    Sitemap: "items()",
+}
+
+#: Names of values that the entries of a plain Source have themselves.
+_OF_ENTRIES = (*FIELDS, "languages")
+
+# Other attributes may be lazy objects, which are not to be woken.
+_METHODS = (
+    *(FunctionType, property, classmethod, staticmethod),
+    *(functools.cached_property, cached_property),
+)
+
+#: Names to write, by those of contrib and of common habit that nothing reads.
+_INSTEAD = {
+    "{rows}": "items queryset entries views objects filter exclude rows urls",
+    "location": "loc url absoluteurl",
+    "lastmod": "lastmodified modified latestlastmod",
+    "changefreq": "changefrequency frequency freq",
+    "images": "image thumbnail",
+    "videos": "video",
+    "limit": "paginator paginateby perpage pagesize",
+    "key, whose order entries have,": "ordering orderby",
+    "SITEMAPS_PLUS['BASE_URL']": "protocol domain",
+    "languages": "i18n languagesforitem",
+    "its attributes in the class itself": "meta",
+    "a ModelSource, which has it,": "watch starts ends announcesaves trackdeletes",
+}
+
 
 def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
     """Yield what is wrong with a class; return whether its attributes can be read."""
@@ -97,40 +130,6 @@ def check_adopted(**kwargs: Any) -> list[CheckMessage]:
     if registry.unread is not None:
         raise registry.unread
     return [error(42, str(fault), hint) for fault in adoption.faults]
-
-
-#: The member that names the entries, by kind of source.
-_ROWS: dict[type, str] = {
-    ModelSource: "get_queryset()",
-    ViewSource: "views",
-    Source: "entries()",
-    Sitemap: "items()",
-}
-
-#: Names of values that the entries of a plain Source have themselves.
-_OF_ENTRIES = (*FIELDS, "languages")
-
-# Other attributes may be lazy objects, which are not to be woken.
-_METHODS = (
-    *(FunctionType, property, classmethod, staticmethod),
-    *(functools.cached_property, cached_property),
-)
-
-#: Names to write, by those of contrib and of common habit that nothing reads.
-_INSTEAD = {
-    "{rows}": "items queryset entries views objects filter exclude rows urls",
-    "location": "loc url absoluteurl",
-    "lastmod": "lastmodified modified latestlastmod",
-    "changefreq": "changefrequency frequency freq",
-    "images": "image thumbnail",
-    "videos": "video",
-    "limit": "paginator paginateby perpage pagesize",
-    "key, whose order entries have,": "ordering orderby",
-    "SITEMAPS_PLUS['BASE_URL']": "protocol domain",
-    "languages": "i18n languagesforitem",
-    "its attributes in the class itself": "meta",
-    "a ModelSource, which has it,": "watch starts ends announcesaves trackdeletes",
-}
 
 
 def check_names(source: Source) -> Iterator[CheckMessage]:

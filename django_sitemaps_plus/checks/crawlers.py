@@ -42,6 +42,11 @@ _RULE = (
     'URLs starting with http://example.com/catalog/".'
 )
 
+_ROBOTS = f"{SETTING}['ROBOTS']"
+
+# Any address does: what matters is the path under which the project lives.
+_ANYWHERE = "https://site.invalid"
+
 
 @examining("the URLconf")
 def check_urls(**kwargs: Any) -> list[CheckMessage]:
@@ -142,12 +147,6 @@ def _names(resolver: Any, prefix: str = "") -> Iterator[str]:
     yield from [prefix + it for it in resolver.reverse_dict if isinstance(it, str)]
     for namespace, (_, below) in resolver.namespace_dict.items():
         yield from _names(below, f"{prefix}{namespace}:")
-
-
-_ROBOTS = f"{SETTING}['ROBOTS']"
-
-# Any address does: what matters is the path under which the project lives.
-_ANYWHERE = "https://site.invalid"
 
 
 @for_each_site

@@ -40,6 +40,13 @@ from .examining import (
 #: The least values that work, where that is not 0.
 _LEAST = {"max_builders": 1, "lease_seconds": 2}
 
+_SITES = f"{SETTING}['SITES']"
+_OF_CONTRIB = "contrib.sites"
+_FORM = "Write {'shop': {'BASE_URL': 'https://shop.example'}}, or 'contrib.sites'."
+
+# Names of sites become names of directories.
+_NAME = re.compile(r"[a-z0-9_-]{1,64}")
+
 
 @for_each_site
 @examining("the settings")
@@ -255,14 +262,6 @@ def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:
         f"{SETTING}[{key!r}] is {alias!r}, which {setting} does not define.",
         f"Use one of these: {', '.join(getattr(settings, setting))}.",
     )
-
-
-_SITES = f"{SETTING}['SITES']"
-_OF_CONTRIB = "contrib.sites"
-_FORM = "Write {'shop': {'BASE_URL': 'https://shop.example'}}, or 'contrib.sites'."
-
-# Names of sites become names of directories.
-_NAME = re.compile(r"[a-z0-9_-]{1,64}")
 
 
 def check_sites(**kwargs: Any) -> list[CheckMessage]:

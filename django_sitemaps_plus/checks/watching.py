@@ -42,6 +42,8 @@ from .examining import error, examining, unexamined, unreadable, warning
 #: Packages whose models are trees.
 _TREES = {"treebeard", "mptt"}
 
+_LABEL = "sitemaps_plus"
+
 
 def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
     """Yield what ``watch`` names that leads to no rows of a source with a right key."""
@@ -223,9 +225,6 @@ def _proposed(model: type[Model]) -> str:
             return f"watch = {{{model.__name__}: {Under(fields)!r}}}"
     name = model.__name__
     return f"watch = {{{name}: ...}} with a function that takes one and returns them"
-
-
-_LABEL = "sitemaps_plus"
 
 
 @examining("DATABASE_ROUTERS")

@@ -23,6 +23,11 @@ NAMESPACES = {
     "mobile": "http://www.google.com/schemas/sitemap-mobile/1.0",  # historic
 }
 
+_URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"{}>\n'
+_URLSET_END = b"</urlset>\n"
+_INDEX = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
+_INDEX_END = b"</sitemapindex>\n"
+
 
 def alternate_element(alternate: Alternate) -> str:
     """Return the element of a language version."""
@@ -93,10 +98,6 @@ def _line(text: str) -> str:
     return escape(" ".join(text.splitlines()))
 
 
-_URLSET = '<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9"{}>\n'
-_URLSET_END = b"</urlset>\n"
-
-
 def render_urlset(
     chunks: Iterable[str], extensions: Collection[str] = (), stylesheet: str = ""
 ) -> Iterator[bytes]:
@@ -111,10 +112,6 @@ def render_urlset(
     for chunk in chunks:
         yield chunk.encode()
     yield _URLSET_END
-
-
-_INDEX = '<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n'
-_INDEX_END = b"</sitemapindex>\n"
 
 
 def page_lines(

@@ -54,6 +54,9 @@ MIN_FACTOR = 1.2
 # A measurement ends with the first of these that is reached.
 _RUNS, _RUN_SECONDS = 3, 1
 
+# Rows that show the route of a method.
+_SHOWING_ROWS = 100
+
 
 @dataclass(slots=True, kw_only=True)
 class Suggestion:
@@ -186,10 +189,6 @@ def _verify(source: Source, rewritten: ModelSource) -> int:
                 raise BuildError(f"{line} gives {other}, not {url}")
         rows += len(now)
     return rows
-
-
-# Rows that show the route of a method.
-_SHOWING_ROWS = 100
 
 
 def with_route(source: Source, sample: KeyRange) -> ModelSource | None:

@@ -35,6 +35,28 @@ from django_sitemaps_plus.models.pages import RENDERED_NOW
 from django_sitemaps_plus.site_urls import index_urls, page_url
 from django_sitemaps_plus.sources.lines import printable
 
+#: Seconds for each step of an answer.
+STEP_SECONDS = 10
+
+#: Problems of one rule in one file that are shown.
+MAX_SHOWN = 10
+
+_PIECE = 65_536
+_HEADERS = {"Accept-Encoding": "gzip", "User-Agent": "django-sitemaps-plus"}
+
+# Characters of a page that are searched for its <head>.
+_MAX_HEAD = 200_000
+
+_NOINDEX = re.compile(r"\bnoindex\b|(?:^|,|bot:) *none *(?:,|$)", re.IGNORECASE)
+
+_CODES = dict.fromkeys((401, 403), "page-forbidden")
+_CODES |= dict.fromkeys((404, 410), "page-missing")
+
+_HINTS = {
+    400: "; is the host in ALLOWED_HOSTS?",
+    503: "; manage.py sitemap_doctor may know why",
+}
+
 
 class Project:
     """Answers requests without cookies, and logs nothing of them.
@@ -71,16 +93,6 @@ class Project:
                 )
         finally:
             logging.disable(disabled)
-
-
-#: Seconds for each step of an answer.
-STEP_SECONDS = 10
-
-#: Problems of one rule in one file that are shown.
-MAX_SHOWN = 10
-
-_PIECE = 65_536
-_HEADERS = {"Accept-Encoding": "gzip", "User-Agent": "django-sitemaps-plus"}
 
 
 class Inspection:
@@ -218,20 +230,6 @@ def _is_index(path: Path) -> bool:
     with suppress(Fault):
         return "<sitemapindex" in next(read_text(_file_pieces(path)), "")
     return False
-
-
-# Characters of a page that are searched for its <head>.
-_MAX_HEAD = 200_000
-
-_NOINDEX = re.compile(r"\bnoindex\b|(?:^|,|bot:) *none *(?:,|$)", re.IGNORECASE)
-
-_CODES = dict.fromkeys((401, 403), "page-forbidden")
-_CODES |= dict.fromkeys((404, 410), "page-missing")
-
-_HINTS = {
-    400: "; is the host in ALLOWED_HOSTS?",
-    503: "; manage.py sitemap_doctor may know why",
-}
 
 
 class Audit:

@@ -24,6 +24,19 @@ from .prepared import Rows, Update, prepared
 from .states import MAX_ATTEMPTS, MAX_DEATHS, Hold, State
 from .transactions import retried
 
+#: Pages that are claimed, rendered and flipped together: one transaction and one
+#: flush of each directory for all of them.
+BATCH_PAGES = 8
+
+#: The longest pause of a page that fails, in seconds.
+LONGEST_PAUSE = 3_600.0
+
+#: How long a page that several builders died of is left alone.
+LONG_PAUSE = timedelta(days=1)
+
+#: The fields of a page that nothing is known against: as if it were tried first.
+UNTRIED: dict[str, Any] = {"attempts": 0, "deaths": 0, "not_before": None}
+
 
 @dataclass(slots=True)
 class _Lease:
@@ -57,20 +70,6 @@ def heartbeat() -> None:
         if now - lease.renewed_at > lease.seconds:
             lease.renew()
             lease.renewed_at = now
-
-
-#: Pages that are claimed, rendered and flipped together: one transaction and one
-#: flush of each directory for all of them.
-BATCH_PAGES = 8
-
-#: The longest pause of a page that fails, in seconds.
-LONGEST_PAUSE = 3_600.0
-
-#: How long a page that several builders died of is left alone.
-LONG_PAUSE = timedelta(days=1)
-
-#: The fields of a page that nothing is known against: as if it were tried first.
-UNTRIED: dict[str, Any] = {"attempts": 0, "deaths": 0, "not_before": None}
 
 
 class Claimed(Protocol):

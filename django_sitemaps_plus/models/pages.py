@@ -26,6 +26,16 @@ RENDERED_NOW = (
     "before, so engines are not notified of it: give the time of the last change"
 )
 
+#: Pages by the name of their section: of each the section, number and lastmod.
+Listed: TypeAlias = dict[str, list[tuple[Any, int, str]]]
+
+_KEY = "damaged"
+
+_SECONDS = 7 * 86_400
+
+#: Pages that are noted at once.
+MAX_NOTED = 500
+
 
 class PageQuerySet(PageQueries["Page"]):
     """Pages by what is to be done with them."""
@@ -127,10 +137,6 @@ class Page(Row):
         return f"page {self.number} of section {self.section_id}"
 
 
-#: Pages by the name of their section: of each the section, number and lastmod.
-Listed: TypeAlias = dict[str, list[tuple[Any, int, str]]]
-
-
 def listed_pages(
     site: str, registered: Collection[str], number: int, *, is_live: bool
 ) -> tuple[Listed, set[str]]:
@@ -157,13 +163,6 @@ def listed_pages(
     by_section = groupby(rows, itemgetter(0))
     listed = {names[pk]: list(pages) for pk, pages in by_section}
     return listed, {name for _, name, next_number in sections if next_number > 1}
-
-
-_KEY = "damaged"
-_SECONDS = 7 * 86_400
-
-#: Pages that are noted at once.
-MAX_NOTED = 500
 
 
 def note_damaged(page: Page) -> None:

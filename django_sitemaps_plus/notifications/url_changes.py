@@ -55,6 +55,9 @@ _END = 4_000
 #: Pages of a publication, old and new, that are kept in memory.
 FEW_PAGES = 4
 
+# A LimitExceededError says that a saved row is listed far too often.
+_POSTPONING = (SourceError, ConfigurationError, StoreError, LimitExceededError)
+
 
 def relay(until: float | None = None) -> list[str]:
     """Work out which URLs publications changed, queue them for engines, send signals.
@@ -102,10 +105,6 @@ def _postponed(error: Exception) -> str:
     words = f"URL changes wait for the next run: {error}"
     logger.warning("%s", words, extra={"action": "relay_failed"})
     return words
-
-
-# A LimitExceededError says that a saved row is listed far too often.
-_POSTPONING = (SourceError, ConfigurationError, StoreError, LimitExceededError)
 
 
 def _relay(publication: Publication) -> list[str]:

@@ -28,6 +28,11 @@ from django_sitemaps_plus.storage import read_document
 
 from .live import cache_key, live_page, live_plan, shared
 
+#: Entries of a feed.
+MAX_ITEMS = 100
+
+_NAMES = {"": SITEMAP, **NAMESPACES}
+
 
 def text_sitemap(section: str, number: int, row: Page | None) -> Document | None:
     """Return the URLs of a page, one a line; None where it would have no entries.
@@ -94,12 +99,6 @@ def _page(section: str, number: int, row: Page | None) -> bytes:
     number = row.number if row else number or _live_pages(section)
     document = live_page(section, number, row) if number else None
     return inflate(document.gzip) if document else b""
-
-
-#: Entries of a feed.
-MAX_ITEMS = 100
-
-_NAMES = {"": SITEMAP, **NAMESPACES}
 
 
 class _Rss(Rss201rev2Feed):

@@ -37,6 +37,11 @@ _PLAIN = {
     NoneType,
 }
 
+#: Parts of SQL that matter here: quoted texts, parentheses, queries within.
+_PARTS = re.compile(
+    r"""'[^']*'|"[^"]*"|`[^`]*`|\(\s*SELECT\b|[()]|\bOVER\b""", re.IGNORECASE
+)
+
 
 def quickly_made(queryset: QuerySet[Any]) -> QuerySet[Any]:
     """Return a queryset whose instances take half as long to make, where that is safe.
@@ -87,12 +92,6 @@ class _PlainInstances(ModelIterable):  # type: ignore[type-arg]
             state.db, state.adding = db, False
             instance.__dict__.update(zip(ordered, row, strict=True))
             yield instance
-
-
-#: Parts of SQL that matter here: quoted texts, parentheses, queries within.
-_PARTS = re.compile(
-    r"""'[^']*'|"[^"]*"|`[^`]*`|\(\s*SELECT\b|[()]|\bOVER\b""", re.IGNORECASE
-)
 
 
 class _Outside(Func):

@@ -21,6 +21,9 @@ from .fetching import has_windows, narrowed, plain
 from .keys import KeySpace, own_field
 from .lines import CHUNK_ROWS
 
+#: Rows of a source that is paged by position; a generator without end has more.
+MAX_POSITIONS = 10_000_000
+
 
 def queryset_of(source: ModelSource) -> QuerySet[Any]:
     """Return the rows that a source lists on the site in force."""
@@ -120,10 +123,6 @@ def tuples(queryset: QuerySet[Any], size: int = CHUNK_ROWS) -> Iterator[list[Any
             if compiler.has_extra_select:  # of DISTINCT, to order by
                 rows = [row[: compiler.col_count] for row in rows]
             yield list(compiler.results_iter([rows]))
-
-
-#: Rows of a source that is paged by position; a generator without end has more.
-MAX_POSITIONS = 10_000_000
 
 
 def at_positions(rows: Iterable[Any], key_range: KeyRange) -> Iterator[Any]:

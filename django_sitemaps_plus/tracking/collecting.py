@@ -55,6 +55,10 @@ _OTHER_PLAN = (
     ValueError,
 )
 
+#: Rows of related objects that are located one by one; more make all pages dirty. They
+#: are held in memory, and spread over a section they would reach most pages anyway.
+MAX_RELATED = 30_000
+
 
 def take_changes(section: OpenSection) -> Collection[Any]:
     """Make the pages of recorded changes dirty; return the keys of the last batch.
@@ -178,11 +182,6 @@ def _named(source: Source, space: KeySpace, changes: Sequence[Change]) -> _Named
         except _OTHER_PLAN:
             known = 0
     return _Named(keys, ranges, is_all, known < len(changes))
-
-
-#: Rows of related objects that are located one by one; more make all pages dirty. They
-#: are held in memory, and spread over a section they would reach most pages anyway.
-MAX_RELATED = 30_000
 
 
 class UnknownRowsError(Exception):

@@ -30,6 +30,11 @@ _read: set[str] = set()
 #: Until when no other section is, by alias of saved objects and the monotonic clock.
 _unread_until: dict[str, float] = {}
 
+#: Seconds after which a process asks again for what is not known yet.
+PAUSE_SECONDS = 10.0
+
+_asked_at = -PAUSE_SECONDS  # by the monotonic clock
+
 
 def is_read(section: str, using: str) -> bool:
     """Return whether changes on a database are recorded for a section.
@@ -66,12 +71,6 @@ def forget(*, setting: str = SETTING, **kwargs: Any) -> None:
     if setting == SETTING:
         _read.clear()
         _unread_until.clear()
-
-
-#: Seconds after which a process asks again for what is not known yet.
-PAUSE_SECONDS = 10.0
-
-_asked_at = -PAUSE_SECONDS  # by the monotonic clock
 
 
 def note_models(section: OpenSection, *, is_new: bool) -> None:

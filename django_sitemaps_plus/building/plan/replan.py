@@ -32,6 +32,9 @@ from django_sitemaps_plus.tracking.locating import mark_all
 
 logger = logging.getLogger(__name__)
 
+#: Pages that are inserted by one statement.
+BATCH_PAGES = 100
+
 
 def plan_section(section: OpenSection) -> None:
     """Read the row of a section; where it has no plan yet, make one and store it."""
@@ -217,10 +220,6 @@ def _replace(section: Section, old: list[Page], coming: list[Page]) -> None:
     for page in coming:
         page.state, page.announce = State.ACTIVE, announces
         page.is_edited = is_edited
-
-
-#: Pages that are inserted by one statement.
-BATCH_PAGES = 100
 
 
 def add_pages(
