@@ -38,14 +38,11 @@ class Metric:
 def _of(
     kind: type[Status], **named: tuple[str, str | Callable[[Any], Any]]
 ) -> list[Metric]:
-    return [
-        Metric(kind, f"{PREFIX}{name}", words, _reader(read))
-        for name, (words, read) in named.items()
-    ]
-
-
-def _reader(read: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return attrgetter(read) if isinstance(read, str) else read
+    metrics = []
+    for name, (words, read) in named.items():
+        value = attrgetter(read) if isinstance(read, str) else read
+        metrics.append(Metric(kind, f"{PREFIX}{name}", words, value))
+    return metrics
 
 
 METRICS = [

@@ -88,7 +88,17 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
     site = status.site
     for section in status.sections:
         if not section.registered:
-            yield _unregistered(section.section, site)
+            yield Problem(
+                id="section_unregistered",
+                subject=section.section,
+                message=_("It is no longer registered."),
+                remedy=_(
+                    "Register it again. If it is gone for good, there is nothing to "
+                    "do: after 24 hours it leaves the index, and pruning removes its "
+                    "pages."
+                ),
+                command=command_for("prune_sitemaps", site),
+            )
         elif section.hold_reason:
             yield _held(section, site)
         elif section.skipped and not section.entries:
@@ -108,19 +118,6 @@ def _of_sections(status: SiteStatus) -> Iterator[Problem]:
             remedy=_("Correct what is wrong: the next build tries again."),
             command=command_for("build_sitemaps", site),
         )
-
-
-def _unregistered(section: str, site: Site) -> Problem:
-    return Problem(
-        id="section_unregistered",
-        subject=section,
-        message=_("It is no longer registered."),
-        remedy=_(
-            "Register it again. If it is gone for good, there is nothing to do: after "
-            "24 hours it leaves the index, and pruning removes its pages."
-        ),
-        command=command_for("prune_sitemaps", site),
-    )
 
 
 def _held(section: SectionStatus, site: Site) -> Problem:
@@ -181,24 +178,21 @@ def _of_engines(status: SiteStatus) -> Iterator[Problem]:
         arguments = "--engine", engine.engine, "--retry"
         command = command_for("notify_search_engines", status.site, *arguments)
         if engine.parked:
-            yield _parked(engine, command)
+            hosts = engine.parked.items()
+            yield Problem(
+                id="engine_parked",
+                subject=engine.engine,
+                title=_("%s: not notified") % engine.engine,
+                count=len(hosts),
+                items=[Item(name=host, words=shortened(why)) for host, why in hosts],
+                remedy=_(
+                    "Correct the cause, then resume it. What changes meanwhile waits."
+                ),
+                command=command,
+                action="resume",
+            )
         if engine.dead:
             yield _rejected(engine, command)
-
-
-def _parked(engine: EngineStatus, command: str) -> Problem:
-    return Problem(
-        id="engine_parked",
-        subject=engine.engine,
-        title=_("%s: not notified") % engine.engine,
-        count=len(engine.parked),
-        items=[
-            Item(name=host, words=shortened(why)) for host, why in engine.parked.items()
-        ],
-        remedy=_("Correct the cause, then resume it. What changes meanwhile waits."),
-        command=command,
-        action="resume",
-    )
 
 
 def _rejected(engine: EngineStatus, command: str) -> Problem:

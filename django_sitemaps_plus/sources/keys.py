@@ -155,14 +155,16 @@ class KeySpace:
 
         An empty SELECT lends them its type and collation.
         """
-        connection = connections[self.alias]
+        connection: Any = connections[self.alias]
         field, quote = self.field, connection.ops.quote_name
         values = [*map(self.value, bounds), *keys]
         places = [(0, i) for i in range(len(bounds))]
         places += [(1, i) for i in range(len(keys))]
         if not values:
             return []
-        row = "ROW(%s, {}, {})" if _needs_row(connection) else "(%s, {}, {})"
+        # MySQL writes VALUES ROW(...); MariaDB and the others write VALUES (...).
+        is_mysql = connection.vendor == "mysql" and not connection.mysql_is_mariadb
+        row = "ROW(%s, {}, {})" if is_mysql else "(%s, {}, {})"
         column = quote(str(field.column))
         table = quote(field.model._meta.db_table)
         rows = ", ".join([row.format(*place) for place in places])
@@ -175,8 +177,3 @@ class KeySpace:
             cursor.execute(sql, prepared)
             found: list[tuple[int, int]] = cursor.fetchall()
         return found
-
-
-def _needs_row(connection: Any) -> bool:
-    # MySQL writes VALUES ROW(...); MariaDB and the others write VALUES (...).
-    return connection.vendor == "mysql" and not connection.mysql_is_mariadb

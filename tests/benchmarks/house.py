@@ -26,16 +26,16 @@ PACKAGE = "django_sitemaps_plus"
 #: Whoever raises a limit does it in a commit of its own, with the reason.
 LIMITS: dict[str, float] = {
     # All lines of .py files; the package is counted without its migrations.
-    "lines of the package": 27_850,
+    "lines of the package": 27_820,
     "files": 202,
     "most files in a folder": 24,
     "lines of the longest file": 398,
     # Functions that the package uses in one place, by a call: the body could stand
     # there. Public ones, overrides and decorated ones are not counted.
-    "functions called once": 466,
+    "functions called once": 462,
     # Functions that their module uses in one place, by a call or by handing them on.
-    "private functions used once": 389,
-    "private functions used once, % of all functions": 22.7,
+    "private functions used once": 384,
+    "private functions used once, % of all functions": 22.5,
     "lines that are imports, %": 10.8,
     "star imports": 0,
     # Imports in functions and for type checking count like all others.
