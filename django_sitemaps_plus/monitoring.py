@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare
 
 from django_sitemaps_plus.diagnostics.dashboard import read_dashboard
 from django_sitemaps_plus.diagnostics.metrics import exposition
-from django_sitemaps_plus.diagnostics.status import overdue
+from django_sitemaps_plus.diagnostics.problems import problems_of
 
 from .conf import get_settings, get_sites
 from .exceptions import SitemapsPlusError
@@ -60,9 +60,9 @@ def _for_monitors(view: View) -> View:
         except Error as error:
             # Its text may name hosts and users, and who asks may have no right yet.
             logger.error("%s", in_one_line(error), extra={"action": "state_unknown"})
-            return _problems(["The state is unknown: the database cannot be read."])
+            return _unknown("The state is unknown: the database cannot be read.")
         except (SitemapsPlusError, ImproperlyConfigured) as error:
-            return _problems([in_one_line(error)])
+            return _unknown(in_one_line(error))
 
     return read_only(call)
 
@@ -74,15 +74,13 @@ def health(request: HttpRequest) -> HttpResponse:
     With ``max_age`` what waits for more seconds is a problem too.
     """
     sites, max_age = get_sites(request), _max_age(request)
-    found = [
-        f"{status.site.name}: {problem}" if len(sites) > 1 else str(problem)
-        for status in read_dashboard(sites)
-        for problem in (
-            *status.problems,
-            *overdue(status.sections, status.engines, max_age),
-        )
-    ]
-    return _problems(found, 503 if found else 200)
+    ids, words = [], []
+    for status in read_dashboard(sites):
+        for problem in problems_of(status, max_age=max_age):
+            ids.append(problem.id)
+            prefix = f"{status.site.name}: " if len(sites) > 1 else ""
+            words.append(f"{prefix}{problem}")
+    return _problems(ids, words)
 
 
 @_for_monitors
@@ -101,9 +99,15 @@ def _max_age(request: HttpRequest) -> float:
     return math.inf if text is None else int(text)
 
 
-def _problems(problems: Sequence[str], status: int = 503) -> HttpResponse:
-    found = {"status": "problem" if problems else "ok", "problems": list(problems)}
-    return _Answer(json.dumps(found, ensure_ascii=False), _JSON, status)
+def _problems(ids: Sequence[str], words: Sequence[str]) -> HttpResponse:
+    status = "problem" if ids else "ok"
+    content = {"status": status, "problems": words, "ids": ids}
+    text = json.dumps(content, ensure_ascii=False)
+    return _Answer(text, _JSON, 503 if ids else 200)
+
+
+def _unknown(words: str) -> HttpResponse:
+    return _problems(["state_unknown"], [words])
 
 
 def _refusal(request: HttpRequest) -> int:

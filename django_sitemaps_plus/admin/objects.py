@@ -65,8 +65,15 @@ class SitemapMixin(_Admin):
         """Add a place for the panel, whatever the template of the page is."""
         response = super().render_change_form(request, context, *args, **kwargs)
         row = context.get("original")
-        if row is not None and not context.get("is_popup"):
-            _add_place(self, response, row)
+        if row is None or context.get("is_popup"):
+            return response
+        if isinstance(response, TemplateResponse) and response.context_data is not None:
+            url = object_url(self.admin_site, self.model, row.pk, "sitemap")
+            if url:  # else get_urls() is another's
+                frame = response.resolve_template(response.template_name)
+                names = {"sitemaps_plus_frame": frame, "sitemaps_plus_url": url}
+                response.context_data |= names
+                response.template_name = "sitemaps_plus/admin/change_form.html"
         return response
 
     @method_decorator(require_http_methods(["GET", "HEAD", "POST"]))
@@ -81,18 +88,6 @@ class SitemapMixin(_Admin):
             _act(self, request, row)
             return HttpResponseRedirect(request.get_full_path())
         return _show(self, request, row)
-
-
-def _add_place(model_admin: Any, response: HttpResponse, row: Model) -> None:
-    """Put the template of a page into another, that adds the place to it."""
-    if not isinstance(response, TemplateResponse) or response.context_data is None:
-        return
-    url = object_url(model_admin.admin_site, model_admin.model, row.pk, "sitemap")
-    if not url:  # its get_urls() is another's
-        return
-    frame = response.resolve_template(response.template_name)
-    response.context_data |= {"sitemaps_plus_frame": frame, "sitemaps_plus_url": url}
-    response.template_name = "sitemaps_plus/admin/change_form.html"
 
 
 def _may_exclude(model_admin: Any, request: HttpRequest, row: Model) -> bool:

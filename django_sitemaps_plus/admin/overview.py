@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,12 +11,13 @@ from django.contrib.admin import AdminSite
 from django.db.models import Model
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.template.defaultfilters import floatformat
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from django_sitemaps_plus.diagnostics.dashboard import LATE, SiteStatus, read_dashboard
-from django_sitemaps_plus.diagnostics.problems import read_problems
-from django_sitemaps_plus.diagnostics.status import overdue
+from django_sitemaps_plus.diagnostics.problem import Problem
+from django_sitemaps_plus.diagnostics.problems import problems_of, read_problems
 from django_sitemaps_plus.executors.base import get_executor
 
 from .actions import allowed_actions
@@ -51,24 +54,35 @@ def workers(request: HttpRequest, admin_site: AdminSite) -> HttpResponse:
 
 def _state(request: HttpRequest) -> dict[str, Any]:
     sites, fault = known_sites(request)
-    statuses = read_dashboard(sites)
+    shown, count = [], 0
+    for status in read_dashboard(sites):
+        problems = problems_of(status, max_age=LATE, language=get_language())
+        count += len(problems)
+        own = defaultdict[tuple[bool, str], list[Problem]](list)
+        for problem in problems:
+            own[problem.id.startswith("engine_"), problem.subject].append(problem)
+        sections = [(it, own[False, it.section]) for it in status.sections]
+        engines = [(it, own[True, it.engine]) for it in status.engines]
+        shown.append((status, _verdicts(status, problems), sections, engines))
     return {
-        "sites": [(it, _verdicts(it)) for it in statuses],
+        "sites": shown,
         "fault": fault,
-        "problems": sum([len(it.problems) for it in statuses]),
+        "problems": count,
         "are_many": len(sites) > 1,
         "actions": allowed_actions(request.user),
     }
 
 
-def _verdicts(status: SiteStatus) -> list[tuple[str, str, str]]:
+def _verdicts(
+    status: SiteStatus, problems: Sequence[Problem]
+) -> list[tuple[str, str, str]]:
     """Return whether a site's sitemaps are complete, fresh and taken up.
 
     Each verdict has a name, a state (ok, warning or error) and words.
     """
     return [
         (_("Complete"), *_completeness(status)),
-        (_("Fresh"), *_freshness(status)),
+        (_("Fresh"), *_freshness(status, problems)),
         (_("Taken up"), *_delivery(status)),
     ]
 
@@ -90,9 +104,8 @@ def _completeness(status: SiteStatus) -> tuple[str, str]:
     return "ok", _("Every row that can be listed is listed")
 
 
-def _freshness(status: SiteStatus) -> tuple[str, str]:
-    late = [it.section for it in status.sections if overdue([it], (), LATE)]
-    if late:
+def _freshness(status: SiteStatus, problems: Sequence[Problem]) -> tuple[str, str]:
+    if late := {it.subject: None for it in problems if it.id == "section_overdue"}:
         return "error", _("Behind by more than 25 hours: %s") % ", ".join(late)
     if status.dirty or status.changes:
         words = _("Waiting for a build: pages: %(pages)s, changes: %(changes)s")

@@ -164,7 +164,12 @@ def _answer(
 def _entries(request: HttpRequest, answer: HttpResponse) -> dict[str, Any]:
     """Return the entries that are shown, each with whether its URL may be a link."""
     found, wanted = entries_in(answer.text), request.GET.get("q", "").strip()
-    entries = [it for it in found if _has(unescape(it[0]), wanted.casefold())]
+    word = wanted.casefold()
+    entries = []
+    for entry in found:
+        url = unescape(entry[0])
+        if word in url.casefold() or word in unquote(url).casefold():
+            entries.append(entry)
     shown = Paginator(entries, ENTRIES).get_page(request.GET.get("page"))
     rows = [(unescape(loc), lastmod) for loc, lastmod, _rest in shown]
     return {
@@ -174,7 +179,3 @@ def _entries(request: HttpRequest, answer: HttpResponse) -> dict[str, Any]:
         "pages": shown.paginator.get_elided_page_range(shown.number),
         "entries": [(*it, it[0].startswith(("http://", "https://"))) for it in rows],
     }
-
-
-def _has(url: str, wanted: str) -> bool:
-    return wanted in url.casefold() or wanted in unquote(url).casefold()

@@ -15,7 +15,6 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 
 from .engine_status import EngineStatus, engine_status
-from .problem import Problem
 from .status import SectionStatus, section_status
 
 #: Seconds after which a change or a build is late: cron may build once a day.
@@ -31,17 +30,6 @@ class SiteStatus:
     engines: list[EngineStatus] = field(default_factory=list)  # by name
     index_problems: list[str] = field(default_factory=list)  # why it is not up to date
     silence: str = ""  # why no engine is notified; "" if they are, or there is none
-
-    @property
-    def problems(self) -> list[Problem]:
-        """The problems that need a person."""
-        sections = [problem for it in self.sections for problem in it.problems]
-        engines = [problem for it in self.engines for problem in it.problems]
-        index = [
-            Problem(id="index_failed", subject=INDEX, message=words)
-            for words in self.index_problems
-        ]
-        return [*index, *sections, *engines]
 
     @property
     def is_live(self) -> bool:

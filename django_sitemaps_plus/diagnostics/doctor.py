@@ -46,9 +46,10 @@ from django_sitemaps_plus.storage.objects import list_objects
 
 from .advice import form_of
 from .audit import Project
-from .dashboard import LATE
+from .dashboard import LATE, SiteStatus
 from .engine_status import engine_status
-from .status import SectionStatus, overdue, section_status
+from .problems import problems_of
+from .status import SectionStatus, section_status
 
 _INCLUDE = 'Put path("", include("django_sitemaps_plus.urls")) first in ROOT_URLCONF.'
 _CACHED_ROWS = "sitemaps_plus.W057"  # with it, all else that is seen may be long past
@@ -169,13 +170,12 @@ def _origin(site: Site) -> Findings:
 def _sections(site: Site) -> Findings:
     for status in section_status(owning_site()):
         name, quoted = f"section {status.section}", quote(status.section)
-        remedy = f"Correct it, then run manage.py build_sitemaps {quoted}."
-        if not status.registered:
-            options = f"--section {quoted} --now"
-            remedy = f"Register it again, or run manage.py prune_sitemaps {options}."
-        faults = [(False, problem.message) for problem in status.problems]
-        for ok, text in faults or (_first_row(status, site),):
-            yield Finding(name, ok, text, remedy if ok is False else "")
+        problems = problems_of(SiteStatus(site=site, sections=[status]))
+        for problem in problems:
+            yield Finding(name, False, problem.message, problem.cure)
+        if not problems:
+            remedy = f"Correct it, then run manage.py build_sitemaps {quoted}."
+            yield Finding(name, *_first_row(status, site), remedy)
         if status.registered and _has_signed(status, site):
             text = "their URLs are signed, and expire on pages that are kept"
             yield Finding(f"media of {status.section}", None, text, _UNSIGNED)
@@ -256,8 +256,11 @@ def _builds(site: Site) -> Findings:
     if not built:
         yield Finding("builds", None, "none, so all is served live")
         return
-    late = overdue(built, [], LATE)
-    text = late[0].message if late else "no section has waited for 25 hours"
+    problems = problems_of(SiteStatus(site=site, sections=built), max_age=LATE)
+    late = [it for it in problems if it.id == "section_overdue"]
+    text = "no section has waited for 25 hours"
+    if late:
+        text = f"{late[0].subject}: {late[0].message}"
     remedy = "Run manage.py build_sitemaps from cron, or Celery's beat and workers."
     yield Finding("builds", _mild(not late), text, remedy)
 
@@ -266,9 +269,10 @@ def _engines(site: Site) -> Findings:
     engines, silence = get_engines(), silence_reason()
     for status in engine_status(site):
         name = f"engine {status.engine}"
-        for problem in status.problems:
-            yield Finding(name, False, problem.message, f"{problem.remedy}.")
-        if status.engine in engines and not status.problems:
+        problems = problems_of(SiteStatus(site=site, engines=[status]))
+        for problem in problems:
+            yield Finding(name, False, problem.message, problem.cure)
+        if status.engine in engines and not problems:
             text = f"{status.waiting:,} targets wait"
             remedy = "It is tried again; notify_search_engines --retry does so now."
             for why in status.failing.values():

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Count, Min, Q, QuerySet, Sum
-from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -16,8 +15,6 @@ from django_sitemaps_plus.models import Delivery, EngineHost, Figure
 from django_sitemaps_plus.notifications import Takes
 from django_sitemaps_plus.notifications.configuration import get_engines
 from django_sitemaps_plus.sites import in_force
-
-from .problem import Problem
 
 #: The time of what is said of the recent past.
 RECENTLY = timedelta(hours=24)
@@ -42,33 +39,6 @@ class EngineStatus:
     failing: dict[str, str] = field(default_factory=dict)  # hosts, and the last error
     error: str = ""  # of a target that it rejected
     feedback: dict[str, Any] = field(default_factory=dict)  # what it says, by feed
-
-    @property
-    def problems(self) -> list[Problem]:
-        """The problems that need a person."""
-        arguments = f"--engine {self.engine} --retry"
-        remedy = f"Fix this, then run notify_search_engines {arguments}"
-        found = [
-            Problem(
-                id="engine_parked",
-                subject=self.engine,
-                message=f"{self.engine} is not notified for {host}: {why.rstrip('.')}",
-                remedy=remedy,
-            )
-            for host, why in self.parked.items()
-        ]
-        if self.dead:
-            targets = f"{self.dead:,} target{pluralize(self.dead)}"
-            message = f"{self.engine} rejected {targets}: {self.error}"
-            found.append(
-                Problem(
-                    id="targets_rejected",
-                    subject=self.engine,
-                    message=message,
-                    remedy=remedy,
-                )
-            )
-        return found
 
 
 def engine_status(*sites: Site) -> list[EngineStatus]:

@@ -58,9 +58,8 @@ def left_out(
         title, remedy = _said(action, field)
         yield Problem(
             id=action,
-            title=f"{section}: {title}",
             count=len(problems),
-            message=reason,
+            message=f"{title}: {reason}",
             level="warning",
             items=_items(section, problems, link),
             remedy=remedy,
@@ -72,8 +71,21 @@ def left_out(
             (_("more values"), it.dropped, _DROPPED),
         )
         for title, total, action in totals:
-            if total > (known := named[it.section, action]):
-                yield _only_counted(it.section, title, known, total, site)
+            if total <= (known := named[it.section, action]):
+                continue
+            words = _("%(named)s of %(total)s are named.")
+            shown = {"named": floatformat(known, "g"), "total": floatformat(total, "g")}
+            yield Problem(
+                id="rows_unnamed",
+                count=total - known,
+                message=f"{title}: {words % shown}",
+                level="warning",
+                remedy=_(
+                    "Each page names only the first that it leaves out. Once these are "
+                    "corrected, a build names the next."
+                ),
+                **rebuilt(it.section, site),
+            )
 
 
 def _stored(site: Site) -> Iterator[tuple[str, LeftOut]]:
@@ -120,22 +132,3 @@ def _items(section: str, problems: Sequence[LeftOut], link: Link) -> list[Item]:
         url = link(model, problem.key) if model else ""
         items.append(Item(name=problem.row, words=words, url=url))
     return items
-
-
-def _only_counted(
-    section: str, title: str, named: int, total: int, site: Site
-) -> Problem:
-    words = _("%(named)s of %(total)s are named.")
-    shown = {"named": floatformat(named, "g"), "total": floatformat(total, "g")}
-    return Problem(
-        id="rows_unnamed",
-        title=f"{section}: {title}",
-        count=total - named,
-        message=words % shown,
-        level="warning",
-        remedy=_(
-            "Each page names only the first that it leaves out. Once these are "
-            "corrected, a build names the next."
-        ),
-        **rebuilt(section, site),
-    )

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from .dashboard import SiteStatus
 from .engine_status import EngineStatus
+from .problems import problems_of
 from .status import SectionStatus, age_of
 
 #: The prefix of all names.
@@ -48,7 +49,7 @@ def _of(
 METRICS = [
     *_of(
         SiteStatus,
-        site_ok=("Whether nothing needs a person", lambda it: not it.problems),
+        site_ok=("Whether nothing needs a person", lambda it: not problems_of(it)),
     ),
     *_of(
         SectionStatus,

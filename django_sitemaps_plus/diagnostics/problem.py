@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
 from django_sitemaps_plus.conf import Site
@@ -31,18 +32,23 @@ class Problem:
 
     id: str  # stable: monitors and tests compare this, never words
     level: Level = "error"
-    subject: str  # the section or engine; what a button of the dashboard is for
-    title: str = ""  # of the dashboard, where it is not the subject
-    message: str = ""  # what is wrong, with the value
-    remedy: str = ""  # what to do
-    command: str = ""  # what to type
+    subject: str  # the section, engine or rule; the target of the button
+    message: str  # what is wrong, with the value
+    remedy: str  # what to do
+    command: str  # what to type
     action: str = ""  # the button of the dashboard that does the same
+    since: datetime | None = None
     count: int = 1  # of the things, also of those that are not named
     items: Sequence[Item] = ()  # the first of them
 
+    @property
+    def cure(self) -> str:
+        """What to do, as commands and monitors print it."""
+        return f"{self.remedy} Run {self.command}."
+
     def __str__(self) -> str:
         """Return the sentences that commands and monitors print."""
-        return f"{self.message}. {self.remedy}" if self.remedy else self.message
+        return f"{self.subject}: {self.message.rstrip('.')}. {self.cure}"
 
 
 def rebuilt(section: str, site: Site) -> dict[str, Any]:

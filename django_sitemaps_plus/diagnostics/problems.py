@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import F, Q
 from django.template.defaultfilters import floatformat
+from django.utils import timezone
+from django.utils.timesince import timesince
+from django.utils.translation import get_language, ngettext, override
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from django_sitemaps_plus.conf import Site
 from django_sitemaps_plus.core.validation import WARNINGS, WORDS
@@ -20,15 +23,187 @@ from django_sitemaps_plus.models.claims import is_parked
 from django_sitemaps_plus.sites import in_force
 
 from .audit import read_findings
-from .dashboard import SiteStatus
-from .engine_status import EngineStatus
+from .dashboard import LATE, SiteStatus
 from .left_out import Link, left_out
 from .problem import Item, Problem, rebuilt, shortened
 from .requests import command_for
-from .status import SectionStatus
+from .status import SectionStatus, age_of
 
 #: Pages of a site, targets of an engine and findings of a rule that are named.
 MAX_PAGES, MAX_TARGETS, MAX_FINDINGS = 100, 50, 20
+
+
+def problems_of(
+    status: SiteStatus, *, max_age: float = math.inf, language: str | None = "en"
+) -> list[Problem]:
+    """Return the problems of a site, as all who show problems count them; by no query.
+
+    Args:
+        status: how the site is.
+        max_age: seconds after which a change or a build is late.
+        language: the language of the texts.
+    """
+    with override(language):
+        found = [problem for probe in PROBES for problem in probe(status)]
+        return [*found, *_overdue(status, max_age)]
+
+
+def _of_index(status: SiteStatus) -> Iterator[Problem]:
+    if faults := status.index_problems:
+        yield Problem(
+            id="index_failed",
+            subject=_("Index"),
+            message=shortened(faults[0]),
+            remedy=_("Correct what is wrong: the next build tries again."),
+            command=command_for("build_sitemaps", status.site),
+            count=len(faults),
+            items=_if_many(faults),
+        )
+
+
+def _of_sections(status: SiteStatus) -> Iterator[Problem]:
+    site = status.site
+    for section in status.sections:
+        name = section.section
+        if not section.registered:  # and so nothing builds it
+            yield Problem(
+                id="section_unregistered",
+                subject=name,
+                message=_("It is no longer registered."),
+                remedy=_(
+                    "Register it again. If it is gone for good, there is nothing to "
+                    "do: after 24 hours it leaves the index, and pruning removes its "
+                    "pages."
+                ),
+                command=command_for("prune_sitemaps", site),
+            )
+            continue
+        if section.hold_reason:
+            yield Problem(
+                id="section_held",
+                subject=name,
+                message=_("The guard holds it: %s") % shortened(section.hold_reason),
+                remedy=_(
+                    "What was published stays. If rows are missing by mistake, bring "
+                    "them back and build again. If they are really gone, let the "
+                    "section pass."
+                ),
+                command=command_for("build_sitemaps", site, name, "--allow-shrink"),
+                action="release",
+            )
+        elif section.skipped and not section.entries:
+            yield Problem(
+                id="section_empty",
+                message=_("It lists none of its rows."),
+                remedy=_("See why each is left out, and correct the source."),
+                **rebuilt(name, site),
+            )
+        if section.parked or section.failed:
+            yield _failing(section, site)
+
+
+def _failing(section: SectionStatus, site: Site) -> Problem:
+    numbers = {"parked": section.parked, "failed": section.failed}
+    shown = {name: floatformat(number, "g") for name, number in numbers.items()}
+    words = _("Given up for now: %(parked)s. To be tried again soon: %(failed)s.")
+    parts = [words % shown]
+    if moment := section.next_attempt_at:
+        parts.append(_("Next attempt: %s.") % f"{moment:%Y-%m-%d %H:%M %Z}".rstrip())
+    parts.append(shortened(section.error or section.failure or _interrupted()))
+    return Problem(
+        id="pages_parked" if section.parked else "pages_failed",
+        message=" ".join(parts),
+        remedy=_(
+            "What was published stays. Correct what the errors say. Each page is tried "
+            "again by itself, at the latest after a day; at once if you rebuild the "
+            "section."
+        ),
+        count=section.parked + section.failed,
+        **rebuilt(section.section, site),
+    )
+
+
+def _interrupted() -> str:
+    return _("It was interrupted. Find out what ends the builders.")
+
+
+def _of_engines(status: SiteStatus) -> Iterator[Problem]:
+    for engine in status.engines:
+        arguments = "--engine", engine.engine, "--retry"
+        command = command_for("notify_search_engines", status.site, *arguments)
+        if hosts := [f"{host}: {why}" for host, why in engine.parked.items()]:
+            yield Problem(
+                id="engine_parked",
+                subject=engine.engine,
+                message=_("Not notified: %s") % shortened(hosts[0]),
+                remedy=_(
+                    "Correct the cause, then resume it. What changes meanwhile waits."
+                ),
+                command=command,
+                action="resume",
+                count=len(hosts),
+                items=_if_many(hosts),
+            )
+        if engine.dead:
+            words = _("Rejected targets: %s") % floatformat(engine.dead, "g")
+            yield Problem(
+                id="engine_rejected",
+                subject=engine.engine,
+                message=f"{words}. {shortened(engine.error)}",
+                remedy=_(
+                    "Correct what the engine says, then retry. A target that changes "
+                    "is submitted again by itself."
+                ),
+                command=command,
+                action="retry",
+                count=engine.dead,
+            )
+
+
+def _if_many(words: Sequence[str]) -> list[Item]:
+    # The message has the first: one alone is said.
+    return [Item(words=shortened(it)) for it in words] if len(words) > 1 else []
+
+
+def _overdue(status: SiteStatus, max_age: float) -> Iterator[Problem]:
+    change = _("The oldest change has waited for %(age)s: longer than %(limit)s.")
+    build = _("The last build was made %(age)s ago: longer than %(limit)s.")
+    sections, engines = status.sections, status.engines
+    times = [("section_overdue", it.section, change, it.oldest) for it in sections]
+    times += [
+        ("section_overdue", it.section, build, it.last_build_at) for it in sections
+    ]
+    times += [("engine_overdue", it.engine, change, it.oldest) for it in engines]
+    for id_, name, words, moment in times:
+        if moment and age_of(moment) > max_age:
+            command = command_for("build_sitemaps", status.site, name)
+            if id_ == "engine_overdue":
+                options = "--engine", name
+                command = command_for("notify_search_engines", status.site, *options)
+            yield Problem(
+                id=id_,
+                subject=name,
+                message=words % {"age": _span(age_of(moment)), "limit": _span(max_age)},
+                remedy=_("See that workers or a cron job run."),
+                command=command,
+                since=moment,
+            )
+
+
+def _span(seconds: float) -> str:
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    now = timezone.now()
+    # Lines break elsewhere.
+    return timesince(now - timedelta(seconds=seconds), now).replace("\xa0", " ")
+
+
+#: The probes of problems in the order in which they are shown, but for what is late.
+PROBES: Sequence[Callable[[SiteStatus], Iterator[Problem]]] = (
+    _of_index,
+    _of_sections,
+    _of_engines,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,102 +233,44 @@ class SiteProblems:
 def read_problems(
     status: SiteStatus, link: Link = lambda model, key: ""
 ) -> SiteProblems:
-    """Return the problems of a site, by three queries and one for each engine."""
-    site = status.site
-    sections = [it for it in status.sections if it.registered]
+    """Return the problems of a site with the things that have them, and what they omit.
+
+    By three queries, and one for each engine that has rejected targets.
+    """
+    site, kinds = status.site, defaultdict[str, list[Problem]](list)
     with in_force(site):
-        findings = read_findings(site) or {}
+        pages, findings = _failed_pages(site), read_findings(site) or {}
+        for problem in problems_of(status, max_age=LATE, language=get_language()):
+            if problem.id.startswith("pages_"):
+                problem = replace(problem, items=pages[problem.subject])
+            elif problem.id == "engine_rejected":
+                rows = Delivery.objects.of(site.name, problem.subject).dead()
+                rows = rows.order_by("host", "not_before", "id")  # an index has these
+                targets = rows.values_list("target", "error")[:MAX_TARGETS]
+                items = [
+                    Item(name=shortened(it), words=shortened(e)) for it, e in targets
+                ]
+                problem = replace(problem, items=items)
+            kinds[problem.id.partition("_")[0]].append(problem)
+        sections = [it for it in status.sections if it.registered]
         audit = command_for("check_sitemaps", site, "--audit")
-        rows = left_out(site, sections, link)
-        kinds = [
-            _kind("sections", _("Sections and index"), _of_sections(status)),
-            _kind("pages", _("Pages that could not be built"), _pages(site, sections)),
-            _kind("rows", _("Rows and values left out"), rows),
-            _kind("engines", _("Search engines"), _of_engines(status)),
-            _kind("findings", _("Findings of the audit"), _of_audit(findings, audit)),
-        ]
+        shown = {
+            "sections": (_("Sections and index"), [*kinds["index"], *kinds["section"]]),
+            "pages": (_("Pages that could not be built"), kinds["pages"]),
+            "rows": (_("Rows and values left out"), [*left_out(site, sections, link)]),
+            "engines": (_("Search engines"), kinds["engine"]),
+            "findings": (_("Findings of the audit"), [*_of_audit(findings, audit)]),
+        }
     return SiteProblems(
         site=site,
-        kinds=[kind for kind in kinds if kind.problems],
+        kinds=[
+            Kind(name=name, title=title, problems=problems)
+            for name, (title, problems) in shown.items()
+            if problems
+        ],
         audited_at=datetime.fromisoformat(findings["at"]) if findings else None,
         audit=audit,
     )
-
-
-def _kind(name: str, title: str, problems: Iterable[Problem]) -> Kind:
-    return Kind(name=name, title=title, problems=list(problems))
-
-
-def _of_sections(status: SiteStatus) -> Iterator[Problem]:
-    site = status.site
-    for section in status.sections:
-        if not section.registered:
-            yield Problem(
-                id="section_unregistered",
-                subject=section.section,
-                message=_("It is no longer registered."),
-                remedy=_(
-                    "Register it again. If it is gone for good, there is nothing to "
-                    "do: after 24 hours it leaves the index, and pruning removes its "
-                    "pages."
-                ),
-                command=command_for("prune_sitemaps", site),
-            )
-        elif section.hold_reason:
-            yield _held(section, site)
-        elif section.skipped and not section.entries:
-            yield Problem(
-                id="section_empty",
-                message=_("It lists none of its rows."),
-                remedy=_("See below why each is left out, and correct the source."),
-                **rebuilt(section.section, site),
-            )
-    if problems := status.index_problems:
-        yield Problem(
-            id="index_failed",
-            subject="",
-            title=_("Index"),
-            count=len(problems),
-            items=[Item(words=shortened(problem)) for problem in problems],
-            remedy=_("Correct what is wrong: the next build tries again."),
-            command=command_for("build_sitemaps", site),
-        )
-
-
-def _held(section: SectionStatus, site: Site) -> Problem:
-    arguments = section.section, "--allow-shrink"
-    return Problem(
-        id="section_held",
-        subject=section.section,
-        message=_("The guard holds it: %s") % shortened(section.hold_reason),
-        remedy=_(
-            "What was published stays. If rows are missing by mistake, bring them back "
-            "and build again. If they are really gone, let the section pass."
-        ),
-        command=command_for("build_sitemaps", site, *arguments),
-        action="release",
-    )
-
-
-def _pages(site: Site, sections: Iterable[SectionStatus]) -> Iterator[Problem]:
-    items = _failed_pages(site)
-    words = _("Given up for now: %(parked)s. To be tried again soon: %(failed)s.")
-    for it in sections:
-        if it.parked or it.failed:
-            numbers = {"parked": it.parked, "failed": it.failed}
-            shown = {name: floatformat(n, "g") for name, n in numbers.items()}
-            yield Problem(
-                id="pages_parked" if it.parked else "pages_failed",
-                count=it.parked + it.failed,
-                message=words % shown,
-                items=items[it.section],
-                remedy=_(
-                    "What was published stays. Correct what the errors say. Each page "
-                    "is tried again by itself, at the latest after a day; at once if "
-                    "you rebuild the section."
-                ),
-                **rebuilt(it.section, site),
-            )
 
 
 def _failed_pages(site: Site) -> Mapping[str, list[Item]]:
@@ -168,51 +285,9 @@ def _failed_pages(site: Site) -> Mapping[str, list[Item]]:
         tried = ngettext("%(count)s attempt", "%(count)s attempts", attempts)
         tried %= {"count": attempts}
         name = _("page %(number)s, %(tried)s") % {"number": number, "tried": tried}
-        words = error or _("It was interrupted. Find out what ends the builders.")
+        words = error or _interrupted()
         found[section].append(Item(name=name, words=shortened(words)))
     return found
-
-
-def _of_engines(status: SiteStatus) -> Iterator[Problem]:
-    for engine in status.engines:
-        arguments = "--engine", engine.engine, "--retry"
-        command = command_for("notify_search_engines", status.site, *arguments)
-        if engine.parked:
-            hosts = engine.parked.items()
-            yield Problem(
-                id="engine_parked",
-                subject=engine.engine,
-                title=_("%s: not notified") % engine.engine,
-                count=len(hosts),
-                items=[Item(name=host, words=shortened(why)) for host, why in hosts],
-                remedy=_(
-                    "Correct the cause, then resume it. What changes meanwhile waits."
-                ),
-                command=command,
-                action="resume",
-            )
-        if engine.dead:
-            yield _rejected(engine, command)
-
-
-def _rejected(engine: EngineStatus, command: str) -> Problem:
-    rows = Delivery.objects.of(engine.site, engine.engine).dead()
-    # In the order of an index.
-    rows = rows.order_by("host", "not_before", "id")
-    targets = rows.values_list("target", "error")[:MAX_TARGETS]
-    return Problem(
-        id="targets_rejected",
-        subject=engine.engine,
-        title=_("%s: rejected") % engine.engine,
-        count=engine.dead,
-        items=[Item(name=shortened(it), words=shortened(why)) for it, why in targets],
-        remedy=_(
-            "Correct what the engine says, then retry. A target that changes is "
-            "submitted again by itself."
-        ),
-        command=command,
-        action="retry",
-    )
 
 
 def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Problem]:
@@ -222,22 +297,21 @@ def _of_audit(findings: Mapping[str, Any], audit: str) -> Iterator[Problem]:
         known[problem["rule"]].append(problem)
     for rule in sorted(counts, key=lambda rule: (rule in WARNINGS, -counts[rule])):
         words = _("Warning %s") if rule in WARNINGS else _("Error %s")
+        items = []
+        for problem in known[rule][:MAX_FINDINGS]:
+            source, line = problem["source"], problem["line"]
+            place = f"{source}:{line}" if line else source
+            message = shortened(problem["message"])
+            items.append(Item(name=shortened(place), words=message))
         yield Problem(
             id=rule,
-            subject="",
-            title=WORDS.get(rule, rule),
+            subject=WORDS.get(rule, rule),
             count=counts[rule],
             message=words % rule,
             level="warning" if rule in WARNINGS else "error",
-            items=[_finding(problem) for problem in known[rule][:MAX_FINDINGS]],
+            items=items,
             remedy=_(
                 "Correct what is listed, or leave it out; then audit the pages again."
             ),
             command=audit,
         )
-
-
-def _finding(problem: Mapping[str, Any]) -> Item:
-    source, line = problem["source"], problem["line"]
-    place = f"{source}:{line}" if line else source
-    return Item(name=shortened(place), words=shortened(problem["message"]))

@@ -8,10 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, F, Max, Min, Q, Sum
-from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
-from django_sitemaps_plus.building.report import none_listed
 from django_sitemaps_plus.conf import Site, get_settings
 from django_sitemaps_plus.models import INDEX, Hold, Section, State
 from django_sitemaps_plus.models.claims import is_parked
@@ -20,8 +18,7 @@ from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 from django_sitemaps_plus.tracking.collecting import waiting_changes
 
-from .engine_status import EngineStatus, fill
-from .problem import Problem
+from .engine_status import fill
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,32 +58,6 @@ class SectionStatus:
         """Pages that need no build."""
         return self.planned - self.dirty
 
-    @property
-    def problems(self) -> list[Problem]:
-        """The problems that need a person."""
-        found = dict[str, str]()
-        if not self.registered:
-            words = f"Section {self.section!r} is no longer registered"
-            found["section_unregistered"] = words
-        if self.hold_reason:
-            found["section_held"] = f"{self.section} is held: {self.hold_reason}"
-        elif self.skipped and not self.entries:
-            found["section_empty"] = none_listed(self.section, self.skipped)
-        if self.parked:
-            words = f"gave up on {self.parked} page{pluralize(self.parked)}"
-            if (moment := self.next_attempt_at) is not None:
-                words += f", tried again at {moment:%Y-%m-%d %H:%M %Z}".rstrip()
-            error = self.error or "something ended who built it"
-            found["pages_parked"] = f"{self.section}: {words}: {error}"
-        if self.failed:
-            words = f"{self.failed} dirty page{pluralize(self.failed)}"
-            words += f" could not be built yet: {self.failure}"
-            found["pages_failed"] = f"{self.section}: {words}"
-        return [
-            Problem(id=id_, subject=self.section, message=message)
-            for id_, message in found.items()
-        ]
-
 
 def section_status(*sites: Site) -> list[SectionStatus]:
     """Return how every section of sites is that is registered or has pages, by name.
@@ -116,29 +87,6 @@ def section_status(*sites: Site) -> list[SectionStatus]:
             status.changes, oldest = waiting[status.section]
             status.oldest = min(filter(None, (oldest, status.oldest)))
     return found
-
-
-def overdue(
-    sections: Collection[SectionStatus],
-    engines: Collection[EngineStatus],
-    seconds: float,
-) -> list[Problem]:
-    """Return what has waited for longer, as where workers have died."""
-    change = "the oldest change that waits"
-    times = [(it.section, change, it.oldest) for it in sections]
-    times += [(it.section, "the last build", it.last_build_at) for it in sections]
-    times += [(it.engine, change, it.oldest) for it in engines]
-    return [
-        Problem(
-            id="overdue",
-            subject=name,
-            message=f"{name}: {what} is {age_of(moment):,.0f} s old, "
-            f"more than {seconds:,} s",
-            remedy="See that workers or a cron job run.",
-        )
-        for name, what, moment in times
-        if moment and age_of(moment) > seconds
-    ]
 
 
 def age_of(moment: datetime) -> float:

@@ -197,15 +197,18 @@ class TestSecrecy:
 
 class TestHealth:
     def test_all_is_well(self, client):
-        assert health(client) == (200, {"status": "ok", "problems": []})
+        assert health(client) == (200, {"status": "ok", "problems": [], "ids": []})
 
     def test_what_needs_a_person_is_a_503(self, client, caplog):
         """Which Django does not mail to ADMINS each time that a monitor asks."""
         caplog.clear()
         page = Page.objects.filter(section__name="products", number=1)
         page.update(wanted=9, attempts=MAX_ATTEMPTS, error="it broke: \u2713")
-        said = ["products: gave up on 1 page: it broke: \u2713"]
-        assert health(client) == (503, {"status": "problem", "problems": said})
+        status, found = health(client)
+        [words] = found.pop("problems")
+        assert words.startswith("products: Given up for now: 1.")
+        assert "it broke: \u2713" in words
+        assert (status, found) == (503, {"status": "problem", "ids": ["pages_parked"]})
         assert caplog.records == []
 
     def test_what_waits_for_too_long_may_be_a_problem(self, client):
@@ -214,7 +217,7 @@ class TestHealth:
         assert health(client)[0] == health(client, "?max_age=7200")[0] == 200
         status, found = health(client, "?max_age=600")
         assert status == 503
-        assert "the oldest change that waits is 3,6" in found["problems"][0]
+        assert found["ids"] == ["section_overdue"]
 
     @pytest.mark.parametrize("max_age", ["soon", "-1", "", "9" * 5_000])
     def test_what_cannot_be_asked_is_refused(self, client, max_age):
@@ -232,7 +235,7 @@ class TestHealth:
         status, found = health(client)
         assert status == 503
         [problem] = found["problems"]
-        assert problem.startswith("blog: one is not notified for blog.example: the key")
+        assert problem.startswith("blog: one: Not notified: blog.example: the key")
 
     def test_a_project_without_an_origin_is_told_so(self, client, settings):
         settings.SITEMAPS_PLUS = {"MONITORING_TOKEN": TOKEN}

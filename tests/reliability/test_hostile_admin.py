@@ -192,7 +192,7 @@ def test_programs_get_what_is_no_page(settings, sections, admin_client, quiet):
     urls = (f"{DASHBOARD}workers/", "/monitoring/health/")
     answers = [admin_client.get(url) for url in urls]
     assert {it.headers["Content-Type"] for it in answers} == {"application/json"}
-    assert set(answers[1].json()) == {"status", "problems"}
+    assert set(answers[1].json()) == {"status", "problems", "ids"}
     text = admin_client.get("/monitoring/metrics/").text
     samples = [
         sample

@@ -21,6 +21,7 @@ from django_sitemaps_plus.building.report import BuildReport, SectionReport
 from django_sitemaps_plus.checks.examining import PAGE
 from django_sitemaps_plus.conf import SETTING, AppSettings
 from django_sitemaps_plus.diagnostics.engine_status import EngineStatus
+from django_sitemaps_plus.diagnostics.problem import Problem
 from django_sitemaps_plus.diagnostics.status import SectionStatus
 from django_sitemaps_plus.models import (
     Change,
@@ -189,8 +190,11 @@ class TestReference:
         """Each key that `sitemap_status --json` prints begins a row, in no order."""
         _, _, said = part("commands", "sitemap_status").partition("### The JSON")
         keys = [line.split("|")[1] for line in said.splitlines() if line[:1] == "|"]
-        fields = {*dataclasses.fields(SectionStatus), *dataclasses.fields(EngineStatus)}
-        assert codes("\n".join(keys)) == {field.name for field in fields}
+        kinds = SectionStatus, EngineStatus, Problem
+        fields = {it.name for kind in kinds for it in dataclasses.fields(kind)}
+        module = (PACKAGE / "diagnostics/problems.py").read_text()
+        ids = re.findall(r'"((?:index|section|pages|engine)_[a-z]{3,})"', module)
+        assert codes("\n".join(keys)) == fields.union(ids)
 
     def test_signals_are_documented_with_their_arguments(self):
         said = {

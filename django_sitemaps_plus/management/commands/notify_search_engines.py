@@ -20,7 +20,9 @@ from django_sitemaps_plus.conf import (
     silence_reason,
     site_at,
 )
+from django_sitemaps_plus.diagnostics.dashboard import SiteStatus
 from django_sitemaps_plus.diagnostics.engine_status import EngineStatus, engine_status
+from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
@@ -200,7 +202,7 @@ def _problems(
     for engine in engines:
         if names and engine.engine not in names:
             continue
-        found += map(str, engine.problems)
+        found += map(str, problems_of(SiteStatus(site=get_site(), engines=[engine])))
         if begin and engine.waiting:
             found += [
                 f"{engine.engine} for {host}: {error.rstrip('.')}. It is tried again "

@@ -7,6 +7,7 @@ from argparse import ArgumentTypeError
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
+from math import inf
 from time import sleep
 from typing import Any
 
@@ -14,7 +15,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import close_old_connections
 
 from django_sitemaps_plus.diagnostics.dashboard import SiteStatus, read_dashboard
-from django_sitemaps_plus.diagnostics.status import overdue
+from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
 from django_sitemaps_plus.models.sections import owning_site
@@ -101,16 +102,18 @@ class Command(SiteCommand):
     def handle_site(self, *, json: bool, max_age: int | None, **options: Any) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
         [status] = read_dashboard([owning_site()])
-        sections, engines = status.sections, status.engines
+        problems = problems_of(status, max_age=inf if max_age is None else max_age)
         if json:
-            found = {"sections": [asdict(section) for section in sections]}
-            found["engines"] = [asdict(engine) for engine in engines]
-            self.write_json(found)
+            lists: dict[str, list[Any]] = {
+                "sections": status.sections,
+                "engines": status.engines,
+                "problems": problems,
+            }
+            self.write_json(
+                {name: [asdict(it) for it in rows] for name, rows in lists.items()}
+            )
         else:
             self.stdout.write("\n".join(_lines(status)))
-        problems = list(status.problems)
-        if max_age is not None:
-            problems += overdue(sections, engines, max_age)
         if problems:
             raise CommandError("\n".join(map(str, problems)))
 

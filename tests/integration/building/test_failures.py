@@ -148,7 +148,7 @@ class TestStorage:
                 with pytest.raises(StoreError):
                     build_fully()
         out = io.StringIO()
-        words = "3 dirty pages could not be built yet: .*No space left on device"
+        words = "To be tried again soon: 3. .*No space left on device"
         with pytest.raises(CommandError, match=words):
             call_command("sitemap_status", json=True, stdout=out)
         (section,) = json.loads(out.getvalue())["sections"]

@@ -168,10 +168,10 @@ class TestEnd:
     def test_a_rejected_url_ends_it_with_an_error(self):
         with (
             RecordingEngine.failing(BatchRejected("no such URL")),
-            pytest.raises(CommandError, match=r"rejected 1 target: no such URL"),
+            pytest.raises(CommandError, match=r"Rejected targets: 1\. no such URL"),
         ):
             run(URL)
-        with pytest.raises(CommandError, match=r"rejected 1 target"):
+        with pytest.raises(CommandError, match="Rejected targets: 1"):
             run()
 
     @pytest.mark.parametrize("command", ["notify_search_engines", "build_sitemaps"])

@@ -98,9 +98,8 @@ class TestSections:
         assert json.loads(shown(json=True))["sections"][0]["live"] is True
 
     def test_the_row_says_each_number(self, unwell, capsys):
-        with pytest.raises(
-            CommandError, match=r"^products: gave up on 1 page: it broke$"
-        ):
+        words = "^products: Given up for now: 1.* it broke. What was published stays"
+        with pytest.raises(CommandError, match=words):
             call_command("sitemap_status")
         head, _, row = capsys.readouterr().out.splitlines()
         columns = "section pages entries dirty held given up skipped changes"
@@ -112,12 +111,12 @@ class TestSections:
         """A page that failed once needs a person too, though it is tried again."""
         unwell.filter(number=1).update(attempts=1)
         unwell.filter(number=3).update(token="one", claimed_at=Now())
-        with pytest.raises(
-            CommandError, match=r"1 dirty page could not be built yet: it broke$"
-        ):
+        with pytest.raises(CommandError, match="it broke"):
             call_command("sitemap_status", "--json")
         printed = json.loads(capsys.readouterr().out)
         (found,) = printed["sections"]
+        [problem] = printed["problems"]
+        assert (problem["id"], problem["subject"]) == ("pages_failed", "products")
         assert printed["engines"] == []
         for name, age in AGES.items():
             moment = datetime.fromisoformat(found.pop(name))
@@ -156,12 +155,16 @@ class TestSections:
         Change.objects.create(section="products", kind="key", low="1", at=hour_ago)
         shown()
         shown(max_age=7_200)
-        with pytest.raises(CommandError, match=r"products: the oldest change .* 600 s"):
+        with pytest.raises(
+            CommandError, match=r"products: The oldest.* for 1 hour: .* 10 min"
+        ):
             shown(max_age=600)
         Change.objects.all().delete()
         shown(max_age=600)
         Section.objects.filter(name="products").update(schedule_checked_at=hour_ago)
-        with pytest.raises(CommandError, match="products: the last build is 3,"):
+        with pytest.raises(
+            CommandError, match="products: The last build was made 1 hour"
+        ):
             shown(max_age=600)
         build()
         shown(max_age=600)
@@ -239,7 +242,9 @@ class TestEngines:
         deliver("b", changed_at=now)
         deliver("c", sent=1, changed_at=now - timedelta(days=1))
         deliver("d", site="other")
-        with pytest.raises(CommandError, match=r"one: the oldest change .* 600 s"):
+        with pytest.raises(
+            CommandError, match=r"one: The oldest .*: longer than 10 min"
+        ):
             shown(max_age=600)
         ((name, waiting, *_, age, unit),) = self.lines()
         assert (name, waiting, unit) == ("one", "2", "s")
@@ -256,7 +261,7 @@ class TestEngines:
         with pytest.raises(CommandError, match=r"the key is wrong.*--retry"):
             shown()
         deliver("a", dead_since=timezone.now(), error="no such URL")
-        said = r"rejected 1 target: no such URL.*--retry"
+        said = "Rejected targets: 1. no such URL.*--retry"
         with pytest.raises(CommandError, match=said):
             shown()
 

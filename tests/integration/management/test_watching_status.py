@@ -94,10 +94,10 @@ def test_watching_shows_all_anew_until_ctrl_c(rounds, unwell):
     call_command("sitemap_status", "--watch", stdout=out)
     before, first, second = out.getvalue().split(CLEAR)
     assert before == ""
-    assert "pages: gave up on 1 page: it broke" in first
+    assert "pages: Given up for now: 1" in first
     assert "it broke" not in second
     for text in (first, second):
-        assert text.splitlines()[-1].startswith("refused is not notified for ")
+        assert text.splitlines()[-1].startswith("refused: Not notified: ")
     assert waited == [2, 2]
 
 
