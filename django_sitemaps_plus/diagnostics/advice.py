@@ -282,7 +282,11 @@ def _find_route(rows: QuerySet[Any], locate: Callable[[Any], Any]) -> Route | No
             return None
         for name, value in arguments.items():
             known = paths.get(name) or _paths(rows.model, name)
-            paths[name] = [path for path in known if _has(row, path, str(value))]
+            paths[name] = [
+                path
+                for path in known
+                if str(attempt(attrgetter(path.replace("__", ".")), row)) == str(value)
+            ]
             if not paths[name]:
                 return None
             values[name].add(str(value))
@@ -291,11 +295,6 @@ def _find_route(rows: QuerySet[Any], locate: Callable[[Any], Any]) -> Route | No
         return None
     [[view, *names]] = patterns
     return Route(view, **{name: paths[name][0] for name in names})
-
-
-def _has(row: Any, path: str, value: str) -> bool:
-    found = attempt(attrgetter(path.replace("__", ".")), row)
-    return str(found) == value
 
 
 def match_of(location: Any) -> tuple[str, dict[str, Any]] | None:

@@ -170,15 +170,13 @@ class Inspection:
         if not paths:
             words = "has no sitemap files: none ends with .xml or .xml.gz"
             self.report(str(directory), "unreachable", words)
-        listed = self._listed(paths)
-        for name, path in paths.items():
-            url = listed.get(name, "")
-            self._check(str(path), _file_pieces(path), url, listed=bool(url))
-
-    def _listed(self, paths: dict[str, Path]) -> dict[str, str]:
-        """Return the URLs that indexes have for files beside them, by their names."""
         listed = {}
-        for path in filter(_is_index, paths.values()):
+        for path in paths.values():
+            begin = ""
+            with suppress(Fault):
+                begin = next(read_text(_file_pieces(path)), "")
+            if "<sitemapindex" not in begin:
+                continue
             checker = Checker(lambda problem: None, datetime.now(UTC))
             for url in checker.check(str(path), _file_pieces(path)).urls:
                 name = urlsplit(url).path.rpartition("/")[2].removesuffix(".gz")
@@ -186,7 +184,9 @@ class Inspection:
                 if name not in paths:
                     words = f"it lists {url}, but there is no file {name} beside it"
                     self.report(str(path), "unreachable", words)
-        return listed
+        for name, path in paths.items():
+            url = listed.get(name, "")
+            self._check(str(path), _file_pieces(path), url, listed=bool(url))
 
 
 class _NoRedirects(HTTPRedirectHandler):
@@ -225,13 +225,6 @@ def _file_pieces(path: Path) -> Iterator[bytes]:
         raise Fault("unreachable", error.strerror or str(error)) from error
 
 
-def _is_index(path: Path) -> bool:
-    """Return whether a file begins as an index does."""
-    with suppress(Fault):
-        return "<sitemapindex" in next(read_text(_file_pieces(path)), "")
-    return False
-
-
 class Audit:
     """Checks the project's own sitemaps, and a sample of the pages that they list.
 
@@ -256,10 +249,7 @@ class Audit:
                 if file.kind == "url":
                     self._visit(file)
 
-        self._check_lastmods()
-
-    def _check_lastmods(self) -> None:
-        """Report pages whose lastmods are no news, as their last build has found."""
+        # The last build of a page found whether its lastmods are no news.
         pages = Page.objects.active().filter(section__site=self._site.name)
         rows = pages.filter(problems__0=RENDERED_NOW)
         with suppress(Error):  # all may be served live, before our tables are made

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db.models import Count, Min, Q, QuerySet, Sum
+from django.db.models import Count, Min, Q, Sum
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
@@ -63,21 +63,21 @@ def engine_status(*sites: Site) -> list[EngineStatus]:
         _fill_host(status(host.site, host.engine), host)
     for row in _delivery_rows(names, {engine for _, engine in found}):
         fill(status(row.pop("site"), row.pop("engine")), row)
-    for site_name, name, target, feedback in _feedback(names, takers):
+    # By engine, or the database would read all URLs that were ever submitted.
+    asked = Delivery.objects.filter(site__in=names, engine__in=takers, wanted__gt=0)
+    asked = asked.filter(feedback__isnull=False).order_by("engine", "target")
+    for told in asked.values_list("site", "engine", "target", "feedback"):
+        site_name, name, target, feedback = told
         status(site_name, name).feedback[target] = feedback
-    for site_name, name, kind, value in _recent_figures(names):
+    kinds = (Figure.Kind.ACCEPTED, Figure.Kind.FAILED)
+    recent = Figure.objects.since(timezone.now() - RECENTLY).order_by()
+    recent = recent.filter(site__in=names, kind__in=kinds)
+    sums = recent.values_list("site", "name", "kind").annotate(Sum("value"))
+    for site_name, name, kind, value in sums:
         # The kinds `accepted` and `failed` are attributes of a status as well.
         setattr(status(site_name, name), kind, int(value))
     order = [site.name for site in sites]
     return sorted(found.values(), key=lambda it: (order.index(it.site), it.engine))
-
-
-def fill(status: Any, row: dict[str, Any]) -> None:
-    """Set what a query found; a sum or a maximum of nothing is None, and left out."""
-    for name, value in row.items():
-        if value is not None:
-            # A query cannot use the name of a relation for a number.
-            setattr(status, name.rstrip("_"), value)
 
 
 def _fill_host(status: EngineStatus, host: EngineHost) -> None:
@@ -90,6 +90,14 @@ def _fill_host(status: EngineStatus, host: EngineHost) -> None:
         status.parked[host.host] = host.parked_reason
     elif host.failures:
         status.failing[host.host] = host.error
+
+
+def fill(status: Any, row: dict[str, Any]) -> None:
+    """Set what a query found; a sum or a maximum of nothing is None, and left out."""
+    for name, value in row.items():
+        if value is not None:
+            # A query cannot use the name of a relation for a number.
+            setattr(status, name.rstrip("_"), value)
 
 
 def _delivery_rows(
@@ -119,20 +127,3 @@ def _delivery_rows(
     for row in found:
         row["error"] = errors.get(row.pop("example"))
     return found
-
-
-def _feedback(
-    sites: Collection[str], engines: Collection[str]
-) -> QuerySet[Delivery, tuple[str, str, str, Any]]:
-    # By engine, or the database would read all URLs that were ever submitted.
-    rows = Delivery.objects.filter(site__in=sites, engine__in=engines, wanted__gt=0)
-    rows = rows.filter(feedback__isnull=False).order_by("engine", "target")
-    return rows.values_list("site", "engine", "target", "feedback")
-
-
-def _recent_figures(sites: Collection[str]) -> list[tuple[str, str, str, float]]:
-    """Return site, engine, kind and sum of what was counted of the recent past."""
-    kinds = (Figure.Kind.ACCEPTED, Figure.Kind.FAILED)
-    rows = Figure.objects.since(timezone.now() - RECENTLY)
-    rows = rows.filter(site__in=sites, kind__in=kinds).order_by()
-    return list(rows.values_list("site", "name", "kind").annotate(Sum("value")))

@@ -108,7 +108,11 @@ def explain_url(url: str, site: Site) -> Explanation:
     """
     path = f"/{url.removeprefix('/')}"
     found = Explanation(url=encode_url(url if "://" in url else site.origin + path))
-    forms = _forms(found.url, site)
+    path = urlsplit(found.url).path
+    bare = path.rstrip("/")
+    paths = [path, f"{bare}/", bare, quote(unquote(path), safe=SAFE)]
+    meant = [own.origin + it for own in own_sites(site) for it in paths]
+    forms = list(dict.fromkeys([found.url, *meant]))
     find = partial(rows_at, urls=forms)
     for name in registry:
         _add(found, open_section(name, site), find, forms)
@@ -174,15 +178,6 @@ def _noting(found: Explanation) -> Iterator[None]:
             found.notes.append(str(error))
 
 
-def _forms(url: str, site: Site) -> list[str]:
-    """Return a URL, and those of the site that somebody may have meant."""
-    path = urlsplit(url).path
-    bare = path.rstrip("/")
-    paths = [path, f"{bare}/", bare, quote(unquote(path), safe=SAFE)]
-    own = own_sites(site)
-    return list(dict.fromkeys([url, *[o.origin + it for o in own for it in paths]]))
-
-
 def _leads(section: OpenSection, find: Find, language: str | None) -> dict[Any, Lead]:
     """Return what there is to say of the rows that are found, by their keys."""
     leads: dict[Any, Lead] = {}
@@ -195,21 +190,20 @@ def _leads(section: OpenSection, find: Find, language: str | None) -> dict[Any, 
         tally, key = QuietTally(section.name), getattr(row, space.attribute)
         listed = listed_rows(rows)
         with override(language):
-            reasons = [*_exclusion(row), *unmet(listed, row)]
+            reasons = []
+            for excluded in Exclusion.objects.of_row(row):
+                words = _("excluded since %(at)s UTC")
+                if excluded.by:
+                    words = _("excluded by %(by)s since %(at)s UTC")
+                words %= {"by": excluded.by, "at": f"{excluded.at:%Y-%m-%d %H:%M}"}
+                note = excluded.note
+                reasons.append(f"{words}: {note}" if note else words)
+            reasons += unmet(listed, row)
         lines = "".join([it for _, it in reader.lines_by_key([key], tally)])
         if not reasons and not tally.entries:
             reasons = [it.reason for it in tally.left_out]
         leads[key] = Lead(section.name, str(describe(row)), lines, reasons)
     return leads
-
-
-def _exclusion(row: Model) -> Iterator[str]:
-    for found in Exclusion.objects.of_row(row):
-        words = _("excluded since %(at)s UTC")
-        if found.by:
-            words = _("excluded by %(by)s since %(at)s UTC")
-        words %= {"by": found.by, "at": f"{found.at:%Y-%m-%d %H:%M}"}
-        yield f"{words}: {found.note}" if found.note else words
 
 
 def _search(
@@ -319,14 +313,16 @@ def _answers(url: str, site: Site) -> dict[str, str]:
     asked = Delivery.objects.filter(site=site.name, wanted__gt=0).to([url])
     takers = [e.name for e in get_engines().values() if e.takes is Takes.URLS]
     found = dict.fromkeys(takers, _("it was never asked"))
-    return found | {delivery.engine: _answer(delivery) for delivery in asked}
-
-
-def _answer(delivery: Delivery) -> str:
-    if delivery.state == Delivery.State.SENT:
-        return _("it accepted it at %s UTC") % f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"
-    if delivery.state == Delivery.State.DEAD:
-        return _("it rejected it: %s") % delivery.error
-    next_at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
-    words = _("it is asked next at %s UTC") % next_at
-    return f"{words}: {delivery.error}" if delivery.error else words
+    for delivery in asked:
+        if delivery.state == Delivery.State.SENT:
+            at = f"{delivery.sent_at:%Y-%m-%d %H:%M:%S}"
+            words = _("it accepted it at %s UTC") % at
+        elif delivery.state == Delivery.State.DEAD:
+            words = _("it rejected it: %s") % delivery.error
+        else:
+            at = f"{delivery.not_before:%Y-%m-%d %H:%M:%S}"
+            words = _("it is asked next at %s UTC") % at
+            if delivery.error:
+                words = f"{words}: {delivery.error}"
+        found[delivery.engine] = words
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
@@ -97,47 +97,40 @@ def exposition(statuses: Sequence[SiteStatus]) -> str:
     But for its last line it is the older text format of Prometheus as well, for which
     that line is a comment.
     """
-    rows = list(_rows(statuses))
-    lines = [line for metric in METRICS for line in _family(metric, rows)]
+    rows: list[tuple[Status, str]] = []  # each with its labels
+    for site in statuses:
+        label = _label("site", site.site.name)
+        rows.append((site, label))
+        for section in site.sections:
+            if not section.live:  # else there are no pages to count
+                rows.append((section, f"{label},{_label('section', section.section)}"))
+        for engine in site.engines:
+            rows.append((engine, f"{label},{_label('engine', engine.engine)}"))
+
+    lines = []
+    for metric in METRICS:
+        name, unit = metric.name, metric.name.rpartition("_")[2]
+        lines.append(f"# TYPE {name} gauge")
+        if unit in UNITS:
+            lines.append(f"# UNIT {name} {unit}")
+        lines.append(f"# HELP {name} {metric.meaning}.")
+        for status, labels in rows:
+            value = metric.read(status) if isinstance(status, metric.of) else None
+            if value is not None:
+                lines.append(f"{name}{{{labels}}} {_number(value)}")
     return "\n".join([*lines, "# EOF", ""])
 
 
-def _rows(statuses: Sequence[SiteStatus]) -> Iterator[tuple[Status, dict[str, str]]]:
-    """Yield what metrics are of, with its labels; live sections have no numbers."""
-    for status in statuses:
-        site = {"site": status.site.name}
-        yield status, site
-        for section in status.sections:
-            if not section.live:
-                yield section, site | {"section": section.section}
-        for engine in status.engines:
-            yield engine, site | {"engine": engine.engine}
-
-
-def _family(
-    metric: Metric, rows: Sequence[tuple[Status, Mapping[str, str]]]
-) -> Iterator[str]:
-    name, unit = metric.name, metric.name.rpartition("_")[2]
-    yield f"# TYPE {name} gauge"
-    if unit in UNITS:
-        yield f"# UNIT {name} {unit}"
-    yield f"# HELP {name} {metric.meaning}."
-    for status, labels in rows:
-        value = metric.read(status) if isinstance(status, metric.of) else None
-        if value is not None:
-            texts = [f'{key}="{_escape(text)}"' for key, text in labels.items()]
-            yield f"{name}{{{','.join(texts)}}} {_number(value)}"
-
-
-def _escape(text: str) -> str:
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
-
-
-def _number(value: Any) -> str:
+def _number(value: Any) -> float:
     """Return a value as a number: of a moment its age, of many things how many."""
     match value:
         case datetime():
             value = age_of(value)
         case Sized():
             value = len(value)
-    return str(round(value, 3) if isinstance(value, float) else int(value))
+    return round(value, 3) if isinstance(value, float) else int(value)
+
+
+def _label(name: str, text: str) -> str:
+    text = text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+    return f'{name}="{text}"'

@@ -9,7 +9,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Page, State
 from django_sitemaps_plus.planning import first_plan
-from django_sitemaps_plus.section import OpenSection, open_section
+from django_sitemaps_plus.section import open_section
 from django_sitemaps_plus.sources import Tally
 
 
@@ -25,24 +25,19 @@ def preview(
         BuildError: there is no such page, or the source could not be read.
     """
     opened, tally = open_section(section, site), Tally(section)
-    bounds = _bounds(opened, number)
+    row = Page.objects.served(site.name, section, number)
+    if row is not None:
+        bounds = KeyRange(row.low, row.high)
+    else:  # by the plan that a build would make if none has
+        pages = Page.objects.of(site.name, section)
+        count = pages.exclude(state=State.NEXT).count()
+        ranges = [] if count else first_plan(opened).ranges
+        if number > len(ranges):
+            count = count or len(ranges)
+            words = f"section {section!r} has no page {number}: it has {count}"
+            raise BuildError(words)
+        bounds = ranges[number - 1]
     with opened.reading():
         chunks = opened.reader.chunks(bounds, tally)
         lines = (line for chunk in chunks for line in chunk.splitlines())
         return list(islice(lines, limit)), tally
-
-
-def _bounds(section: OpenSection, number: int) -> KeyRange:
-    """Return the range of a page, by the plan that a build would make if none has."""
-    row = Page.objects.served(section.site.name, section.name, number)
-    if row is not None:
-        return KeyRange(row.low, row.high)
-    pages = Page.objects.of(section.site.name, section.name)
-    count = pages.exclude(state=State.NEXT).count()
-    ranges = [] if count else first_plan(section).ranges
-    if number > len(ranges):
-        count = count or len(ranges)
-        raise BuildError(
-            f"section {section.name!r} has no page {number}: it has {count}"
-        )
-    return ranges[number - 1]
