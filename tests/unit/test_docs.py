@@ -46,7 +46,7 @@ WORDS = {
     *("Source", "Section", "Entry", "Page", "Plan", "Index", "Build", "Object"),
     *("Publication", "Change", "Wake-up", "Claim", "Lease", "URL change", "Engine"),
     *("Delivery", "Engine host", "Site", "Flip", "Guard", "Audit", "Look-back"),
-    *("Parked", "Exclusion"),
+    *("Parked", "Exclusion", "Problem"),
 }
 
 _FENCE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
