@@ -43,9 +43,9 @@ def page_that_writes(read_dashboard, sites):
 
 
 @mutant(
-    "diagnostics.metrics:_escape",
+    "diagnostics.metrics:_label",
     "tests/reliability/test_hostile_admin.py::test_programs_get_what_is_no_page",
 )
-def line_of_metrics_forged(escape, text):
+def line_of_metrics_forged(label, name, text):
     """A label of a metric may end its line."""
-    return escape(text).replace("\\n", "\n")
+    return label(name, text).replace("\\n", "\n")
