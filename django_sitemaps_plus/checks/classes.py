@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -65,14 +65,8 @@ def check_contrib(source: SitemapSource) -> Generator[CheckMessage, None, bool]:
     if not (yield from examined(_used(source, lambda site: source.make()))):
         return False
     yield from examined(_used(source, lambda site: contrib_origin(source.make(), site)))
-    yield from examined(_rows(source))
-    yield from examined(_codes(source))
+    yield from examined(_rows_and_codes(source))
     return True
-
-
-def _codes(source: SitemapSource) -> Iterator[CheckMessage]:
-    sitemap = source.make()
-    yield from check_codes(sitemap._languages() if sitemap.i18n else ())
 
 
 def _used(
@@ -99,11 +93,13 @@ def _used(
     return True
 
 
-def _rows(source: SitemapSource) -> Iterator[CheckMessage]:
-    """Yield models without a location, or without a key by which to cut pages."""
-    if source.has_own_paging:
-        return
-    for model in source.models or ():  # known without a query
+def _rows_and_codes(source: SitemapSource) -> Iterator[CheckMessage]:
+    """Yield wrong languages, and models without a location or a key to cut pages by."""
+    sitemap = source.make()
+    yield from check_codes(sitemap._languages() if sitemap.i18n else ())
+
+    # The models are known without a query.
+    for model in () if source.has_own_paging else source.models or ():
         label = model._meta.label
         is_located = source.kind.location is not Sitemap.location
         if not is_located and not hasattr(model, "get_absolute_url"):
@@ -120,16 +116,19 @@ def _rows(source: SitemapSource) -> Iterator[CheckMessage]:
 
 
 @examining("CONTRIB_SITEMAPS")
-def check_adopted(**kwargs: Any) -> list[CheckMessage]:
-    """Return what of the dict that CONTRIB_SITEMAPS names is not served."""
-    hint = (
-        "Name the dict that contrib's views take, by its module and its name there, "
-        "such as 'project.urls.sitemaps'. Its keys become names of sections."
-    )
+def check_adopted(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield what of the dict that CONTRIB_SITEMAPS names is not served."""
     len(registry)  # which adopts them
     if registry.unread is not None:
         raise registry.unread
-    return [error(42, str(fault), hint) for fault in adoption.faults]
+    for fault in adoption.faults:
+        yield error(
+            42,
+            str(fault),
+            "Name the dict that contrib's views take, by its module and its name "
+            "there, such as 'project.urls.sitemaps'. Its keys become names of "
+            "sections.",
+        )
 
 
 def check_names(source: Source) -> Iterator[CheckMessage]:
@@ -141,33 +140,24 @@ def check_names(source: Source) -> Iterator[CheckMessage]:
         known |= {*FIELDS, "max_age", "track_deletes"}
     elif base is not Source:
         known.remove("entries")
-    for owner, name in _unknown(kind, base):
-        if name in known or name in _names_used(kind, name):
-            continue
-        message = f"{owner.__qualname__}.{name} has no effect on a {base.__name__}."
-        if hint := _instead(name, known, base):
-            yield error(30, message, hint)
-        elif hint := suggest(name, known, cutoff=0.8):
-            yield warning(30, message, hint)
-
-
-def _unknown(kind: type, base: type) -> Iterator[tuple[type, str]]:
-    """Yield the names of a class and its ancestors that the bases of each lack."""
     for owner in kind.__mro__[: kind.__mro__.index(base)]:
         inherited = set().union(*map(dir, owner.__bases__)) - {"entries"}
-        if issubclass(owner, base):  # no mixin
-            names = [name for name in vars(owner) if name[0] != "_"]
-            yield from [(owner, name) for name in names if name not in inherited]
-
-
-def _instead(name: str, known: Collection[str], base: type) -> str:
-    """Return the hint for a name of habit; "" for any other."""
-    plain = _plain(name)
-    habits = [it for it, names in _INSTEAD.items() if plain in names.split()]
-    habits += [it for it in (*known, *_OF_ENTRIES) if _plain(it) == plain]
-    if base is Source and habits and habits[0] in _OF_ENTRIES:
-        return "Give it to each Entry that entries() yields."
-    return f"Write {habits[0].format(rows=_ROWS[base])} instead." if habits else ""
+        taken = known | inherited
+        is_mixin = not issubclass(owner, base)
+        for name in () if is_mixin else vars(owner):
+            if name[0] == "_" or name in taken or name in _names_used(kind, name):
+                continue
+            message = f"{owner.__qualname__}.{name} has no effect on a {base.__name__}."
+            plain = _plain(name)
+            habits = [it for it, names in _INSTEAD.items() if plain in names.split()]
+            habits += [it for it in (*known, *_OF_ENTRIES) if _plain(it) == plain]
+            if base is Source and habits and habits[0] in _OF_ENTRIES:
+                yield error(30, message, "Give it to each Entry that entries() yields.")
+            elif habits:
+                hint = f"Write {habits[0].format(rows=_ROWS[base])} instead."
+                yield error(30, message, hint)
+            elif hint := suggest(name, known, cutoff=0.8):
+                yield warning(30, message, hint)
 
 
 def _plain(name: str) -> str:

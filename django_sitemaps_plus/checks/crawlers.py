@@ -49,10 +49,10 @@ _ANYWHERE = "https://site.invalid"
 
 
 @examining("the URLconf")
-def check_urls(**kwargs: Any) -> list[CheckMessage]:
-    """Return what keeps crawlers from the index and its pages."""
+def check_urls(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield what keeps crawlers from the index and its pages."""
     if not getattr(settings, "ROOT_URLCONF", None) or has_only_views_of_contrib():
-        return []
+        return
     with surroundings(conf.Site(conf.DEFAULT_SITE, "")):
         if not are_included():
             message = "The URLconf does not include the sitemaps."
@@ -60,29 +60,27 @@ def check_urls(**kwargs: Any) -> list[CheckMessage]:
                 f"Add {_INCLUDE}, without a namespace. If views of your own call ours, "
                 "silence this."
             )
-            return [warning(38, message, hint)]
-        return list(_misplaced())
-
-
-def _misplaced() -> Iterator[CheckMessage]:
-    index = urls.reverse("sitemaps_plus:index")
-    begin = index.removesuffix("sitemap.xml")
-    if not begin.endswith("/"):
-        message = f"The index is at {index}, since include() was given a file's name."
-        yield error(32, message, f"Write {_INCLUDE}.")
-        return
-    page = urls.reverse("sitemaps_plus:page", args=[next(iter(registry), "pages"), 1])
-    for view, path in ((views.index, index), (views.page, page)):
-        if not is_answered_by(view, path):
-            answer = "no view"
-            with suppress(Resolver404):
-                answer = urls.resolve(path)._func_path
-            message = f"{path} leads to {answer}, not to the sitemaps."
-            yield error(31, message, f"{PUT_FIRST}.")
+            yield warning(38, message, hint)
             return
-    if begin != "/":
-        hint = f"Write {_INCLUDE} in urlpatterns, outside of i18n_patterns()."
-        yield warning(31, f"Sitemaps are below {begin}. {_RULE}", hint)
+        index = urls.reverse("sitemaps_plus:index")
+        begin = index.removesuffix("sitemap.xml")
+        if not begin.endswith("/"):
+            message = f"The index is at {index}, since include() was given a file's "
+            yield error(32, f"{message}name.", f"Write {_INCLUDE}.")
+            return
+        first = next(iter(registry), "pages")
+        page = urls.reverse("sitemaps_plus:page", args=[first, 1])
+        for view, path in ((views.index, index), (views.page, page)):
+            if not is_answered_by(view, path):
+                answer = "no view"
+                with suppress(Resolver404):
+                    answer = urls.resolve(path)._func_path
+                message = f"{path} leads to {answer}, not to the sitemaps."
+                yield error(31, message, f"{PUT_FIRST}.")
+                return
+        if begin != "/":
+            hint = f"Write {_INCLUDE} in urlpatterns, outside of i18n_patterns()."
+            yield warning(31, f"Sitemaps are below {begin}. {_RULE}", hint)
 
 
 def are_included() -> bool:
@@ -151,19 +149,20 @@ def _names(resolver: Any, prefix: str = "") -> Iterator[str]:
 
 @for_each_site
 @examining("robots.txt")
-def check_robots(**kwargs: Any) -> list[CheckMessage]:
-    """Return what is wrong with the setting ROBOTS, and nothing where it is not set."""
+def check_robots(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield what is wrong with the setting ROBOTS, and nothing where it is not set."""
     if get_settings().robots is None or not getattr(settings, "ROOT_URLCONF", None):
-        return []
+        return
     records = robots_records()
-    hint = "robots.txt is served without it. Correct it."
-    found = [error(24, f"{fault}.", hint) for fault in records.faults]
+    for fault in records.faults:
+        hint = "robots.txt is served without it. Correct it."
+        yield error(24, f"{fault}.", hint)
     # Other checks report a wrong BASE_URL, and URLs that cannot be reversed.
     try:
         base_url = get_settings().base_url or _ANYWHERE
         site = site_in_force() or conf.parse_base_url(base_url)
     except ConfigurationError:
-        return found
+        return
     paths: list[str] = []
     with suppress(NoReverseMatch):
         pages = [site_urls.page_url(name, 1, site) for name in registry]
@@ -177,41 +176,24 @@ def check_robots(**kwargs: Any) -> list[CheckMessage]:
             message = f"robots.txt disallows {path} for {', '.join(group.agents)}, so "
             message += "crawlers cannot read the sitemaps that it names."
             hint = f"Allow it in {_ROBOTS}['RULES'], as with 'ALLOW': ['/sitemap']."
-            found.append(warning(20, message, hint))
+            yield warning(20, message, hint)
     if site.script_prefix != "/" or not is_answered_by(views.text_file, "/robots.txt"):
         message = f"{_ROBOTS} is set, but this app does not answer /robots.txt at the "
         message += "root of the host, the only place where crawlers read it."
         hint = f"{PUT_FIRST}, or serve the same text there, and leave ROBOTS out."
-        found.append(warning(21, message, hint))
-    return found
+        yield warning(21, message, hint)
 
 
 @for_each_site
 @examining("ENGINES")
-def check_engines(**kwargs: Any) -> list[CheckMessage]:
-    """Return what is wrong with the engines, without a request to any of them."""
-    saves = examined(_unannounced_saves(), "ENGINES")
-    files = examined(_unserved_files(), "ENGINES")
-    return [*_broken(is_lack=False), *saves, *files]
+def check_engines(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield what is wrong with the engines, without a request to any of them.
 
-
-@for_each_site
-def check_keys(**kwargs: Any) -> list[CheckMessage]:
-    """Return what engines lack in this environment: keys, files, options."""
-    return _broken(is_lack=True)
-
-
-def _broken(*, is_lack: bool) -> list[CheckMessage]:
-    hint = f"Correct it in {SETTING}['ENGINES']."
-    found = [engine for engine in broken_engines() if engine.is_lack == is_lack]
-    return [error(25, engine.fault, hint) for engine in found]
-
-
-def _unserved_files() -> Iterator[CheckMessage]:
-    """Yield the engines whose files our view does not serve.
-
-    The name of a file may be the key, so no message has it.
+    The name of a file that an engine looks for may be its key: no message has it.
     """
+    yield from _broken(is_lack=False)
+    yield from examined(_unannounced_saves(), "ENGINES")
+
     configured = get_settings()
     has_urls = getattr(settings, "ROOT_URLCONF", None) and are_included()
     # Else the site may be in the database, which this check does not read.
@@ -232,14 +214,37 @@ def _unserved_files() -> Iterator[CheckMessage]:
             )
 
 
+@for_each_site
+def check_keys(**kwargs: Any) -> list[CheckMessage]:
+    """Return what engines lack in this environment: keys, files, options."""
+    return _broken(is_lack=True)
+
+
+def _broken(*, is_lack: bool) -> list[CheckMessage]:
+    hint = f"Correct it in {SETTING}['ENGINES']."
+    found = [engine for engine in broken_engines() if engine.is_lack == is_lack]
+    return [error(25, engine.fault, hint) for engine in found]
+
+
 def _urls_are_submitted() -> bool:
     takes = [engine.takes for engine in get_engines().values()]
     return Takes.URLS in takes and get_settings().notify is not False
 
 
 def _unannounced_saves() -> Iterator[CheckMessage]:
+    """Yield sections whose lastmod does not show every edit, as far as can be seen."""
     for name, source in registry.items() if _urls_are_submitted() else ():
-        if fault := _lastmod_fault(source):
+        fault = ""
+        if isinstance(source, SitemapSource):
+            fault = "" if source.may_have_lastmod else "no lastmod"
+        elif isinstance(source, ModelSource) and not source.announce_saves:
+            path = source.lastmod
+            field = find_field(source.model, path) if isinstance(path, str) else None
+            if path is None:
+                fault = "no lastmod"
+            elif isinstance(field, DateField) and not isinstance(field, DateTimeField):
+                fault = "a lastmod without a time"
+        if fault:
             yield warning(
                 6,
                 f"Section {name!r} has {fault}, so engines are notified when its rows "
@@ -249,41 +254,25 @@ def _unannounced_saves() -> Iterator[CheckMessage]:
             )
 
 
-def _lastmod_fault(source: object) -> str:
-    """Return why a lastmod does not show every edit, as far as can be seen, or ""."""
-    if isinstance(source, SitemapSource):
-        return "" if source.may_have_lastmod else "no lastmod"
-    if not isinstance(source, ModelSource) or source.announce_saves:
-        return ""
-    if not isinstance(source.lastmod, str):
-        return "no lastmod" if source.lastmod is None else ""
-    field = find_field(source.model, source.lastmod)
-    is_day = isinstance(field, DateField) and not isinstance(field, DateTimeField)
-    return "a lastmod without a time" if is_day else ""
-
-
 @examining("the sections")
 def check_built(
     databases: Collection[str] | None = None, **kwargs: Any
-) -> list[CheckMessage]:
-    """Return the sections whose removals engines miss, since they have no pages.
+) -> Iterator[CheckMessage]:
+    """Yield the sections whose removals engines miss, since they have no pages.
 
     The check reads the database, so it runs only where the command names one.
     """
     is_asked = Page.objects.db in (databases or ())
     if settings.DEBUG or is_test_run() or not is_asked or not _urls_are_submitted():
-        return []
+        return
     try:
         built = set(Page.objects.values_list("section__name", flat=True).distinct())
     except Error:  # not migrated yet
-        return []
-    return [
-        warning(
+        return
+    for name in [name for name in registry if name not in built]:
+        yield warning(
             7,
             f"Section {name!r} is not built, so engines are notified of saved rows, "
             "but neither of removed rows nor of the former URLs of moved ones.",
             "Build it with manage.py build_sitemaps or in workers.",
         )
-        for name in registry
-        if name not in built
-    ]

@@ -44,6 +44,7 @@ def reason_and_remedy(fault: Exception) -> tuple[str, str]:
 
 
 Check = Callable[..., list[CheckMessage]]
+Messages = Callable[..., Iterator[CheckMessage]]
 
 _NOT_OF_PROJECTS = {"django", "django_sitemaps_plus", *sys.stdlib_module_names}
 
@@ -73,16 +74,13 @@ def examined(
 declared = partial(examined, is_declared=True)
 
 
-def examining(subject: str) -> Callable[[Check], Check]:
+def examining(subject: str) -> Callable[[Messages], Check]:
     """Let a whole check warn of what code of the project raises in it."""
 
-    def decorate(check: Check) -> Check:
+    def decorate(check: Messages) -> Check:
         @wraps(check)
         def run(**kwargs: Any) -> list[CheckMessage]:
-            def messages() -> Iterator[CheckMessage]:
-                yield from check(**kwargs)
-
-            return list(examined(messages(), subject))
+            return list(examined(check(**kwargs), subject))
 
         return run
 

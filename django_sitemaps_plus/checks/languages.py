@@ -47,17 +47,27 @@ def check_languages(
     codes = languages_of(source)
     if not settings.USE_I18N and codes:
         yield error(50, "it has languages, and USE_I18N is False.", "Set it to True.")
-    for code in codes:
-        if code not in known:
-            hint = f"Choose from {', '.join(map(repr, known))}."
-            yield error(50, f"languages names {code!r}, which LANGUAGES lacks.", hint)
-            return False
+    if unknown := [code for code in codes if code not in known]:
+        message = f"languages names {unknown[0]!r}, which LANGUAGES lacks."
+        yield error(50, message, f"Choose from {', '.join(map(repr, known))}.")
+        return False
     yield from check_codes(codes)
-    yield from _together(source, codes)
-    yield from examined(_same(source, codes))
-    is_listed = is_model(getattr(source, "model", None))
-    if isinstance(source, ModelSource) and is_listed and len(codes) > 1:
-        yield from examined(_untranslated(source, codes))
+
+    if codes and source.alternates is not None:
+        hint = "Remove alternates: entries name all languages by themselves."
+        yield error(51, "it has languages and alternates.", hint)
+    for name in () if codes else ("x_default", "get_languages"):
+        if getattr(source, name):
+            hint = f'Write languages = "all", or remove {name}.'
+            yield error(51, f"it has {name} without languages.", hint)
+    if codes and source.x_default and default_language() not in codes:
+        message = f"x_default is LANGUAGE_CODE {settings.LANGUAGE_CODE!r}, not listed."
+        yield error(51, message, f"Choose it from {codes}, or list it.")
+
+    if len(codes) > 1:
+        yield from examined(_same(source, codes))
+        if isinstance(source, ModelSource) and is_model(getattr(source, "model", None)):
+            yield from examined(_untranslated(source, codes))
     yield from examined(_of_project(source, codes))
     return True
 
@@ -92,26 +102,22 @@ def _of_project(
         yield warning(52, message, hint)
 
 
-def _together(
-    source: ModelSource | ViewSource, codes: list[str]
-) -> Iterator[CheckMessage]:
-    if codes and source.alternates is not None:
-        hint = "Remove alternates: entries name all languages by themselves."
-        yield error(51, "it has languages and alternates.", hint)
-    for name in ("x_default", "get_languages"):
-        if not codes and getattr(source, name):
-            hint = f'Write languages = "all", or remove {name}.'
-            yield error(51, f"it has {name} without languages.", hint)
-    if source.x_default and codes and default_language() not in codes:
-        message = f"x_default is LANGUAGE_CODE {settings.LANGUAGE_CODE!r}, not listed."
-        yield error(51, message, f"Choose it from {codes}, or list it.")
-
-
 def _same(source: ModelSource | ViewSource, codes: list[str]) -> Iterator[CheckMessage]:
     """Yield routes and views that have the same URL in all languages."""
-    places = source.views if isinstance(source, ViewSource) else [source.location]
-    for place in places if len(codes) > 1 else ():
-        if len({_url_of(source, place, code) for code in codes}) == 1:
+    for place in source.views if isinstance(source, ViewSource) else [source.location]:
+        urls = set[Any]()
+        for code in codes:
+            url: Any = code  # where it is not known what decides the URL
+            site = site_in(code, Site(DEFAULT_SITE, "", get_script_prefix()))
+            with surroundings_in(code, site), suppress(NoReverseMatch):
+                if isinstance(source, ViewSource):
+                    path = source.location(place)
+                    url = code if source.get_languages else site.origin + path
+                elif isinstance(place, Route):
+                    route = place.in_language(code)
+                    url = site, route.compile().patterns or code, repr(route.arguments)
+            urls.add(url)
+        if len(urls) == 1:
             message = f"{place!r} has the same URL in all languages."
             hint = "Put its pattern into i18n_patterns(), translate it, or name in a"
             yield error(52, message, f'{hint} Route fields, slug="slug_{{language}}".')
@@ -152,17 +158,3 @@ def _translations(model: Any, name: str, codes: list[str]) -> str | None:
                 label: str = relation.related_model._meta.label
                 return label
     return None
-
-
-def _url_of(source: ModelSource | ViewSource, place: Any, code: str) -> Any:
-    """Return what decides the URL in a language; where that is not known, its code."""
-    own = site_in(code, Site(DEFAULT_SITE, "", get_script_prefix()))
-    with surroundings_in(code, own), suppress(NoReverseMatch):
-        if isinstance(source, ViewSource):
-            path = source.location(place)
-            return code if source.get_languages else own.origin + path
-        if isinstance(place, Route):
-            found = place.in_language(code)
-            patterns = found.compile().patterns or code
-            return own, patterns, repr(found.arguments)
-    return code

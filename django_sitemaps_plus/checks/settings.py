@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -50,49 +50,62 @@ _NAME = re.compile(r"[a-z0-9_-]{1,64}")
 
 @for_each_site
 @examining("the settings")
-def check_settings(**kwargs: Any) -> list[CheckMessage]:
-    """Return what is wrong with the setting."""
-    parts = [_unknown_keys, _wrong_values, _language_origins, _cache, _executor]
-    parts += [_monitoring_token]
-    if not has_only_views_of_contrib():
-        parts += [_origin, _storage]
-    return [message for part in parts for message in examined(part(), "the settings")]
+def check_settings(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield what is wrong with the setting."""
+    makes_files = not has_only_views_of_contrib()
+    yield from examined(_values(), "the settings")
+    yield from examined(_cache(), "the settings")
+    yield from examined(_executor(), "the settings")
+    token = get_settings().monitoring_token
+    if token not in (None, "") and not is_token(token):  # an environment may lack it
+        yield _unusable_token()
+    if not makes_files:
+        return
+    yield from examined(_storage(), "the settings")
+
+    is_wanted = len(registry) or are_included()  # else views of others may call ours
+    if not is_wanted or _has_own_origin() or _has_current_site():
+        return
+    hint = f"Set {SETTING}['BASE_URL'] to the address of your site, such as "
+    hint += "'https://shop.example', or SITE_ID of django.contrib.sites."
+    if settings.DEBUG and not apps.is_installed("django.contrib.sites"):
+        message = "Sitemaps have no origin. DEBUG is on, so the request's host is used."
+        yield warning(1, message, hint)
+    else:
+        yield error(3, "Sitemaps have no origin, so URLs cannot be written.", hint)
 
 
-def _unknown_keys() -> Iterator[CheckMessage]:
-    known = AppSettings.keys()
-    unknown = get_settings().unknown
-    if unknown is None:
+def _values() -> Iterator[CheckMessage]:
+    """Yield unknown keys, and values that cannot be right wherever it runs."""
+    configured, known = get_settings(), AppSettings.keys()
+    if configured.unknown is None:
         value = getattr(settings, SETTING)
         hint = f"Use a dict with these keys: {', '.join(known)}."
         yield error(2, f"{SETTING} is {value!r}, which is not a dict.", hint)
-    for key in unknown or ():
+    for key in configured.unknown or ():
         hint = suggest(str(key).upper(), known, f"Keys: {', '.join(known)}.")
         yield error(1, f"{SETTING} has an unknown key {key!r}.", hint)
 
-
-def _wrong_values() -> Iterator[CheckMessage]:
-    configured = get_settings()
     # No message may quote secrets.
     for item in [it for it in dataclasses.fields(AppSettings) if it.repr]:
         value = getattr(configured, item.name)
         if problem := _problem(item.name, str(item.type), value):
-            yield error(
-                2,
-                f"{SETTING}[{item.name.upper()!r}] is {value!r}: {problem}.",
-                f"The default is {item.default!r}.",
-            )
-    if isinstance(configured.base_url, str):
-        try:
+            message = f"{SETTING}[{item.name.upper()!r}] is {value!r}: {problem}."
+            yield error(2, message, f"The default is {item.default!r}.")
+    try:
+        if isinstance(configured.base_url, str):
             conf.parse_base_url(configured.base_url)
-        except ConfigurationError as fault:
-            yield error(2, *reason_and_remedy(fault))
-
-
-def _monitoring_token() -> Iterator[CheckMessage]:
-    token = get_settings().monitoring_token
-    if token not in (None, "") and not is_token(token):  # an environment may lack it
-        yield _unusable_token()
+    except ConfigurationError as fault:
+        yield error(2, *reason_and_remedy(fault))
+    codes: Iterable[str] = ()
+    try:
+        codes = conf.language_sites()
+    except ConfigurationError as fault:
+        yield error(2, *reason_and_remedy(fault))
+    languages = dict(settings.LANGUAGES)
+    for code in [code for code in codes if code not in languages]:
+        message = f"LANGUAGE_ORIGINS names {code!r}, which LANGUAGES lacks."
+        yield error(53, message, f"Choose from {', '.join(map(repr, languages))}.")
 
 
 def _unusable_token() -> CheckMessage:
@@ -101,38 +114,25 @@ def _unusable_token() -> CheckMessage:
     return error(63, message, hint)
 
 
-def _language_origins() -> Iterator[CheckMessage]:
-    try:
-        codes = conf.language_sites()
-    except ConfigurationError as fault:
-        yield error(2, *reason_and_remedy(fault))
-        return
-    known = dict(settings.LANGUAGES)
-    for code in codes:
-        if code not in known:
-            message = f"LANGUAGE_ORIGINS names {code!r}, which LANGUAGES lacks."
-            yield error(53, message, f"Choose from {', '.join(map(repr, known))}.")
-
-
 def _problem(name: str, kind: str, value: Any) -> str:
     """Return what is wrong with a value, or ""."""
-    if value is None and "None" in kind:
-        return ""
-    if kind.startswith("int"):
-        least = _LEAST.get(name, 0)
-        is_number = isinstance(value, int) and not isinstance(value, bool)
-        is_right = is_number and value >= least
-        return "" if is_right else f"it must be a whole number, {least} or more"
-    if kind.startswith("bool") and not isinstance(value, bool):
-        return "it must be True or False"
-    if name == "notify_retry_seconds":
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return "" if is_number and value > 0 else "it must be a number above 0"
-    if kind.startswith("str") and not isinstance(value, str):
-        return "it must be a string"
-    if name == "scheme" and value not in ("http", "https"):
-        return "it must be 'http' or 'https'"
-    return ""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    is_right, form = True, ""
+    match kind.removesuffix(" | None"), name:
+        case "int", _:
+            least = _LEAST.get(name, 0)
+            is_right = is_number and isinstance(value, int) and value >= least
+            form = f"a whole number, {least} or more"
+        case "bool", _:
+            is_right, form = isinstance(value, bool), "True or False"
+        case _, "notify_retry_seconds":
+            is_right, form = is_number and value > 0, "a number above 0"
+        case _, "scheme" if isinstance(value, str):
+            is_right, form = value in ("http", "https"), "'http' or 'https'"
+        case "str", _:
+            is_right, form = isinstance(value, str), "a string"
+    is_right = is_right or (value is None and "None" in kind)
+    return "" if is_right else f"it must be {form}"
 
 
 def check_token(**kwargs: Any) -> list[CheckMessage]:
@@ -142,15 +142,13 @@ def check_token(**kwargs: Any) -> list[CheckMessage]:
 
 @for_each_site
 @examining("the sites")
-def check_public_origin(**kwargs: Any) -> list[CheckMessage]:
-    """Return a message if a deployed site names an address that is not public."""
-    if not get_settings().base_url:
-        return []  # another check asks the database
-    try:
-        sites = conf.own_sites(conf.get_site())
-    except ConfigurationError:
-        return []  # another check reports it
-    return [message for it in sites for message in _not_public(it.origin)]
+def check_public_origin(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield a message if a deployed site names an address that is not public."""
+    # Without BASE_URL another check asks the database; others report wrong addresses.
+    if get_settings().base_url:
+        with suppress(ConfigurationError):
+            for site in conf.own_sites(conf.get_site()):
+                yield from _not_public(site.origin)
 
 
 def _not_public(origin: str) -> list[CheckMessage]:
@@ -164,22 +162,22 @@ def _not_public(origin: str) -> list[CheckMessage]:
 @examining("the current site")
 def check_current_site(
     databases: Collection[str] | None = None, **kwargs: Any
-) -> list[CheckMessage]:
-    """Return what is wrong with the site in the database that gives the origin."""
+) -> Iterator[CheckMessage]:
+    """Yield what is wrong with the site in the database that gives the origin."""
     is_given = _has_own_origin() or has_only_views_of_contrib()
     if is_given or not _has_current_site():
-        return []
+        return
     from django.contrib.sites.models import Site
 
     if router.db_for_read(Site) not in (databases or ()):
-        return []
+        return
     try:
-        return _not_public(conf.get_site().origin)
+        yield from _not_public(conf.get_site().origin)
     except ConfigurationError as fault:
         hint = "The admin and the shell can add and change sites."
-        return [warning(23, f"Sitemaps have no origin. {fault}", hint)]
+        yield warning(23, f"Sitemaps have no origin. {fault}", hint)
     except Error:  # not migrated yet
-        return []
+        return
 
 
 def _has_own_origin() -> bool:
@@ -191,41 +189,24 @@ def _has_current_site() -> bool:
     return has_sites and bool(getattr(settings, "SITE_ID", None))
 
 
-def _origin() -> Iterator[CheckMessage]:
-    is_wanted = len(registry) or are_included()  # else views of others may call ours
-    if not is_wanted or _has_own_origin() or _has_current_site():
-        return
-    hint = f"Set {SETTING}['BASE_URL'] to the address of your site, such as "
-    hint += "'https://shop.example', or SITE_ID of django.contrib.sites."
-    if settings.DEBUG and not apps.is_installed("django.contrib.sites"):
-        message = "Sitemaps have no origin. DEBUG is on, so the request's host is used."
-        yield warning(1, message, hint)
-    else:
-        yield error(3, "Sitemaps have no origin, so URLs cannot be written.", hint)
-
-
 def _storage() -> Iterator[CheckMessage]:
     alias = get_settings().storage
     if alias is None and not settings.MEDIA_ROOT:
         message = "Sitemap files have no place, so they cannot be built."
         hint = f"Set MEDIA_ROOT, or {SETTING}['STORAGE'] to an alias in STORAGES."
         yield warning(4, message, hint)  # live sitemaps need none, and a build fails
-    elif isinstance(alias, str) and alias not in settings.STORAGES:
+        return
+    if isinstance(alias, str) and alias not in settings.STORAGES:
         yield error(4, *_undefined("STORAGE", alias, "STORAGES"))
-    elif _compresses():
-        yield error(
-            9,
-            f"The storage {alias!r} compresses files by itself (option gzip), so views "
-            "do not read what was stored.",
-            "Define another alias in STORAGES for sitemaps, without that option.",
-        )
-
-
-def _compresses() -> bool:
-    try:
-        return bool(getattr(get_storage(), "gzip", False))
-    except Exception:  # noqa: BLE001 - a build says why the storage cannot be made
-        return False
+        return
+    compresses = False
+    with suppress(Exception):  # a build says why the storage cannot be made
+        compresses = bool(getattr(get_storage(), "gzip", False))
+    if compresses:
+        message = f"The storage {alias!r} compresses files by itself (option gzip), so "
+        message += "views do not read what was stored."
+        hint = "Define another alias in STORAGES for sitemaps, without that option."
+        yield error(9, message, hint)
 
 
 def _cache() -> Iterator[CheckMessage]:
@@ -268,7 +249,19 @@ def check_sites(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with SITES, without a query."""
     with in_force(None):  # a site has a BASE_URL of its own
         given: Any = get_settings().sites
-        return [*_faults_of_sites(given), *_sites_of_sources(given)]
+        found = list(_faults_of_sites(given))
+        known = list(given) if isinstance(given, Mapping) else [conf.DEFAULT_SITE]
+        for name, source in registry.items():
+            sites: Any = source.sites
+            if not isinstance(sites, list | tuple | set | frozenset | None):
+                message = f"Section {name!r}: sites is {sites!r}, which is not a list."
+                found.append(error(62, message, f"Write sites = [{sites!r}]."))
+            elif given != _OF_CONTRIB:  # whose rows need a query
+                for site in [it for it in sites or () if str(it) not in known]:
+                    message = f"Section {name!r}: sites names {site!r}, which SITES "
+                    hint = suggest(str(site), known, f"Known: {known}.")
+                    found.append(error(62, f"{message}lacks.", hint))
+        return found
 
 
 def _faults_of_sites(given: Any) -> Iterator[CheckMessage]:
@@ -300,16 +293,3 @@ def _faults_of_sites(given: Any) -> Iterator[CheckMessage]:
     for host in [host for host, number in hosts.items() if number > 1]:
         message = f"{_SITES} has several sites of {host}."
         yield error(61, message, "A request's host chooses one: give each its own.")
-
-
-def _sites_of_sources(given: Any) -> Iterator[CheckMessage]:
-    known = list(given) if isinstance(given, Mapping) else [conf.DEFAULT_SITE]
-    for name, source in registry.items():
-        sites: Any = source.sites
-        if not isinstance(sites, list | tuple | set | frozenset | None):
-            message = f"Section {name!r}: sites is {sites!r}, which is not a list."
-            yield error(62, message, f"Write sites = [{sites!r}].")
-        elif given != _OF_CONTRIB:  # whose rows need a query
-            for site in [it for it in sites or () if str(it) not in known]:
-                message = f"Section {name!r}: sites names {site!r}, which SITES lacks."
-                yield error(62, message, suggest(str(site), known, f"Known: {known}."))

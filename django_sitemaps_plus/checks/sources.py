@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from inspect import signature
-from itertools import chain
 from operator import itemgetter
 from types import FunctionType, MethodType
 from typing import Any
@@ -56,12 +55,25 @@ _KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.Te
 
 
 @examining("the sections")
-def check_sources(**kwargs: Any) -> list[CheckMessage]:
-    """Return what is wrong with the registered sources."""
+def check_sources(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield what is wrong with the registered sources."""
     if not len(registry):
-        is_known = registry.unread or has_only_views_of_contrib()
-        return [] if is_known else [_nothing_registered()]
-    found: list[CheckMessage] = []
+        if registry.unread or has_only_views_of_contrib():
+            return
+        looked, renames = [], ""
+        for app in apps.get_app_configs():
+            if not app.name.startswith(_NOT_OF_USERS):
+                is_there = module_has_submodule(app.module, "sitemaps")
+                looked.append(f"{app.name}.sitemaps{'' if is_there else ' (missing)'}")
+                if module_has_submodule(app.module, "sitemap"):
+                    renames += f" Rename the module {app.name}.sitemap to sitemaps."
+        yield warning(
+            25,
+            f"No section is registered. Looked for: {', '.join(looked)}.{renames}",
+            'Write @register("pages") above a source in sitemaps.py of an installed '
+            "app.",
+        )
+        return
     with surroundings(Site(DEFAULT_SITE, "", get_script_prefix())):
         for name, source in registry.items():
             own: list[CheckMessage] = []
@@ -71,21 +83,7 @@ def check_sources(**kwargs: Any) -> list[CheckMessage]:
                 # Several parts may meet what one queryset raises.
                 if message not in own:
                     own.append(message)
-            found += own
-    return found
-
-
-def _nothing_registered() -> CheckMessage:
-    looked, renames = [], ""
-    for app in apps.get_app_configs():
-        if not app.name.startswith(_NOT_OF_USERS):
-            is_there = module_has_submodule(app.module, "sitemaps")
-            looked.append(f"{app.name}.sitemaps{'' if is_there else ' (missing)'}")
-            if module_has_submodule(app.module, "sitemap"):
-                renames += f" Rename the module {app.name}.sitemap to sitemaps."
-    message = f"No section is registered. Looked for: {', '.join(looked)}.{renames}"
-    hint = 'Write @register("pages") above a source in sitemaps.py of an installed app.'
-    return warning(25, message, hint)
+            yield from own
 
 
 def _messages(source: Source) -> Iterator[CheckMessage]:
@@ -99,7 +97,13 @@ def _parts(source: Source) -> Iterator[CheckMessage]:
     if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
         return
     yield from declared(check_names(source))
-    yield from declared(_limits(source))
+    limit = source.limit
+    if not isinstance(limit, int) or not 1 <= limit <= MAX_ENTRIES:
+        hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
+        yield error(11, f"limit is {limit!r}.", hint)
+    if source.on_error not in ("skip", "raise"):
+        hint = 'Choose "skip" or "raise".'
+        yield error(12, f"on_error is {source.on_error!r}.", hint)
     if not isinstance(source, ModelSource | ViewSource):
         return
     if not (yield from declared(check_languages(source))):
@@ -111,16 +115,6 @@ def _parts(source: Source) -> Iterator[CheckMessage]:
         yield from declared(_views(source))
 
 
-def _limits(source: Source) -> Iterator[CheckMessage]:
-    limit = source.limit
-    if not isinstance(limit, int) or not 1 <= limit <= MAX_ENTRIES:
-        hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
-        yield error(11, f"limit is {limit!r}.", hint)
-    if source.on_error not in ("skip", "raise"):
-        hint = 'Choose "skip" or "raise".'
-        yield error(12, f"on_error is {source.on_error!r}.", hint)
-
-
 def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
     model = getattr(source, "model", None)
     if not is_model(model):
@@ -128,18 +122,16 @@ def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
         yield error(13, f"model is {model!r}.", hint)
         return
     yield from (wrong_key := [*declared(_key(source))])
-    yield from declared(_location(source))
+    yield from declared(_values(source))
     yield from declared(_methods(source))
     yield from (wrong_paths := [*declared(_paths(source))])
     is_on_database = source.using is None or source.using in connections
     if not is_on_database:
         yield unreadable(f"using is {source.using!r}, which DATABASES lacks.")
-    yield from declared(_images(source))
     if not wrong_key:
         yield from declared(check_watched(source))
-    if not wrong_paths and not wrong_key and is_on_database:
-        yield from examined(check_query(source))
-    yield from declared(_lastmod(source))
+        if not wrong_paths and is_on_database:
+            yield from examined(check_query(source))
 
 
 def _key(source: ModelSource) -> Iterator[CheckMessage]:
@@ -157,17 +149,40 @@ def _key(source: ModelSource) -> Iterator[CheckMessage]:
         yield error(15, f"{label} has several columns.", hint)
         return
     held = key_field(source.model, key)
-    if not is_unique(field):
-        yield error(16, f"{label} is not unique.", hint)
-    if field.null:
-        yield error(17, f"{label} may be null.", hint)
-    if not is_indexed(field):
-        yield error(18, f"{label} has no index.", hint)
-    if not isinstance(held, _KEY_TYPES):
-        yield error(19, f"{label} is a {type(held).__name__}.", hint)
+    kind = type(held).__name__
+    rules = (
+        (is_unique(field), error(16, f"{label} is not unique.", hint)),
+        (not field.null, error(17, f"{label} may be null.", hint)),
+        (is_indexed(field), error(18, f"{label} has no index.", hint)),
+        (isinstance(held, _KEY_TYPES), error(19, f"{label} is a {kind}.", hint)),
+    )
+    yield from [message for is_kept, message in rules if not is_kept]
 
 
-def _location(source: ModelSource) -> Iterator[CheckMessage]:
+def _values(source: ModelSource) -> Iterator[CheckMessage]:
+    """Yield fields whose values are of no use as images or lastmods, and locations."""
+    path = source.images
+    field: Any = find_field(source.model, path) if isinstance(path, str) else None
+    if isinstance(field, models.FilePathField):
+        message = f"images names {path!r}, which holds paths on the server's disk."
+        hint = "Write a method that returns the URL at which such a file is served."
+        yield warning(44, message, hint)
+    related: Any = getattr(field, "related_model", None)
+    if isinstance(field, models.ForeignKey) and not hasattr(related, "url"):
+        fields = related._meta.fields
+        files = [it.name for it in fields if isinstance(it, models.FileField)]
+        names = " or ".join([repr(f"{path}__{name}") for name in files])
+        hint = f"Name its file: {names}." if files else ""
+        message = f"images names {path!r}, and {related._meta.label} has no url."
+        yield warning(44, message, hint or f"Give {related.__name__} a property url.")
+
+    path = source.lastmod
+    field = find_field(source.model, path) if isinstance(path, str) else None
+    if isinstance(field, models.DateField) and not is_indexed(field):
+        message = f"lastmod {path!r} has no index, so builds cannot look for changes "
+        hint = "Add db_index=True, or an index that begins with it."
+        yield warning(3, f"{message}that sent no signal.", hint)
+
     location = source.location
     if location is None and not hasattr(source.model, "get_absolute_url"):
         label = source.model._meta.label
@@ -179,16 +194,13 @@ def _location(source: ModelSource) -> Iterator[CheckMessage]:
 
 
 def _views(source: ViewSource) -> Iterator[CheckMessage]:
-    is_name = isinstance(source.views, str)
-    if is_name or not isinstance(source.views, Iterable):
-        hint = (
-            f"Write views = [{source.views!r}]."
-            if is_name
-            else 'Write views = ["home"].'
-        )
-        yield error(33, f"views is {source.views!r}, not a list of names.", hint)
+    given: Any = source.views
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        example = repr(given) if isinstance(given, str) else '"home"'
+        hint = f"Write views = [{example}]."
+        yield error(33, f"views is {given!r}, not a list of names.", hint)
         return
-    for view in source.views:
+    for view in given:
         yield from declared(_view(source, view))
 
 
@@ -210,12 +222,20 @@ def _view(source: ViewSource, view: Any) -> Iterator[CheckMessage]:
 
 
 def _paths(source: ModelSource) -> Iterator[CheckMessage]:
+    """Yield each field path that a source declares, and no field has."""
+    paths = list[tuple[str, Any]]()
+    for name, value in declared_in_languages(source):
+        if is_path(name, value):
+            paths.append((name, value))
+        elif isinstance(value, Route):
+            given = value.arguments.values()
+            paths += [(name, path) for path in given if isinstance(path, str)]
     ends = [(name, getattr(source, name)) for name in ("starts", "ends", "site_path")]
-    for field, value in chain(_declared_paths(source), filter(itemgetter(1), ends)):
+    for name, value in [*paths, *filter(itemgetter(1), ends)]:
         if isinstance(value, str):
-            yield from examined(_path(source, field, value))
+            yield from examined(_path(source, name, value))
         else:
-            yield unreadable(f"{field} is {value!r}, which is not a field path.")
+            yield unreadable(f"{name} is {value!r}, which is not a field path.")
 
 
 def _path(source: ModelSource, field: str, path: str) -> Iterator[CheckMessage]:
@@ -252,34 +272,6 @@ def _is_of_queryset(source: ModelSource, path: str) -> bool:
     return True
 
 
-def _images(source: ModelSource) -> Iterator[CheckMessage]:
-    """Yield a field whose values are no images, though they are said to be."""
-    path = source.images
-    field: Any = find_field(source.model, path) if isinstance(path, str) else None
-    if isinstance(field, models.FilePathField):
-        message = f"images names {path!r}, which holds paths on the server's disk."
-        hint = "Write a method that returns the URL at which such a file is served."
-        yield warning(44, message, hint)
-    related: Any = getattr(field, "related_model", None)
-    if isinstance(field, models.ForeignKey) and not hasattr(related, "url"):
-        fields = related._meta.fields
-        files = [it.name for it in fields if isinstance(it, models.FileField)]
-        names = " or ".join([repr(f"{path}__{name}") for name in files])
-        hint = f"Name its file: {names}." if files else ""
-        message = f"images names {path!r}, and {related._meta.label} has no url."
-        yield warning(44, message, hint or f"Give {related.__name__} a property url.")
-
-
-def _declared_paths(source: ModelSource) -> Iterator[tuple[str, str]]:
-    """Yield each field path that a source declares, with what it is of."""
-    for field, value in declared_in_languages(source):
-        if is_path(field, value):
-            yield field, value
-        elif isinstance(value, Route):
-            paths = value.arguments.values()
-            yield from [(field, path) for path in paths if isinstance(path, str)]
-
-
 def _suggest_field(
     source: ModelSource, path: str, constants: Iterable[str] = ()
 ) -> str:
@@ -301,15 +293,3 @@ def _methods(source: ModelSource | ViewSource) -> Iterator[CheckMessage]:
         except (TypeError, ValueError) as fault:
             message = f"{name}() cannot be called with a row: {fault}."
             yield error(34, message, f"Write def {name}(self, row).")
-
-
-def _lastmod(source: ModelSource) -> Iterator[CheckMessage]:
-    if not isinstance(source.lastmod, str):
-        return
-    field = find_field(source.model, source.lastmod)
-    if isinstance(field, models.DateField) and not is_indexed(field):
-        message = (
-            f"lastmod {source.lastmod!r} has no index, so builds cannot look for "
-            "changes that sent no signal."
-        )
-        yield warning(3, message, "Add db_index=True, or an index that begins with it.")

@@ -121,7 +121,16 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
         yield unexamined(f"its query joins tables by {', '.join(sorted(kinds))}")
         return
     yield from _missing(source, page.query)
-    yield from _repeated(rows.query, page.query)
+    for table in dependencies.many_joins(page.query):
+        if table in dependencies.many_joins(rows.query):
+            subject, hint = "get_queryset()", "Add .distinct(), or filter by Exists()."
+        else:
+            subject = "a declaration that names a FilteredRelation"
+            hint = (
+                "Let its condition leave one row, by what is unique, or name one value."
+            )
+        message = f"{subject} joins {table}, and lists a row for each of its rows."
+        yield warning(32, message, f"{hint} Each URL is written once.")
     yield from _tree(source, rows, page)
     if has_windows(page):
         yield warning(
@@ -143,18 +152,17 @@ def _to_many(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
             if not is_expression(expression):
                 continue
             if label := related.joined_many(rows, expression):
+                path = getattr(one, "name", "path__to__field")
+                path = one if isinstance(one, str) else path
+                hint = f"Name one value of them: Max({path!r}), Exists() or a "
+                hint += "Subquery()."
+                if name in related.SEVERAL:
+                    hint = f'Name a path alone, as {name} = "path__to__field", or '
+                    hint += "write a method."
+                elif name in ("lastmod", "priority"):
+                    hint = f"Write {name} = Max({path!r})."
                 message = f"{name} names {one!r}, which joins many rows of {label}."
-                yield error(36, message, _hint_to_many(name, one))
-
-
-def _hint_to_many(name: str, value: Any) -> str:
-    if name in related.SEVERAL:
-        return f'Name a path alone, as {name} = "path__to__field", or write a method.'
-    path = getattr(value, "name", "path__to__field")
-    path = value if isinstance(value, str) else path
-    if name in ("lastmod", "priority"):
-        return f"Write {name} = Max({path!r})."
-    return f"Name one value of them: Max({path!r}), Exists() or a Subquery()."
+                yield error(36, message, hint)
 
 
 def _missing(source: ModelSource, page: Any) -> Iterator[CheckMessage]:
@@ -179,19 +187,6 @@ def _missing(source: ModelSource, page: Any) -> Iterator[CheckMessage]:
         )
 
 
-def _repeated(rows: Any, page: Any) -> Iterator[CheckMessage]:
-    for table in dependencies.many_joins(page):
-        if table in dependencies.many_joins(rows):
-            subject, hint = "get_queryset()", "Add .distinct(), or filter by Exists()."
-        else:
-            subject = "a declaration that names a FilteredRelation"
-            hint = (
-                "Let its condition leave one row, by what is unique, or name one value."
-            )
-        message = f"{subject} joins {table}, and lists a row for each of its rows."
-        yield warning(32, message, f"{hint} Each URL is written once.")
-
-
 def _tree(
     source: ModelSource, rows: QuerySet[Any], page: QuerySet[Any]
 ) -> Iterator[CheckMessage]:
@@ -201,9 +196,7 @@ def _tree(
     """
     model = source.model
     own = {concrete(model), *relations.parents(model)}
-    if not own.isdisjoint(
-        [concrete(way.model) for way in relations.watched_ways(source)]
-    ):
+    if own & {concrete(way.model) for way in relations.watched_ways(source)}:
         return
     effect = "so each save marks all pages"
     if not (reason := dependencies.dependence(rows, page)):
@@ -212,91 +205,83 @@ def _tree(
             it for it in model.__mro__ if it.__module__.partition(".")[0] in _TREES
         ]
         reason = f"that is a {trees[0].__module__}.{trees[0].__name__}" if trees else ""
-    if reason:
-        message = f"rows may depend on other rows of {model._meta.label}, since "
-        hint = f"Declare the rows that a save concerns: {_proposed(model)}."
-        yield warning(13, f"{message}{reason}, {effect}.", hint)
-
-
-def _proposed(model: type[Model]) -> str:
-    names = {field.name for field in model._meta.fields}
-    for fields in (("path",), ("tree_id", "lft", "rght"), ("tree_id", "lft", "rgt")):
-        if names.issuperset(fields):
-            return f"watch = {{{model.__name__}: {Under(fields)!r}}}"
+    if not reason:
+        return
+    fields = {field.name for field in model._meta.fields}
     name = model.__name__
-    return f"watch = {{{name}: ...}} with a function that takes one and returns them"
+    proposed = f"watch = {{{name}: ...}} with a function that takes one and returns "
+    proposed += "them"
+    for path in (("path",), ("tree_id", "lft", "rght"), ("tree_id", "lft", "rgt")):
+        if fields.issuperset(path):
+            proposed = f"watch = {{{name}: {Under(path)!r}}}"
+            break
+    message = f"rows may depend on other rows of {model._meta.label}, since {reason}, "
+    hint = f"Declare the rows that a save concerns: {proposed}."
+    yield warning(13, f"{message}{effect}.", hint)
 
 
 @examining("DATABASE_ROUTERS")
-def check_routers(**kwargs: Any) -> list[CheckMessage]:
-    """Return the databases of watched models where routers forbid our tables."""
+def check_routers(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield the databases of watched models where routers forbid our tables."""
     written = {router.db_for_write(it): it._meta.label for it in watched_models()}
-    return [
-        warning(
-            5,
-            f"{label} is on the database {alias!r}, which lacks the tables of "
-            "sitemaps_plus, so saves and deletions there are not recorded.",
-            "Let allow_migrate() of your routers return True there for sitemaps_plus.",
-        )
-        for alias, label in written.items()
-        if not may_hold_changes(alias)
-    ]
+    for alias, label in written.items():
+        if not may_hold_changes(alias):
+            yield warning(
+                5,
+                f"{label} is on the database {alias!r}, which lacks the tables of "
+                "sitemaps_plus, so saves and deletions there are not recorded.",
+                "Let allow_migrate() of your routers return True there for "
+                "sitemaps_plus.",
+            )
 
 
 @examining("the sections")
 def check_views(
     databases: Collection[str] | None = None, **kwargs: Any
-) -> list[CheckMessage]:
-    """Return the sections that list rows of a view of the database, and watch nothing.
+) -> Iterator[CheckMessage]:
+    """Yield the sections that list rows of a view of the database, and watch nothing.
 
     Only the database knows that, so it is asked where a command names it.
     """
-    found = []
     for name, source in registry.items():
         model = getattr(source, "model", None)
         if not isinstance(source, ModelSource) or source.watch or not is_model(model):
             continue
         alias = source.using or router.db_for_write(source.model)
-        if alias in (databases or ()) and _is_view(alias, source.model):
-            message = f"Section {name!r}: {source.model._meta.label} is a view of the "
+        if alias not in (databases or ()):
+            continue
+        connection, tables = connections[alias], list[Any]()
+        with suppress(Error), connection.cursor() as cursor:  # else nobody can tell
+            tables = connection.introspection.get_table_list(cursor)
+        meta = source.model._meta
+        if (meta.db_table, "v") in [(table.name, table.type) for table in tables]:
+            message = f"Section {name!r}: {meta.label} is a view of the "
             message += "database, whose rows change without a signal."
             hint = "Name the models behind it in watch, or let the audit find changes."
-            found.append(warning(47, message, hint))
-    return found
-
-
-def _is_view(alias: str, model: Any) -> bool:
-    """Return whether the table of a model is a view; False where nobody can tell."""
-    connection = connections[alias]
-    try:
-        with connection.cursor() as cursor:
-            tables = connection.introspection.get_table_list(cursor)
-    except Error:
-        return False
-    return any((it.name, it.type) == (model._meta.db_table, "v") for it in tables)
+            yield warning(47, message, hint)
 
 
 @examining("the settings")
-def check_row_caches(**kwargs: Any) -> list[CheckMessage]:
-    """Return the caches of the ORM that keep rows of ours, which hides changes."""
-    models, found = list(apps.get_app_config(_LABEL).get_models()), {}
-    if any([_is_kept_by_cacheops(model._meta.model_name) for model in models]):
-        found["django-cacheops"] = f'Add "{_LABEL}.*": None to CACHEOPS.'
-    if _is_kept_by_cachalot({model._meta.db_table for model in models}):
-        found["django-cachalot"] = f'Add "{_LABEL}" to CACHALOT_UNCACHABLE_APPS.'
+def check_row_caches(**kwargs: Any) -> Iterator[CheckMessage]:
+    """Yield the caches of the ORM that keep rows of ours, which hides changes."""
     keeps = f"keeps the rows of {_LABEL}: changes are not taken."
-    return [warning(57, f"{cache} {keeps}", hint) for cache, hint in found.items()]
+    models = list(apps.get_app_config(_LABEL).get_models())
 
-
-def _is_kept_by_cacheops(model_name: str | None) -> bool:
     given: Any = getattr(settings, "CACHEOPS", None)
-    if not isinstance(given, Mapping) or not getattr(settings, "CACHEOPS_ENABLED", 1):
-        return False
-    profiles = {str(name).lower(): profile for name, profile in given.items()}
-    names = (f"{_LABEL}.{model_name}", f"{_LABEL}.*", "*.*")  # the first that it has
-    profile = next((profiles[name] for name in names if name in profiles), None)
-    defaults: Any = getattr(settings, "CACHEOPS_DEFAULTS", {})
-    return profile is not None and bool({**defaults, **profile}.get("ops"))
+    if isinstance(given, Mapping) and getattr(settings, "CACHEOPS_ENABLED", True):
+        profiles = {str(name).lower(): profile for name, profile in given.items()}
+        defaults: Any = getattr(settings, "CACHEOPS_DEFAULTS", {})
+        for model in models:  # the first profile of these counts
+            names = (f"{_LABEL}.{model._meta.model_name}", f"{_LABEL}.*", "*.*")
+            profile = next((profiles[it] for it in names if it in profiles), None)
+            if profile is not None and {**defaults, **profile}.get("ops"):
+                hint = f'Add "{_LABEL}.*": None to CACHEOPS.'
+                yield warning(57, f"django-cacheops {keeps}", hint)
+                break
+
+    if _is_kept_by_cachalot({model._meta.db_table for model in models}):
+        hint = f'Add "{_LABEL}" to CACHALOT_UNCACHABLE_APPS.'
+        yield warning(57, f"django-cachalot {keeps}", hint)
 
 
 def _is_kept_by_cachalot(tables: set[str]) -> bool:
