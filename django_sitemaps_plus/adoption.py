@@ -57,7 +57,13 @@ def _named(path: Any) -> Mapping[Any, Any] | None:
             return None
         found = getattr(module, name)
     except (ImportError, AttributeError, ValueError) as error:
-        if module_path and not _is_missing(error, module_path, name):
+        # A module or a name that this module needs itself is another matter.
+        if isinstance(error, ImportError):
+            is_missing = f"{module_path}.".startswith(f"{error.name}.")
+        else:
+            owner = getattr(getattr(error, "obj", None), "__name__", None)
+            is_missing = (owner, getattr(error, "name", "")) == (module_path, name)
+        if module_path and not is_missing:
             raise
         reason = f"{type(error).__name__}: {error}"
         raise _NotADictError(f"{named}: {reason}.") from error
@@ -65,12 +71,3 @@ def _named(path: Any) -> Mapping[Any, Any] | None:
         kind = type(found).__name__
         raise _NotADictError(f"{named}, which is a {kind} and not a dict.")
     return found
-
-
-def _is_missing(error: Exception, module_path: str, name: str) -> bool:
-    """Return whether the module or its name is missing, and not one that it needs."""
-    if isinstance(error, ImportError):
-        return f"{module_path}.".startswith(f"{error.name}.")
-    if not isinstance(error, AttributeError) or error.name != name:
-        return False
-    return getattr(error.obj, "__name__", None) == module_path

@@ -195,6 +195,8 @@ def silence_reason() -> str:
 def get_site(request: HttpRequest | None = None) -> Site:
     """Return the site in force, else the only one, else the one of a request's host.
 
+    With ``contrib.sites`` that is the one of SITE_ID, where it is set.
+
     Raises:
         ConfigurationError: there is no origin, or none of several sites was chosen.
         Http404: none of several sites has the host.
@@ -203,12 +205,19 @@ def get_site(request: HttpRequest | None = None) -> Site:
         return site
     if get_settings().sites is None:
         return _only_site(request)
-    if request is not None:
-        return _site_of_host(request)
-    sites = get_sites()
-    if len(sites) != 1:
+    if request is None:
+        sites = get_sites()
+        if len(sites) == 1:
+            return sites[0]
         raise ConfigurationError(f"There are {len(sites)} sites: choose one by --site.")
-    return sites[0]
+    if not isinstance(get_settings().sites, Mapping):
+        return contrib_site(get_settings().scheme, request)
+    host = request.get_host().lower()
+    for site in get_sites():
+        with in_force(site):
+            if any(host in hosts_of(it) for it in own_sites(site)):
+                return site
+    raise Http404("No such site")
 
 
 def get_sites(request: HttpRequest | None = None) -> list[Site]:
@@ -256,18 +265,6 @@ def site_named(name: str) -> Site:
         raise ConfigurationError(
             f"SITES[{name!r}] has no BASE_URL. Give it one: 'https://shop.example'."
         ) from error
-
-
-def _site_of_host(request: HttpRequest) -> Site:
-    """Return the site of a request's host; that of SITE_ID, where it is set."""
-    if not isinstance(get_settings().sites, Mapping):
-        return contrib_site(get_settings().scheme, request)
-    host = request.get_host().lower()
-    for site in get_sites():
-        with in_force(site):
-            if any(host in hosts_of(it) for it in own_sites(site)):
-                return site
-    raise Http404("No such site")
 
 
 def _only_site(request: HttpRequest | None) -> Site:

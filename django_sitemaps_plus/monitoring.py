@@ -55,8 +55,7 @@ def _for_monitors(view: View) -> View:
     @wraps(view)
     def call(request: HttpRequest) -> HttpResponse:
         try:
-            status = _refusal(request)
-            return _refuse(status) if status else view(request)
+            return _refusal(request) or view(request)
         except Error as error:
             # Its text may name hosts and users, and who asks may have no right yet.
             logger.error("%s", in_one_line(error), extra={"action": "state_unknown"})
@@ -73,7 +72,10 @@ def health(request: HttpRequest) -> HttpResponse:
 
     With ``max_age`` what waits for more seconds is a problem too.
     """
-    sites, max_age = get_sites(request), _max_age(request)
+    sites, text = get_sites(request), request.GET.get("max_age")
+    if text is not None and not re.fullmatch("[0-9]{1,9}", text):
+        raise BadRequest("max_age is not a number of seconds")
+    max_age = math.inf if text is None else int(text)
     ids, words = [], []
     for status in read_dashboard(sites):
         for problem in problems_of(status, max_age=max_age):
@@ -92,13 +94,6 @@ def metrics(request: HttpRequest) -> HttpResponse:
     return _Answer(text, _PLAIN if is_old else _OPENMETRICS)
 
 
-def _max_age(request: HttpRequest) -> float:
-    text = request.GET.get("max_age")
-    if text is not None and not re.fullmatch("[0-9]{1,9}", text):
-        raise BadRequest("max_age is not a number of seconds")
-    return math.inf if text is None else int(text)
-
-
 def _problems(ids: Sequence[str], words: Sequence[str]) -> HttpResponse:
     status = "problem" if ids else "ok"
     content = {"status": status, "problems": words, "ids": ids}
@@ -110,32 +105,27 @@ def _unknown(words: str) -> HttpResponse:
     return _problems(["state_unknown"], [words])
 
 
-def _refusal(request: HttpRequest) -> int:
-    """Return the status for a client that may see nothing; 0 for one that may."""
+def _refusal(request: HttpRequest) -> HttpResponse | None:
+    """Return the answer to a client that may see nothing; None for one that may."""
     header = request.headers.get("Authorization", "")
-    if _has_token(header):
-        return 0
+    token, (scheme, _, given) = get_settings().monitoring_token, header.partition(" ")
+    if (
+        scheme.lower() == "bearer"
+        and is_token(token)
+        and constant_time_compare(given.strip(), token)
+    ):
+        return None
     user: Any = getattr(request, "user", None)
     if user is None or not user.is_authenticated:
-        return 403 if header else 401
+        response = _Answer("", "text/plain", 403 if header else 401)
+        if not header:
+            response["WWW-Authenticate"] = "Bearer"
+        return response
     is_staff = user.is_active and getattr(user, "is_staff", False)
-    return 0 if is_staff and user.has_perm("sitemaps_plus.view_dashboard") else 403
-
-
-def _has_token(header: str) -> bool:
-    token, (scheme, _, given) = get_settings().monitoring_token, header.partition(" ")
-    if scheme.lower() != "bearer" or not is_token(token):
-        return False
-    return constant_time_compare(given.strip(), token)
+    is_allowed = is_staff and user.has_perm("sitemaps_plus.view_dashboard")
+    return None if is_allowed else _Answer("", "text/plain", 403)
 
 
 def is_token(value: object) -> TypeGuard[str]:
     """Return whether a value can be sent in a header, and is not soon guessed."""
     return isinstance(value, str) and bool(re.fullmatch("[!-~]{16,}", value))
-
-
-def _refuse(status: int) -> HttpResponse:
-    response = _Answer("", "text/plain", status)
-    if status == 401:
-        response["WWW-Authenticate"] = "Bearer"
-    return response

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -43,7 +43,12 @@ class SiteCommand(BaseCommand):
             if get_settings().sites is None and not site:
                 self.handle_site(**options)
                 return
-            asked = self.by_site(_chosen(site), options)
+            sites = {each.name: each for each in get_sites()}
+            for name in site:
+                if name not in sites:
+                    words = f"SITES has: {', '.join(sites) or 'none'}."
+                    raise CommandError(f"There is no site {name!r}. {words}")
+            asked = self.by_site([sites[name] for name in site or sites], options)
         are_many, problems, code = len(asked) > 1, [], 1
         if are_many and options.get("json"):
             raise CommandError("JSON is of one site: add --site.")
@@ -100,12 +105,3 @@ class SiteCommand(BaseCommand):
             words = self.failure.format(in_one_line(error))
             status = self.outage_status if isinstance(error, Error) else 1
             raise CommandError(words, returncode=status) from error
-
-
-def _chosen(names: Sequence[str]) -> list[Site]:
-    sites = {site.name: site for site in get_sites()}
-    for name in names:
-        if name not in sites:
-            known = ", ".join(sites) or "none"
-            raise CommandError(f"There is no site {name!r}. SITES has: {known}.")
-    return [sites[name] for name in names or sites]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
-from functools import partial
 from logging import StreamHandler
 from typing import Any
 
@@ -58,22 +57,21 @@ def show_progress(stdout: OutputWrapper, *, quiet: bool) -> Iterator[Progress | 
         yield None
     elif rich_progress is not None and stdout.isatty():
         with rich_progress.Progress() as bar:
-            yield partial(_move_bar, bar, {})
+            tasks: dict[str, Any] = {}
+
+            def move(section: str, done: int, total: int) -> None:
+                if section not in tasks:
+                    tasks[section] = bar.add_task(section)
+                bar.update(tasks[section], completed=done, total=total)
+
+            yield move
     else:
-        yield partial(_write_line, stdout)
 
+        def write(section: str, done: int, total: int) -> None:
+            if done == total:
+                stdout.write(f"{section}: {done} of {total} pages rendered")
 
-def _move_bar(
-    bar: Any, tasks: dict[str, Any], section: str, done: int, total: int
-) -> None:
-    if section not in tasks:
-        tasks[section] = bar.add_task(section)
-    bar.update(tasks[section], completed=done, total=total)
-
-
-def _write_line(stdout: OutputWrapper, section: str, done: int, total: int) -> None:
-    if done == total:
-        stdout.write(f"{section}: {done} of {total} pages rendered")
+        yield write
 
 
 def left_out(counted: SectionReport | Tally) -> str:
@@ -91,8 +89,12 @@ def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> str:
     """Return rows by columns, a head and a key each; all but the first to the right."""
     texts = [[_cell(row[key]) for key in columns.values()] for row in rows]
     widths = [max(map(len, column)) for column in zip(columns, *texts, strict=True)]
-    rule = ["-" * width for width in widths]
-    return "\n".join([_line(line, widths) for line in (list(columns), rule, *texts)])
+    lines = []
+    for line in (columns, ["-" * width for width in widths], *texts):
+        first, *others = zip(line, widths, strict=True)
+        cells = [first[0].ljust(first[1]), *[text.rjust(n) for text, n in others]]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
 
 
 def _cell(value: Any) -> str:
@@ -109,9 +111,3 @@ def _cell(value: Any) -> str:
         case list() | dict():
             return f"{len(value):,}"
     return str(value)
-
-
-def _line(cells: Sequence[str], widths: Sequence[int]) -> str:
-    first, *others = zip(cells, widths, strict=True)
-    right = [cell.rjust(width) for cell, width in others]
-    return "  ".join([first[0].ljust(first[1]), *right]).rstrip()

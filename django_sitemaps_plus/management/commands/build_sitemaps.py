@@ -14,7 +14,7 @@ from django.core.management.base import CommandError, CommandParser
 from django_sitemaps_plus.building.build import build
 from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.pool import Helpers
-from django_sitemaps_plus.building.report import BuildReport, SectionReport
+from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.building.report import dry_run as render_only
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import (
@@ -50,6 +50,32 @@ _FLAGS = {
 #: Options of the command that are options of the build, too.
 _OPTIONS = (
     *("full", "replan", "allow_shrink", "move_origin", "new_namespace", "helpers"),
+)
+
+#: The columns of the table, and what a report has in them.
+_COLUMNS = {
+    "section": "section",
+    "pages": "pages",
+    "entries": "entries",
+    "bytes": "plain_size",
+    "gzipped": "gzip_size",
+    "rendered": "rendered",
+    "stored": "stored",
+    "seconds": "seconds",
+}
+
+#: The fate of a section without a source.
+_MISSING = (
+    "Section {0!r} is no longer registered: its pages leave the index after 24 hours, "
+    "and are served until prune_sitemaps removes them. Register it again if it is to "
+    "stay. If you renamed or removed it, run prune_sitemaps --section {1} --now"
+)
+
+#: Why a section was not built.
+_LEFT = (
+    "Section {0!r} is left to processes with another version of the project, which "
+    "built it of late. This one takes it over once they have not built it for "
+    "DEPLOY_SECONDS; or now, by build_sitemaps {1} --full"
 )
 
 
@@ -104,7 +130,8 @@ class Command(SiteCommand):
             self._show(report, verbosity)
         problems = report.problems + relay_errors
         if strict:
-            problems += filter(None, map(_left_out, report.sections))
+            counted = [(it.section, left_out(it)) for it in report.sections]
+            problems += [f"{name}: {words}" for name, words in counted if words]
         if is_reported and any([it.errors for it in report.sections]):
             problems.append("To see where, run it again with --traceback.")
         if not len(registry):
@@ -141,61 +168,28 @@ class Command(SiteCommand):
 
     def _show(self, report: BuildReport, verbosity: int) -> None:
         self.stdout.write(table(_COLUMNS, asdict(report)["sections"]))
+        warn = self.style.WARNING
         for name in report.missing:
-            self.stderr.write(self.style.WARNING(_MISSING.format(name, quote(name))))
+            self.stderr.write(warn(_MISSING.format(name, quote(name))))
         for section in report.sections:
+            name = section.section
             if section.is_left:
-                words = _LEFT.format(section.section, quote(section.section))
-                self.stderr.write(self.style.WARNING(words))
-            if words := _left_out(section):
-                self.stderr.write(self.style.WARNING(words))
+                self.stderr.write(warn(_LEFT.format(name, quote(name))))
+            if words := left_out(section):
+                self.stderr.write(warn(f"{name}: {words}"))
             for problem in section.problems[: 10 if verbosity < 2 else None]:
                 self.stderr.write(f"  {problem}")
-        self.stdout.write(f"{_outcome(report)}. {report.seconds:.2f} s.")
+        outcome = f"Index of {report.index_pages or 0:,} pages published"
+        if report.is_dry_run:
+            outcome = "Nothing was stored (--dry-run)"
+        elif report.index_errors:
+            outcome = "The index was left as it was"
+        elif report.index_pages is None:
+            outcome = "The index was left as it is, since some section has never been "
+            outcome += "built"
+        self.stdout.write(f"{outcome}. {report.seconds:.2f} s.")
 
 
 def _is_reported(*, json: bool, verbosity: int, traceback: bool, **_: Any) -> bool:
     """Return whether consoles need not show what the report repeats."""
     return not json and verbosity > 0 and not traceback
-
-
-def _left_out(section: SectionReport) -> str:
-    words = left_out(section)
-    return f"{section.section}: {words}" if words else ""
-
-
-#: The columns of the table, and what a report has in them.
-_COLUMNS = {
-    "section": "section",
-    "pages": "pages",
-    "entries": "entries",
-    "bytes": "plain_size",
-    "gzipped": "gzip_size",
-    "rendered": "rendered",
-    "stored": "stored",
-    "seconds": "seconds",
-}
-
-#: The fate of a section without a source.
-_MISSING = (
-    "Section {0!r} is no longer registered: its pages leave the index after 24 hours, "
-    "and are served until prune_sitemaps removes them. Register it again if it is to "
-    "stay. If you renamed or removed it, run prune_sitemaps --section {1} --now"
-)
-
-#: Why a section was not built.
-_LEFT = (
-    "Section {0!r} is left to processes with another version of the project, which "
-    "built it of late. This one takes it over once they have not built it for "
-    "DEPLOY_SECONDS; or now, by build_sitemaps {1} --full"
-)
-
-
-def _outcome(report: BuildReport) -> str:
-    if report.is_dry_run:
-        return "Nothing was stored (--dry-run)"
-    if report.index_errors:
-        return "The index was left as it was"
-    if report.index_pages is None:
-        return "The index was left as it is, since some section has never been built"
-    return f"Index of {report.index_pages:,} pages published"

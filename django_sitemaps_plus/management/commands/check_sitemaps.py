@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import asdict
-from functools import partial
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -14,7 +12,7 @@ from django.template.defaultfilters import pluralize
 
 from django_sitemaps_plus.conf import Site, get_site
 from django_sitemaps_plus.core.validation import WORDS, Problem
-from django_sitemaps_plus.diagnostics.advice import Advice, advise
+from django_sitemaps_plus.diagnostics.advice import advise
 from django_sitemaps_plus.diagnostics.audit import (
     MAX_KEPT,
     MAX_SHOWN,
@@ -80,38 +78,34 @@ class Command(SiteCommand):
         **options: Any,
     ) -> None:
         """Show what is wrong in files and pages; fail where there is an error."""
-        found: list[Problem] = []
-        inspection = Inspection(partial(self._show, found, json=json))
+        problems: list[Problem] = []
+
+        def show(problem: Problem) -> None:
+            if json or len(problems) < MAX_KEPT:
+                problems.append(problem)
+            if not json:
+                self.stdout.write(str(problem))
+
+        inspection = Inspection(show)
         for target in targets:
             inspection.check(target)
         inspection.finish()
         if audit:
             Audit(inspection, get_site(), section, sample).run()
             inspection.finish()
-        report = _report(inspection, found)
+        report = _report(inspection, problems)
         if json:
             self.write_json(report)
         else:
             self.stdout.write(_as_text(inspection))
         if audit and not section and not targets:
-            self._keep(report)
+            try:
+                keep_findings(get_site(), report)  # for the dashboard
+            except Error as error:
+                words = f"The findings are not kept: {in_one_line(error)}."
+                self.stderr.write(words)
         if count := inspection.errors:
             raise CommandError(f"{count:,} error{pluralize(count)} found.")
-
-    def _show(self, found: list[Problem], problem: Problem, *, json: bool) -> None:
-        """Note a problem, and write it unless all are written as JSON at the end."""
-        if json or len(found) < MAX_KEPT:
-            found.append(problem)
-        if not json:
-            self.stdout.write(str(problem))
-
-    def _keep(self, report: dict[str, Any]) -> None:
-        """Keep what an audit of all sections found, for the dashboard."""
-        try:
-            keep_findings(get_site(), report)
-        except Error as error:
-            words = f"The findings are not kept: {in_one_line(error)}."
-            self.stderr.write(words)
 
     def _advise(
         self, *, section: list[str], verify: bool, json: bool, **options: Any
@@ -122,8 +116,20 @@ class Command(SiteCommand):
         for name in section or list(registry):
             advice = advise(name, site, verify=verify)
             found.append(advice)
-            if not json and (advice.entries_per_second or not advice.problem):
-                self.stdout.write("\n".join(_lines(advice)))
+            speed, better = advice.entries_per_second, advice.suggestion
+            if json or (advice.problem and not speed):
+                continue
+            words = "no entries" if speed is None else f"{speed:,} entries/s"
+            if better is not None:
+                words += f". {better.line} gives the same URLs at "
+                words += f"{better.entries_per_second:,}/s"
+            self.stdout.write(f"{name}: {words}")
+            if advice.form:
+                self.stdout.write(f"  {advice.form}")
+            if better is not None:
+                self.stdout.write(f"  {better.factor:g} times as fast")
+            if advice.verified_rows is not None:
+                self.stdout.write(f"{name}: the same on {advice.verified_rows:,} rows")
         if json:
             self.write_json([asdict(one) for one in found])
         problems = [f"{one.section}: {one.problem}" for one in found if one.problem]
@@ -157,20 +163,3 @@ def _report(found: Inspection, problems: list[Problem]) -> dict[str, Any]:
     names = ("files", "entries", "errors", "warnings")
     report = {name: getattr(found, name) for name in names}
     return {**report, "counts": counts, "problems": shown}
-
-
-def _lines(advice: Advice) -> Iterator[str]:
-    """Yield the lines of a section that could be read."""
-    words, suggestion = f"{advice.section}: no entries", advice.suggestion
-    if advice.entries_per_second is not None:
-        words = f"{advice.section}: {advice.entries_per_second:,} entries/s"
-    if suggestion is not None:
-        speed = f"{suggestion.entries_per_second:,}/s"
-        words += f". {suggestion.line} gives the same URLs at {speed}"
-    yield words
-    if advice.form:
-        yield f"  {advice.form}"
-    if suggestion is not None:
-        yield f"  {suggestion.factor:g} times as fast"
-    if advice.verified_rows is not None:
-        yield f"{advice.section}: the same on {advice.verified_rows:,} rows"

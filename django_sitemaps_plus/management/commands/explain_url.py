@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser, no_translations
 
 from django_sitemaps_plus.conf import Site, site_at
-from django_sitemaps_plus.diagnostics.explain import Explanation, Listing, explain_url
+from django_sitemaps_plus.diagnostics.explain import explain_url
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.models.sections import owning_site
 
@@ -35,30 +34,27 @@ class Command(SiteCommand):
             found = explain_url(url, owning_site())
         except ValueError as error:
             raise CommandError(str(error)) from error
-        self.stdout.write("\n".join(_lines(found)))
+        lines = []
+        for listing in found.listings:
+            also = "Listed too: " if found.is_listed else "Listed instead: "
+            words = "" if listing.url == found.url else also
+            words += f"{listing.url} is on page {listing.page} of section "
+            words += f"{listing.section!r}, "
+            words += (
+                f"lastmod {listing.lastmod}" if listing.lastmod else "without lastmod"
+            )
+            if listing.object:
+                at = f"{listing.published_at:%Y-%m-%d %H:%M} UTC"
+                lines.append(f"{words}, in {listing.object} since {at}.")
+            else:
+                lines.append(f"{words}, which is served live.")
+        for lead in found.rows:
+            lines.append(f"It leads to {lead.row} of section {lead.section!r}.")
+            if lead.reasons and found.url not in lead.urls:
+                lines += [f"  Its URL is {url}" for url in lead.urls]
+            lines += [f"  Left out: {reason}." for reason in lead.reasons]
+        lines += found.notes
+        lines += [f"Engine {name}: {answer}." for name, answer in found.engines.items()]
+        self.stdout.write("\n".join(lines))
         if not found.is_listed:
             raise CommandError(f"{found.url} is not listed.")
-
-
-def _lines(found: Explanation) -> Iterator[str]:
-    for listing in found.listings:
-        also = "Listed too: " if found.is_listed else "Listed instead: "
-        yield ("" if listing.url == found.url else also) + _where(listing)
-    for lead in found.rows:
-        yield f"It leads to {lead.row} of section {lead.section!r}."
-        if lead.reasons and found.url not in lead.urls:
-            yield from [f"  Its URL is {url}" for url in lead.urls]
-        yield from [f"  Left out: {reason}." for reason in lead.reasons]
-    yield from found.notes
-    for engine, answer in found.engines.items():
-        yield f"Engine {engine}: {answer}."
-
-
-def _where(listing: Listing) -> str:
-    words = f"{listing.url} is on page {listing.page} of section {listing.section!r}"
-    words += f", lastmod {listing.lastmod}" if listing.lastmod else ", without lastmod"
-    if not listing.object:
-        return f"{words}, which is served live."
-    return (
-        f"{words}, in {listing.object} since {listing.published_at:%Y-%m-%d %H:%M} UTC."
-    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import secrets
 from argparse import ArgumentTypeError
-from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -126,19 +126,34 @@ class Command(SiteCommand):
 
 
 def _notify(
-    begin: datetime, *, engine: list[str], retry: bool, dry_run: bool, **choice: Any
+    begin: datetime,
+    *,
+    urls: list[str],
+    section: list[str],
+    since: datetime | None,
+    everything: bool,
+    engine: list[str],
+    retry: bool,
+    dry_run: bool,
+    **others: Any,
 ) -> tuple[DeliveryReport, int]:
     """Submit what was asked for; return what was done and how many URLs were chosen."""
-    engines = _engines(engine)
-    if any([choice[name] for name in ("urls", "section", "since", "everything")]):
-        _check_that_urls_are_taken(engines, is_named=bool(engine))
+    are_listed = bool(section or since or everything)
+    engines = _engines(engine, are_for_urls=are_listed or bool(urls))
+    for name in section:
+        registry.get(name)
+    try:
+        given = [as_listed(url, get_site()) for url in urls]
+    except ValueError as error:
+        raise CommandError(str(error)) from error
     delay = get_settings().notify_delay_seconds
     total = 0
-    for urls in _urls(**choice):
-        total += len(urls)
-        if not dry_run:
+    listed = listed_urls(section, since) if are_listed else ()
+    for batch in chain([list(dict.fromkeys(given))], listed):
+        total += len(batch)
+        if batch and not dry_run:
             # URLs that are given by hand need not wait.
-            want_urls(urls, begin - timedelta(seconds=delay), engines)
+            want_urls(batch, begin - timedelta(seconds=delay), engines)
     if dry_run:
         return DeliveryReport(), total
     if retry:
@@ -146,7 +161,8 @@ def _notify(
     return dispatch.notify_engines(engine, wait=delay), total
 
 
-def _engines(names: list[str]) -> list[Engine]:
+def _engines(names: list[str], *, are_for_urls: bool) -> list[Engine]:
+    """Return the engines to notify; refuse a choice of URLs that they do not take."""
     engines = dispatch.chosen_engines(names)
     if not engines:
         none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."
@@ -157,38 +173,15 @@ def _engines(names: list[str]) -> list[Engine]:
             "forces it. What changed until now is not submitted later: edit and build "
             "again, or name URLs."
         )
-    return engines
-
-
-def _check_that_urls_are_taken(engines: Sequence[Engine], *, is_named: bool) -> None:
-    """Refuse a choice of URLs that an engine, named for it, or all will not take."""
     deaf = [engine.name for engine in engines if engine.takes is not Takes.URLS]
-    if deaf and (is_named or len(deaf) == len(engines)):
+    # Others may be deaf, unless they are named for these URLs.
+    if are_for_urls and deaf and (names or len(deaf) == len(engines)):
         raise CommandError(
             "These engines take no URLs, but indexes and feeds: "
             f"{', '.join(deaf)}. Run the command without a choice of URLs, or name "
             "other engines."
         )
-
-
-def _urls(
-    *,
-    urls: list[str],
-    section: list[str],
-    since: datetime | None,
-    everything: bool,
-    **others: Any,
-) -> Iterator[list[str]]:
-    for name in section:
-        registry.get(name)
-    try:
-        given = [as_listed(url, get_site()) for url in urls]
-    except ValueError as error:
-        raise CommandError(str(error)) from error
-    if given:
-        yield list(dict.fromkeys(given))
-    if section or since or everything:
-        yield from listed_urls(section, since)
+    return engines
 
 
 def _problems(
@@ -209,34 +202,24 @@ def _problems(
                 "automatically"
                 for host, error in engine.failing.items()
             ]
-    return found + (_left(names, begin) if begin else [])
-
-
-def _left(names: list[str], begin: datetime) -> list[str]:
-    """Return which engines still have to take URLs that were chosen."""
-    # Deliveries that became due since the command began were not asked for.
-    until = begin + timedelta(seconds=get_settings().notify_delay_seconds)
-    return [
-        f"{engine.name} was not notified of all that was chosen: another process is "
-        "at work; run again"
-        for engine in dispatch.chosen_engines(names)
-        if dispatch.has_due(engine, until)
-    ]
+    if begin:
+        # Deliveries that became due since the command began were not asked for.
+        until = begin + timedelta(seconds=get_settings().notify_delay_seconds)
+        found += [
+            f"{engine.name} was not notified of all that was chosen: another process "
+            "is at work; run again"
+            for engine in dispatch.chosen_engines(names)
+            if dispatch.has_due(engine, until)
+        ]
+    return found
 
 
 def _closing(report: DeliveryReport, engines: list[EngineStatus]) -> str:
+    """Return how many targets were accepted; how many wait, and for what."""
     closing = f"{report.sent:,} accepted in {report.requests:,} requests."
     at = report.next_at
-    if at is not None and at > timezone.now():
-        at = at if timezone.is_naive(at) else timezone.localtime(at)
-        closing += (
-            f"{_why_they_wait(engines)} The next is due at {at:%Y-%m-%d %H:%M:%S}."
-        )
-    return closing
-
-
-def _why_they_wait(engines: list[EngineStatus]) -> str:
-    """Return how many targets wait, and for what."""
+    if at is None or at <= timezone.now():
+        return closing
     count, why = sum(engine.waiting for engine in engines), ""
     failing = [engine.engine for engine in engines if engine.failing]
     if failing:
@@ -245,4 +228,6 @@ def _why_they_wait(engines: list[EngineStatus]) -> str:
         seconds = get_settings().notify_interval_seconds
         why = f", since a URL is submitted again after {seconds:,} s at the earliest "
         why += "(NOTIFY_INTERVAL_SECONDS)"
-    return f" {count:,} wait{pluralize(count, 's,')}{why}."
+    at = at if timezone.is_naive(at) else timezone.localtime(at)
+    closing += f" {count:,} wait{pluralize(count, 's,')}{why}."
+    return f"{closing} The next is due at {at:%Y-%m-%d %H:%M:%S}."

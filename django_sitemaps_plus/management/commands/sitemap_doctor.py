@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 
-from django_sitemaps_plus.diagnostics.doctor import Finding, examine
+from django_sitemaps_plus.diagnostics.doctor import examine
 from django_sitemaps_plus.management.base import SiteCommand
 
 _MARKS = {True: "✓", False: "✗", None: "-"}
@@ -30,19 +30,18 @@ class Command(SiteCommand):
     def handle_site(self, *, online: bool, json: bool, **options: Any) -> None:
         """Show each finding; raise a CommandError if one is a fault."""
         found = []
+        has_ticks = "utf" in (self.stdout.encoding or "utf-8").lower()
+        marks = _MARKS if has_ticks else _PLAIN_MARKS
         for finding in examine(is_online=online):
             found.append(finding)
-            if not json:
-                self._write(finding)
+            if json:
+                continue
+            mark = marks[finding.ok]
+            self.stdout.write(f"{mark} {finding.name}: {finding.text}")
+            if finding.remedy:
+                self.stdout.write(f"    {finding.remedy}")
         if json:
             self.write_json([asdict(one) for one in found])
         faults = [finding.name for finding in found if finding.ok is False]
         if count := len(faults):
             raise CommandError(f"{count} fault{pluralize(count)}: {', '.join(faults)}.")
-
-    def _write(self, finding: Finding) -> None:
-        has_ticks = "utf" in (self.stdout.encoding or "utf-8").lower()
-        mark = (_MARKS if has_ticks else _PLAIN_MARKS)[finding.ok]
-        self.stdout.write(f"{mark} {finding.name}: {finding.text}")
-        if finding.remedy:
-            self.stdout.write(f"    {finding.remedy}")

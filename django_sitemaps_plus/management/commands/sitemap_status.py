@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentTypeError
-from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict
+from json import dumps
 from math import inf
 from time import sleep
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.db import close_old_connections
 
-from django_sitemaps_plus.diagnostics.dashboard import SiteStatus, read_dashboard
+from django_sitemaps_plus.diagnostics.dashboard import read_dashboard
 from django_sitemaps_plus.diagnostics.problems import problems_of
 from django_sitemaps_plus.management.base import SiteCommand
 from django_sitemaps_plus.management.output import table
@@ -86,18 +85,15 @@ class Command(SiteCommand):
             raise CommandError("--watch prints tables. Leave out --json.")
         with suppress(KeyboardInterrupt):
             while True:
-                self._show_anew(options)
+                if self.stdout.isatty():
+                    self.stdout.write(_CLEAR, ending="")
+                try:
+                    super().handle(**options)
+                except CommandError as error:
+                    self.stdout.write(str(error))
+                self.stdout.flush()
+                close_old_connections()
                 sleep(options["watch"])
-
-    def _show_anew(self, options: dict[str, Any]) -> None:
-        if self.stdout.isatty():
-            self.stdout.write(_CLEAR, ending="")
-        try:
-            super().handle(**options)
-        except CommandError as error:
-            self.stdout.write(str(error))
-        self.stdout.flush()
-        close_old_connections()
 
     def handle_site(self, *, json: bool, max_age: int | None, **options: Any) -> None:
         """Show how all are; raise a CommandError if one of them needs a person."""
@@ -113,7 +109,14 @@ class Command(SiteCommand):
                 {name: [asdict(it) for it in rows] for name, rows in lists.items()}
             )
         else:
-            self.stdout.write("\n".join(_lines(status)))
+            rows = [asdict(it) | (_LIVE if it.live else {}) for it in status.sections]
+            self.stdout.write(table(_COLUMNS, rows))
+            if status.engines:
+                self.stdout.write(table(_ENGINE_COLUMNS, map(asdict, status.engines)))
+            for engine in status.engines:
+                for feed, feedback in engine.feedback.items():
+                    words = dumps(feedback, ensure_ascii=False)
+                    self.stdout.write(f"{engine.engine} says of {feed}: {words}")
         if problems:
             raise CommandError("\n".join(map(str, problems)))
 
@@ -123,14 +126,3 @@ def pause(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
     return int(text)
-
-
-def _lines(status: SiteStatus) -> Iterator[str]:
-    rows = [asdict(it) | (_LIVE if it.live else {}) for it in status.sections]
-    yield table(_COLUMNS, rows)
-    if status.engines:
-        yield table(_ENGINE_COLUMNS, map(asdict, status.engines))
-    for engine in status.engines:
-        for feed, feedback in engine.feedback.items():
-            words = json.dumps(feedback, ensure_ascii=False)
-            yield f"{engine.engine} says of {feed}: {words}"
