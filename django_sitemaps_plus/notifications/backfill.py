@@ -37,7 +37,18 @@ def listed_urls(
     for name in names:
         for document in _documents(name):
             if since is not None:
-                document = _newer(document, since)
+                # A day is one of the project's time zone, and has no time of day.
+                day = timezone.localtime(since).date().isoformat()
+                newer = [
+                    line
+                    for text, line in dated_lines(document.decode().split("\n"))
+                    if (
+                        text >= day
+                        if len(text) == len(day)
+                        else parse_w3c(text) >= since
+                    )
+                ]
+                document = "\n".join(newer).encode()
             if urls := urls_in(document):
                 yield urls
 
@@ -62,15 +73,3 @@ def _documents(name: str) -> Iterator[bytes]:
     pages = Page.objects.of(site.name, name).filter(state=State.ACTIVE)
     for stored in pages.exclude(object="").order_by("number").values_list("object"):
         yield read_document(stored[0])
-
-
-def _newer(document: bytes, since: datetime) -> bytes:
-    """Return the lines of a page that have no earlier lastmod."""
-    # A day is one of the project's time zone, and has no time of day to be compared.
-    day = timezone.localtime(since).date().isoformat()
-    found = [
-        line
-        for text, line in dated_lines(document.decode().split("\n"))
-        if (text >= day if len(text) == len(day) else parse_w3c(text) >= since)
-    ]
-    return "\n".join(found).encode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
@@ -103,24 +103,19 @@ def dispatch(
     """
     site, times = get_site(), []
     for engine in engines:
-        for host, first in _waiting_hosts(engine):
-            if first <= timezone.now():
+        # A seek in the index for each host, since millions of rows may wait.
+        rows = Delivery.objects.of(site.name, engine.name).waiting()
+        firsts = rows.order_by("host", "not_before").values_list("host", "not_before")
+        waiting = firsts.first()
+        while waiting:
+            host, due_at = waiting
+            if due_at <= timezone.now():
                 key = (site.name, engine.name, host)
                 if claimed := EngineHost.objects.claim(*key):
                     Submitter(site, engine, claimed, report, until).run()
             times.append(_next_at(engine, host))
+            waiting = firsts.filter(host__gt=host).first()
     report.next_at = min(filter(None, times), default=None)
-
-
-def _waiting_hosts(engine: Engine) -> Iterator[tuple[str, datetime]]:
-    """Yield each host for which something waits, and when the first of it is due."""
-    # A seek in the index each, since millions may wait.
-    rows = Delivery.objects.of(get_site().name, engine.name).waiting()
-    firsts = rows.order_by("host", "not_before").values_list("host", "not_before")
-    found = firsts.first()
-    while found:
-        yield found
-        found = firsts.filter(host__gt=found[0]).first()
 
 
 def _next_at(engine: Engine, host: str) -> datetime | None:

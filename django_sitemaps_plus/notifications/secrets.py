@@ -38,7 +38,12 @@ class Secret:
         # In an Authorization header the part after the scheme is secret as well.
         credentials = self._value.partition(" ")[2]
         for value in filter(None, (self._value, credentials)):
-            for form in sorted(_forms(value), key=len, reverse=True):
+            # An environment variable that is not UTF-8 has surrogates.
+            data = value.encode("utf-8", "surrogatepass")
+            forms = {data, html.escape(value).encode("utf-8", "surrogatepass")}
+            forms |= {quote(data, safe="").encode(), quote(data).encode()}
+            forms |= {quote_plus(data).encode(), json.dumps(value)[1:-1].encode()}
+            for form in sorted(forms, key=len, reverse=True):
                 text = text.replace(form, HIDDEN.encode())
         return text
 
@@ -53,14 +58,6 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("A secret cannot be pickled")
-
-
-def _forms(value: str) -> set[bytes]:
-    # An environment variable that is not UTF-8 has surrogates.
-    data = value.encode("utf-8", "surrogatepass")
-    escaped = html.escape(value).encode("utf-8", "surrogatepass")
-    quoted = {quote(data, safe=""), quote(data), quote_plus(data)}
-    return {data, escaped, json.dumps(value)[1:-1].encode(), *map(str.encode, quoted)}
 
 
 def without_text(error: BaseException) -> str:

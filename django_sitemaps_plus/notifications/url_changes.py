@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from typing import Any
 
 from django.db import Error
@@ -160,24 +160,21 @@ def publication_diff(publication: Publication) -> Diff:
         return read_document(name)
 
     old, new = publication.old, publication.new
-    if any(_is_rendered_now(publication, name, read(name)) for name in new[:1]):
+    moments, pages = list[datetime](), Page.objects.none()
+    if new:
+        # The ends are read apart: joined, the pieces of two dates would make one.
+        document = read(new[0])
+        ends = (document[:_END], document[-_END:])
+        moments = [parse_w3c(text) for end in ends for text in lastmods_in(end)]
+    # Lastmods of one minute may be no news; the usual case takes no query.
+    if moments and max(moments) - min(moments) <= timedelta(minutes=1):
+        pages = Page.objects.filter(section=publication.section_id, object=new[0])
+    if any(RENDERED_NOW in it for it in pages.values_list("problems", flat=True)):
         return diff(
             lambda: map(without_lastmods, map(read, old)),
             lambda: map(without_lastmods, map(read, new)),
         )
     return diff(lambda: map(read, old), lambda: map(read, new))
-
-
-def _is_rendered_now(publication: Publication, name: str, document: bytes) -> bool:
-    """Return whether the lastmods of a page are no news; False once it has others."""
-    # The ends are read apart: joined, the pieces of two dates would make one.
-    ends = (document[:_END], document[-_END:])
-    moments = sorted(map(parse_w3c, chain.from_iterable(map(lastmods_in, ends))))
-    if not moments or moments[-1] - moments[0] > timedelta(minutes=1):
-        return False  # the usual case, which takes no query
-    pages = Page.objects.filter(section=publication.section_id, object=name)
-    found = pages.values_list("problems", flat=True)
-    return any(RENDERED_NOW in problems for problems in found)
 
 
 def _saved_urls(publication: Publication) -> list[str]:

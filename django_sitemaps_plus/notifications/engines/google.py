@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from datetime import timedelta
 from os import PathLike
 from pathlib import Path
@@ -105,7 +106,12 @@ class SearchConsole(Engine):
             self._credentials.token = None
             if was_valid:
                 raise RetryLater("It answered 401: the access token ended early.")
-        if _is_over_quota(answer):
+        reasons: list[str] = []
+        if answer.status == 403:  # it may be about too many requests, not about rights
+            with suppress(LookupError, TypeError):
+                errors = answer.json()["error"]["errors"]
+                reasons = [str(error["reason"]) for error in errors]
+        if any(r == "quotaExceeded" or r.endswith("LimitExceeded") for r in reasons):
             reason = f"It answered {answer.status}, over quota: {answer.text}"
             raise RetryLater(reason, answer.retry_after)
         return answer
@@ -160,14 +166,3 @@ def _post(url: str, body: bytes, **others: Any) -> SimpleNamespace:
     form = [(name, Secret(value)) for name, value in parse_qsl(body.decode())]
     answer = accepted(request("POST", url, form=form))
     return SimpleNamespace(status=answer.status, headers={}, data=answer.body)
-
-
-def _is_over_quota(answer: Answer) -> bool:
-    """Return whether a 403 is about too many requests, and not about rights."""
-    if answer.status != 403:
-        return False
-    try:
-        reasons = [str(error["reason"]) for error in answer.json()["error"]["errors"]]
-    except (LookupError, TypeError):
-        return False
-    return any(r == "quotaExceeded" or r.endswith("LimitExceeded") for r in reasons)

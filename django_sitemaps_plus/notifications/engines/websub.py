@@ -36,7 +36,11 @@ class WebSub(Engine):
     ) -> None:
         self.endpoint = endpoint_option(self, "hub", hub, may_have_query=True)
         given = list(topics) if isinstance(topics, list | tuple) else []
-        if topics is not None and not (given and all(map(_is_topic, given))):
+        # A hub compares them character by character, so they must be encoded already.
+        are_urls = given and all(
+            [isinstance(it, str) and encoded_url(it) == it for it in given]
+        )
+        if topics is not None and not are_urls:
             raise bad_option(
                 self,
                 "topics",
@@ -64,8 +68,3 @@ def hubs_of(url: str) -> list[str]:
     """Return the URLs of the hubs that are notified of a feed of a section."""
     engines = [it for it in get_engines().values() if isinstance(it, WebSub)]
     return [engine.endpoint for engine in engines if engine.follows(url)]
-
-
-def _is_topic(topic: object) -> bool:
-    # A hub compares them character by character, so they must be encoded already.
-    return isinstance(topic, str) and encoded_url(topic) == topic
