@@ -55,7 +55,7 @@ def _named(path: Any) -> Mapping[Any, Any] | None:
         # The URLconf may be what asks for the sections. Django looks there, too.
         if getattr(module.__spec__, "_initializing", False):
             return None
-        found = getattr(module, name)
+        sitemaps = getattr(module, name)
     except (ImportError, AttributeError, ValueError) as error:
         # A module or a name that this module needs itself is another matter.
         if isinstance(error, ImportError):
@@ -67,7 +67,7 @@ def _named(path: Any) -> Mapping[Any, Any] | None:
             raise
         reason = f"{type(error).__name__}: {error}"
         raise _NotADictError(f"{named}: {reason}.") from error
-    if not isinstance(found, Mapping):
-        kind = type(found).__name__
+    if not isinstance(sitemaps, Mapping):
+        kind = type(sitemaps).__name__
         raise _NotADictError(f"{named}, which is a {kind} and not a dict.")
-    return found
+    return sitemaps

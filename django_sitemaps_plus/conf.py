@@ -235,11 +235,11 @@ def get_sites(request: HttpRequest | None = None) -> list[Site]:
 
 def sites_of_settings() -> list[Site | None]:
     """Return None, and the sites that may have values of their own; without a query."""
-    given, found = get_settings().sites, list[Site | None]([None])
+    given, sites = get_settings().sites, list[Site | None]([None])
     for name in given if isinstance(given, Mapping) else ():
         with suppress(ConfigurationError):  # a check reports it
-            found.append(site_named(name))
-    return found
+            sites.append(site_named(name))
+    return sites
 
 
 def sample_site() -> Site:

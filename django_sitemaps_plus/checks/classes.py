@@ -166,14 +166,14 @@ def _plain(name: str) -> str:
 
 def _names_used(kind: type, name: str) -> set[str]:
     """Return what methods of a class name, all but the one of this name."""
-    found: set[str] = set()
+    names: set[str] = set()
     values = [it for owner in kind.__mro__ for it in vars(owner).items()]
     for method in [value for key, value in values if key != name]:
         if issubclass(type(method), _METHODS):
             for attribute in ("fget", "func", "__func__", "__wrapped__"):
                 method = getattr(method, attribute, method)
-            found |= _names_in(getattr(method, "__code__", None))
-    return found
+            names |= _names_in(getattr(method, "__code__", None))
+    return names
 
 
 def _names_in(code: Any) -> set[str]:

@@ -222,8 +222,8 @@ def check_keys(**kwargs: Any) -> list[CheckMessage]:
 
 def _broken(*, is_lack: bool) -> list[CheckMessage]:
     hint = f"Correct it in {SETTING}['ENGINES']."
-    found = [engine for engine in broken_engines() if engine.is_lack == is_lack]
-    return [error(25, engine.fault, hint) for engine in found]
+    engines = [engine for engine in broken_engines() if engine.is_lack == is_lack]
+    return [error(25, engine.fault, hint) for engine in engines]
 
 
 def _urls_are_submitted() -> bool:

@@ -92,11 +92,11 @@ def for_each_site(check: Check) -> Check:
 
     @wraps(check)
     def run(**kwargs: Any) -> list[CheckMessage]:
-        found: list[CheckMessage] = []
+        messages: list[CheckMessage] = []
         for site in sites_of_settings():
             with in_force(site):
-                found += [it for it in check(**kwargs) if it not in found]
-        return found
+                messages += [it for it in check(**kwargs) if it not in messages]
+        return messages
 
     return run
 

@@ -124,37 +124,33 @@ def _same(source: ModelSource | ViewSource, codes: list[str]) -> Iterator[CheckM
 
 
 def _untranslated(source: ModelSource, codes: list[str]) -> Iterator[CheckMessage]:
-    """Yield the paths of a location to fields of which each language has its own."""
+    """Yield the paths of a location to fields of which each language has its own.
+
+    A model has a column for each language, or a table of translations.
+    """
     location: Any = source.location
     given = location.arguments.values() if isinstance(location, Route) else [location]
     for path in [it for it in given if isinstance(it, str) and "{language}" not in it]:
         *relations, name = path.split("__")
-        wanted, model = "__".join([*relations, f"{name}_{{language}}"]), source.model
+        model: Any = source.model
         with suppress(FieldDoesNotExist):
             model = path_model(model, "__".join(relations)) if relations else model
-        found = _translations(model, name, codes)
-        if found is not None:
-            message = f"its location names {path!r}, which is the same in all languages"
-            hint = f"Write {wanted!r} in its place"
-            if found:
-                message = f"{message}, and {found} has that of each"
-                hint += ", and annotate each in get_queryset(), as in add-images-"
-                hint += "videos-news-languages.md#translated-slugs"
-            yield warning(45, f"{message}.", f"{hint}.")
-
-
-def _translations(model: Any, name: str, codes: list[str]) -> str | None:
-    """Return where a model has a field in each language; None where it has it once.
-
-    "" for columns of its own, else the model of a table of translations.
-    """
-    fields = {it.name: it for it in model._meta.get_fields()}
-    if any(in_language(f"{name}_{{language}}", code) in fields for code in codes):
-        return ""
-    for relation in fields.values():
-        if relation.one_to_many and relation.related_model:
-            names = {it.name for it in relation.related_model._meta.fields}
-            if name in names and names & _LANGUAGE_FIELDS:
-                label: str = relation.related_model._meta.label
-                return label
-    return None
+        fields = {field.name: field for field in model._meta.get_fields()}
+        own = {in_language(f"{name}_{{language}}", code) for code in codes}
+        tables = []
+        for relation in fields.values():
+            if relation.one_to_many and relation.related_model:
+                names = {it.name for it in relation.related_model._meta.fields}
+                if name in names and names & _LANGUAGE_FIELDS:
+                    tables.append(relation.related_model._meta.label)
+        has_columns = not own.isdisjoint(fields)
+        if not has_columns and not tables:
+            continue
+        message = f"its location names {path!r}, which is the same in all languages"
+        wanted = "__".join([*relations, f"{name}_{{language}}"])
+        hint = f"Write {wanted!r} in its place"
+        if not has_columns:
+            message += f", and {tables[0]} has that of each"
+            hint += ", and annotate each in get_queryset(), as in add-images-"
+            hint += "videos-news-languages.md#translated-slugs"
+        yield warning(45, f"{message}.", f"{hint}.")

@@ -234,8 +234,8 @@ def _executor() -> Iterator[CheckMessage]:
         hint += "'django_sitemaps_plus.tasks.CeleryExecutor'."
         yield error(8, str(fault), hint)
     else:
-        found = (warning(10, *fault) for fault in executor.faults())
-        yield from examined(found, "EXECUTOR")
+        faults = (warning(10, *fault) for fault in executor.faults())
+        yield from examined(faults, "EXECUTOR")
 
 
 def _undefined(key: str, alias: str, setting: str) -> tuple[str, str]:
@@ -249,19 +249,19 @@ def check_sites(**kwargs: Any) -> list[CheckMessage]:
     """Return what is wrong with SITES, without a query."""
     with in_force(None):  # a site has a BASE_URL of its own
         given: Any = get_settings().sites
-        found = list(_faults_of_sites(given))
+        messages = list(_faults_of_sites(given))
         known = list(given) if isinstance(given, Mapping) else [conf.DEFAULT_SITE]
         for name, source in registry.items():
             sites: Any = source.sites
             if not isinstance(sites, list | tuple | set | frozenset | None):
                 message = f"Section {name!r}: sites is {sites!r}, which is not a list."
-                found.append(error(62, message, f"Write sites = [{sites!r}]."))
+                messages.append(error(62, message, f"Write sites = [{sites!r}]."))
             elif given != _OF_CONTRIB:  # whose rows need a query
                 for site in [it for it in sites or () if str(it) not in known]:
                     message = f"Section {name!r}: sites names {site!r}, which SITES "
                     hint = suggest(str(site), known, f"Known: {known}.")
-                    found.append(error(62, f"{message}lacks.", hint))
-        return found
+                    messages.append(error(62, f"{message}lacks.", hint))
+        return messages
 
 
 def _faults_of_sites(given: Any) -> Iterator[CheckMessage]:

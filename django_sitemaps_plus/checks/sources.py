@@ -27,15 +27,8 @@ from django_sitemaps_plus.sources import (
     SitemapSource,
     Source,
     ViewSource,
+    compiling,
     surroundings,
-)
-from django_sitemaps_plus.sources.compiling import (
-    declared_methods,
-    find_field,
-    is_indexed,
-    is_path,
-    is_unique,
-    path_field,
 )
 from django_sitemaps_plus.sources.dependencies import is_unknown_field
 from django_sitemaps_plus.sources.keys import key_field, own_field
@@ -87,8 +80,8 @@ def check_sources(**kwargs: Any) -> Iterator[CheckMessage]:
 
 
 def _messages(source: Source) -> Iterator[CheckMessage]:
-    yield from (found := [*_parts(source)])
-    if not found:
+    yield from (faults := [*_parts(source)])
+    if not faults:
         models_of(source)  # saves of a source that fails here are not recorded
 
 
@@ -151,9 +144,9 @@ def _key(source: ModelSource) -> Iterator[CheckMessage]:
     held = key_field(source.model, key)
     kind = type(held).__name__
     rules = (
-        (is_unique(field), error(16, f"{label} is not unique.", hint)),
+        (compiling.is_unique(field), error(16, f"{label} is not unique.", hint)),
         (not field.null, error(17, f"{label} may be null.", hint)),
-        (is_indexed(field), error(18, f"{label} has no index.", hint)),
+        (compiling.is_indexed(field), error(18, f"{label} has no index.", hint)),
         (isinstance(held, _KEY_TYPES), error(19, f"{label} is a {kind}.", hint)),
     )
     yield from [message for is_kept, message in rules if not is_kept]
@@ -161,8 +154,9 @@ def _key(source: ModelSource) -> Iterator[CheckMessage]:
 
 def _values(source: ModelSource) -> Iterator[CheckMessage]:
     """Yield fields whose values are of no use as images or lastmods, and locations."""
-    path = source.images
-    field: Any = find_field(source.model, path) if isinstance(path, str) else None
+    path, field = source.images, None
+    if isinstance(path, str):
+        field = compiling.find_field(source.model, path)
     if isinstance(field, models.FilePathField):
         message = f"images names {path!r}, which holds paths on the server's disk."
         hint = "Write a method that returns the URL at which such a file is served."
@@ -177,8 +171,8 @@ def _values(source: ModelSource) -> Iterator[CheckMessage]:
         yield warning(44, message, hint or f"Give {related.__name__} a property url.")
 
     path = source.lastmod
-    field = find_field(source.model, path) if isinstance(path, str) else None
-    if isinstance(field, models.DateField) and not is_indexed(field):
+    field = compiling.find_field(source.model, path) if isinstance(path, str) else None
+    if isinstance(field, models.DateField) and not compiling.is_indexed(field):
         message = f"lastmod {path!r} has no index, so builds cannot look for changes "
         hint = "Add db_index=True, or an index that begins with it."
         yield warning(3, f"{message}that sent no signal.", hint)
@@ -225,7 +219,7 @@ def _paths(source: ModelSource) -> Iterator[CheckMessage]:
     """Yield each field path that a source declares, and no field has."""
     paths = list[tuple[str, Any]]()
     for name, value in declared_in_languages(source):
-        if is_path(name, value):
+        if compiling.is_path(name, value):
             paths.append((name, value))
         elif isinstance(value, Route):
             given = value.arguments.values()
@@ -241,35 +235,28 @@ def _paths(source: ModelSource) -> Iterator[CheckMessage]:
 def _path(source: ModelSource, field: str, path: str) -> Iterator[CheckMessage]:
     message = f"{field} names {path!r}, which is not a field."
     file, _, name = path.rpartition("__")
-    if name == "url" and isinstance(find_field(source.model, file), models.FileField):
+    holder = compiling.find_field(source.model, file)
+    if name == "url" and isinstance(holder, models.FileField):
         yield error(22, message, f"Write {field} = {file!r}.")
     try:
-        path_field(source.model, path)
+        compiling.path_field(source.model, path)
+        return
     except FieldDoesNotExist as fault:
-        if not _is_of_queryset(source, path):
-            constants = CHANGEFREQS if field == "changefreq" else ()
-            hint = _suggest_field(source, path, constants)
-            yield error(22, message, f"{fault}. {hint}".rstrip())
-
-
-def _is_of_queryset(source: ModelSource, path: str) -> bool:
-    """Return whether a path that no field has begins at a name of the queryset's own.
-
-    An annotation, or the alias of a FilteredRelation, cannot be called as a field is.
-    """
-    names = {field.name for field in source.model._meta.get_fields()}
-    if path.split("__")[0] in names:
-        return False
-    rows: object = queryset_of(source)
-    if not isinstance(rows, models.QuerySet):
-        return True  # the check of the query says so
-    try:
-        models.F(path).resolve_expression(rows.query.clone())
-    except FieldError as fault:
-        if not is_unknown_field(fault):
-            raise
-        return False
-    return True
+        reason = str(fault)
+    fields = {field.name for field in source.model._meta.get_fields()}
+    if path.split("__")[0] not in fields:
+        # An annotation, or the alias of a FilteredRelation, may have this name.
+        rows: object = queryset_of(source)
+        if not isinstance(rows, models.QuerySet):
+            return  # the check of the query says so
+        try:
+            models.F(path).resolve_expression(rows.query.clone())
+            return
+        except FieldError as fault:
+            if not is_unknown_field(fault):
+                raise
+    hint = _suggest_field(source, path, CHANGEFREQS if field == "changefreq" else ())
+    yield error(22, message, f"{reason}. {hint}".rstrip())
 
 
 def _suggest_field(
@@ -286,7 +273,7 @@ def _suggest_field(
 
 
 def _methods(source: ModelSource | ViewSource) -> Iterator[CheckMessage]:
-    for name, value in declared_methods(source).items():
+    for name, value in compiling.declared_methods(source).items():
         try:
             if isinstance(value, FunctionType | MethodType):
                 signature(value).bind(None)

@@ -116,8 +116,8 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
     if faults:
         yield from faults
         return
-    found = map(dependencies.unknown_joins, (rows.query, page.query))
-    if kinds := {*chain.from_iterable(found)}:
+    joins = map(dependencies.unknown_joins, (rows.query, page.query))
+    if kinds := {*chain.from_iterable(joins)}:
         yield unexamined(f"its query joins tables by {', '.join(sorted(kinds))}")
         return
     yield from _missing(source, page.query)

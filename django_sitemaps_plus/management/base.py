@@ -68,13 +68,13 @@ class SiteCommand(BaseCommand):
         self, sites: list[Site], options: dict[str, Any]
     ) -> dict[Site, dict[str, Any]]:
         """Return the sites that have what was asked for, else all, with options."""
-        found = {}
+        asked = {}
         for site in sites:
             with in_force(site):
                 own = self.options_of(site, **options)
             if own is not None:
-                found[site] = own
-        return found or dict.fromkeys(sites, options)
+                asked[site] = own
+        return asked or dict.fromkeys(sites, options)
 
     def options_of(self, site: Site, **options: Any) -> dict[str, Any] | None:
         """Return what was asked for of the site in force; None for nothing."""
@@ -92,9 +92,9 @@ class SiteCommand(BaseCommand):
         """Run for the site in force."""
         raise NotImplementedError
 
-    def write_json(self, found: object) -> None:
+    def write_json(self, report: object) -> None:
         """Write a report for machines."""
-        self.stdout.write(json.dumps(found, cls=DjangoJSONEncoder, indent=2))
+        self.stdout.write(json.dumps(report, cls=DjangoJSONEncoder, indent=2))
 
     @contextmanager
     def _in_a_sentence(self) -> Iterator[None]:

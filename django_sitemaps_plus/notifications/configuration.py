@@ -12,12 +12,7 @@ from typing import Any
 
 from django.utils.module_loading import import_string
 
-from django_sitemaps_plus.conf import (
-    SETTING,
-    get_settings,
-    settings_name,
-    until_settings_change,
-)
+from django_sitemaps_plus import conf
 from django_sitemaps_plus.core.locations import encode_url
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError, EngineRefused
@@ -98,16 +93,16 @@ def engines_to_notify() -> Sequence[ConfiguredEngine]:
 
 
 def _configured() -> Sequence[ConfiguredEngine]:
-    return _engines_of(settings_name())
+    return _engines_of(conf.settings_name())
 
 
-@until_settings_change
+@conf.until_settings_change
 def _engines_of(site: str) -> Sequence[ConfiguredEngine]:
-    configured: Any = get_settings().engines
+    configured: Any = conf.get_settings().engines
     if not isinstance(configured, Mapping):
         form = f"{{'indexnow': {{'BACKEND': '{__package__}.IndexNow', 'OPTIONS': "
         form += "{'key': ...}}}"
-        fault = f"{SETTING}['ENGINES'] is not a dict. Write it as {form}."
+        fault = f"{conf.SETTING}['ENGINES'] is not a dict. Write it as {form}."
         return [BrokenEngine("", fault)]
     return [_made(name, given) for name, given in configured.items()]
 
@@ -124,7 +119,7 @@ def _made(name: Any, configured: Any) -> ConfiguredEngine:
     Neither this nor what it calls raises: their frames hold options, which may be
     secrets, and a debug page would show them.
     """
-    where = f"{SETTING}['ENGINES'][{name!r}]"
+    where = f"{conf.SETTING}['ENGINES'][{name!r}]"
     if not isinstance(name, str) or not 0 < len(name) <= MAX_NAME:
         fault = f"{where}: a name must be a string of 1 to {MAX_NAME} characters."
         return BrokenEngine(name, fault)
@@ -199,7 +194,7 @@ def bad_option(
     """Return the error of an option; the remedy follows the words "must be"."""
     # Without the value, since any option may hold a secret.
     text = f"The option {option!r} of {type(engine).__name__} must be {remedy}. "
-    text += f"Set it in {SETTING}['ENGINES']."
+    text += f"Set it in {conf.SETTING}['ENGINES']."
     return _OptionError(text, option, is_secret=is_secret)
 
 

@@ -125,10 +125,10 @@ def _next_at(engine: Engine, host: str) -> datetime | None:
     times = rows.order_by("not_before").values_list("not_before", flat=True)
     first: datetime | None = times.first()
     hosts = EngineHost.objects.filter(site=site.name, engine=engine.name, host=host)
-    found = hosts.first()
-    if first is None or found is None:
+    owner = hosts.first()
+    if first is None or owner is None:
         return first
-    free_at = found.free_at()
+    free_at = owner.free_at()
     return None if free_at is None else max(first, free_at)
 
 

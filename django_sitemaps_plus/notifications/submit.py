@@ -16,12 +16,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from django_sitemaps_plus.conf import Site, get_settings
-from django_sitemaps_plus.exceptions import (
-    BatchRejected,
-    EngineError,
-    EngineRefused,
-    RetryLater,
-)
+from django_sitemaps_plus.exceptions import BatchRejected, EngineRefused, RetryLater
 from django_sitemaps_plus.models import Delivery, EngineHost, Figure
 from django_sitemaps_plus.outages import ends_work
 
@@ -95,7 +90,9 @@ class Submitter:
         self._accept(claimed)
         return True
 
-    def _send(self, targets: Sequence[str]) -> EngineError | None:
+    def _send(
+        self, targets: Sequence[str]
+    ) -> RetryLater | EngineRefused | BatchRejected | None:
         """Make a request; return why it was not accepted."""
         batch = Batch(site=self.site, host=self.host.host, targets=targets)
         try:

@@ -13,13 +13,9 @@ from typing import Any
 from django.db import Error
 
 from django_sitemaps_plus.conf import get_settings, get_site, notifies_engines
+from django_sitemaps_plus.core import entry_lines
 from django_sitemaps_plus.core.dates import parse_w3c
 from django_sitemaps_plus.core.diff import Diff, diff
-from django_sitemaps_plus.core.entry_lines import (
-    lastmods_in,
-    urls_in,
-    without_lastmods,
-)
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import (
     ConfigurationError,
@@ -114,9 +110,9 @@ def _relay(publication: Publication) -> list[str]:
     is_wanted = publication.announce or urls_changed.has_listeners()
     try:
         with keep(publication.renew):
-            found = publication_diff(publication) if is_wanted else Diff()
+            changed = publication_diff(publication) if is_wanted else Diff()
             kinds = ("added", "updated", "removed")
-            pairs = ((kind, url) for kind in kinds for url in getattr(found, kind))
+            pairs = ((kind, url) for kind in kinds for url in getattr(changed, kind))
             while some := list(islice(pairs, BATCH_URLS)):
                 heartbeat()
                 part = Diff(*([url for kind, url in some if kind == k] for k in kinds))
@@ -165,14 +161,16 @@ def publication_diff(publication: Publication) -> Diff:
         # The ends are read apart: joined, the pieces of two dates would make one.
         document = read(new[0])
         ends = (document[:_END], document[-_END:])
-        moments = [parse_w3c(text) for end in ends for text in lastmods_in(end)]
+        moments = [
+            parse_w3c(text) for end in ends for text in entry_lines.lastmods_in(end)
+        ]
     # Lastmods of one minute may be no news; the usual case takes no query.
     if moments and max(moments) - min(moments) <= timedelta(minutes=1):
         pages = Page.objects.filter(section=publication.section_id, object=new[0])
     if any(RENDERED_NOW in it for it in pages.values_list("problems", flat=True)):
         return diff(
-            lambda: map(without_lastmods, map(read, old)),
-            lambda: map(without_lastmods, map(read, new)),
+            lambda: map(entry_lines.without_lastmods, map(read, old)),
+            lambda: map(entry_lines.without_lastmods, map(read, new)),
         )
     return diff(lambda: map(read, old), lambda: map(read, new))
 
@@ -190,7 +188,9 @@ def _saved_urls(publication: Publication) -> list[str]:
                 with suppress(StalePlanError):  # of a type before a deploy: of no row
                     values.append(space.value(key))
         rows = section.reader.lines_by_key(values, Tally(name))
-        return sorted({url for _, line in rows for url in urls_in(line.encode())})
+        return sorted(
+            {url for _, line in rows for url in entry_lines.urls_in(line.encode())}
+        )
 
 
 def relay_saves(until: float | None = None) -> list[str]:

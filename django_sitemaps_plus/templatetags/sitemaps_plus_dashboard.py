@@ -38,5 +38,5 @@ def age(moment: datetime | None) -> str:
 @register.inclusion_tag("sitemaps_plus/admin/_action.html", takes_context=True)
 def action(context: Context, name: str, site: str, target: str = "") -> dict[str, Any]:
     """Show the button of an action on a section or an engine, if the user may act."""
-    found = context["actions"].get(name)
-    return {"action": found, "name": name, "site": site, "target": target}
+    button = context["actions"].get(name)
+    return {"action": button, "name": name, "site": site, "target": target}

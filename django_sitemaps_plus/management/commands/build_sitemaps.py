@@ -16,13 +16,8 @@ from django_sitemaps_plus.building.plan.replan import serve_live
 from django_sitemaps_plus.building.pool import Helpers
 from django_sitemaps_plus.building.report import BuildReport
 from django_sitemaps_plus.building.report import dry_run as render_only
+from django_sitemaps_plus.management import output
 from django_sitemaps_plus.management.base import SiteCommand
-from django_sitemaps_plus.management.output import (
-    left_out,
-    show_progress,
-    shown_once,
-    table,
-)
 from django_sitemaps_plus.models.sections import namespace_of_copy
 from django_sitemaps_plus.notifications.url_changes import relay
 from django_sitemaps_plus.registry import registry
@@ -102,7 +97,7 @@ class Command(SiteCommand):
         if options["new_namespace"]:  # sites of one database share it
             options["new_namespace"] = namespace_of_copy()
         workers = options.pop("workers")
-        surroundings = partial(shown_once, is_reported=_is_reported(**options))
+        surroundings = partial(output.shown_once, is_reported=_is_reported(**options))
         with Helpers(workers - 1, surroundings) as helpers:
             super().handle(helpers=helpers if workers > 1 else None, **options)
 
@@ -122,7 +117,7 @@ class Command(SiteCommand):
             self._serve_live(section, quiet=quiet)
             return
         is_reported = _is_reported(json=json, verbosity=verbosity, **options)
-        with shown_once(is_reported=is_reported):
+        with output.shown_once(is_reported=is_reported):
             report, relay_errors = self._build(section, quiet=quiet, **options)
         if json:
             self.write_json({**asdict(report), "relay_errors": relay_errors})
@@ -130,7 +125,7 @@ class Command(SiteCommand):
             self._show(report, verbosity)
         problems = report.problems + relay_errors
         if strict:
-            counted = [(it.section, left_out(it)) for it in report.sections]
+            counted = [(it.section, output.left_out(it)) for it in report.sections]
             problems += [f"{name}: {words}" for name, words in counted if words]
         if is_reported and any([it.errors for it in report.sections]):
             problems.append("To see where, run it again with --traceback.")
@@ -145,7 +140,7 @@ class Command(SiteCommand):
         """Return the report, and what kept publications from engines."""
         if sections and options["new_namespace"]:
             raise CommandError("Give --new-namespace without sections: it is for all.")
-        with show_progress(self.stdout, quiet=quiet) as shown:
+        with output.show_progress(self.stdout, quiet=quiet) as shown:
             if dry_run:
                 return render_only(sections), []
             given = {name: options[name] for name in _OPTIONS}
@@ -167,7 +162,7 @@ class Command(SiteCommand):
             raise CommandError("\n".join(problems))
 
     def _show(self, report: BuildReport, verbosity: int) -> None:
-        self.stdout.write(table(_COLUMNS, asdict(report)["sections"]))
+        self.stdout.write(output.table(_COLUMNS, asdict(report)["sections"]))
         warn = self.style.WARNING
         for name in report.missing:
             self.stderr.write(warn(_MISSING.format(name, quote(name))))
@@ -175,7 +170,7 @@ class Command(SiteCommand):
             name = section.section
             if section.is_left:
                 self.stderr.write(warn(_LEFT.format(name, quote(name))))
-            if words := left_out(section):
+            if words := output.left_out(section):
                 self.stderr.write(warn(f"{name}: {words}"))
             for problem in section.problems[: 10 if verbosity < 2 else None]:
                 self.stderr.write(f"  {problem}")

@@ -111,11 +111,11 @@ class Command(SiteCommand):
         self, *, section: list[str], verify: bool, json: bool, **options: Any
     ) -> None:
         """Show the advice on each section; fail where a section has a problem."""
-        found = []
+        advices = []
         site = get_site()
         for name in section or list(registry):
             advice = advise(name, site, verify=verify)
-            found.append(advice)
+            advices.append(advice)
             speed, better = advice.entries_per_second, advice.suggestion
             if json or (advice.problem and not speed):
                 continue
@@ -131,35 +131,35 @@ class Command(SiteCommand):
             if advice.verified_rows is not None:
                 self.stdout.write(f"{name}: the same on {advice.verified_rows:,} rows")
         if json:
-            self.write_json([asdict(one) for one in found])
-        problems = [f"{one.section}: {one.problem}" for one in found if one.problem]
+            self.write_json([asdict(one) for one in advices])
+        problems = [f"{one.section}: {one.problem}" for one in advices if one.problem]
         if problems:
             raise CommandError("\n".join(problems))
 
 
-def _as_text(found: Inspection) -> str:
+def _as_text(inspection: Inspection) -> str:
     lines = [
         f"{source}: {count - MAX_SHOWN:,} more of {rule}"
-        for (source, rule), count in found.counts.items()
+        for (source, rule), count in inspection.counts.items()
         if count > MAX_SHOWN
     ]
     words = (
-        f"{found.files:,} file{pluralize(found.files)}, "
-        f"{found.entries:,} entr{pluralize(found.entries, 'y,ies')}: "
-        f"{found.errors:,} error{pluralize(found.errors)}, "
-        f"{found.warnings:,} warning{pluralize(found.warnings)}"
+        f"{inspection.files:,} file{pluralize(inspection.files)}, "
+        f"{inspection.entries:,} entr{pluralize(inspection.entries, 'y,ies')}: "
+        f"{inspection.errors:,} error{pluralize(inspection.errors)}, "
+        f"{inspection.warnings:,} warning{pluralize(inspection.warnings)}"
     )
     return "\n".join([*lines, words])
 
 
-def _report(found: Inspection, problems: list[Problem]) -> dict[str, Any]:
+def _report(inspection: Inspection, problems: list[Problem]) -> dict[str, Any]:
     counts = Counter[str]()
-    for (_, rule), count in found.counts.items():
+    for (_, rule), count in inspection.counts.items():
         counts[rule] += count
     shown = [
         {**asdict(one), "words": WORDS[one.rule], "is_warning": one.is_warning}
         for one in problems
     ]
     names = ("files", "entries", "errors", "warnings")
-    report = {name: getattr(found, name) for name in names}
+    report = {name: getattr(inspection, name) for name in names}
     return {**report, "counts": counts, "problems": shown}

@@ -31,13 +31,13 @@ class Command(SiteCommand):
     def handle_site(self, *, url: str, **options: Any) -> None:
         """Show the explanation; raise a CommandError if the URL is not listed."""
         try:
-            found = explain_url(url, owning_site())
+            answer = explain_url(url, owning_site())
         except ValueError as error:
             raise CommandError(str(error)) from error
         lines = []
-        for listing in found.listings:
-            also = "Listed too: " if found.is_listed else "Listed instead: "
-            words = "" if listing.url == found.url else also
+        for listing in answer.listings:
+            also = "Listed too: " if answer.is_listed else "Listed instead: "
+            words = "" if listing.url == answer.url else also
             words += f"{listing.url} is on page {listing.page} of section "
             words += f"{listing.section!r}, "
             words += (
@@ -48,13 +48,13 @@ class Command(SiteCommand):
                 lines.append(f"{words}, in {listing.object} since {at}.")
             else:
                 lines.append(f"{words}, which is served live.")
-        for lead in found.rows:
+        for lead in answer.rows:
             lines.append(f"It leads to {lead.row} of section {lead.section!r}.")
-            if lead.reasons and found.url not in lead.urls:
+            if lead.reasons and answer.url not in lead.urls:
                 lines += [f"  Its URL is {url}" for url in lead.urls]
             lines += [f"  Left out: {reason}." for reason in lead.reasons]
-        lines += found.notes
-        lines += [f"Engine {name}: {answer}." for name, answer in found.engines.items()]
+        lines += answer.notes
+        lines += [f"Engine {name}: {said}." for name, said in answer.engines.items()]
         self.stdout.write("\n".join(lines))
-        if not found.is_listed:
-            raise CommandError(f"{found.url} is not listed.")
+        if not answer.is_listed:
+            raise CommandError(f"{answer.url} is not listed.")

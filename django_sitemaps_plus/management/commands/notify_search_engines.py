@@ -13,13 +13,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.template.defaultfilters import pluralize
 from django.utils import timezone
 
-from django_sitemaps_plus.conf import (
-    Site,
-    get_settings,
-    get_site,
-    silence_reason,
-    site_at,
-)
+from django_sitemaps_plus import conf
 from django_sitemaps_plus.diagnostics.dashboard import SiteStatus
 from django_sitemaps_plus.diagnostics.engine_status import EngineStatus, engine_status
 from django_sitemaps_plus.diagnostics.problems import problems_of
@@ -39,11 +33,11 @@ from django_sitemaps_plus.sites import in_force
 def moment(text: str) -> datetime:
     """Return the moment of ``2026-11-20``, or of ``2026-11-20T09:30+00:00``."""
     try:
-        found = datetime.fromisoformat(text)
+        at = datetime.fromisoformat(text)
     except ValueError as error:
         words = f"{text!r} is not a date: write 2026-11-20 or 2026-11-20T09:30"
         raise ArgumentTypeError(words) from error
-    return timezone.make_aware(found) if timezone.is_naive(found) else found
+    return timezone.make_aware(at) if timezone.is_naive(at) else at
 
 
 _REPEATED = {
@@ -97,10 +91,10 @@ class Command(SiteCommand):
         else:
             super().handle(site=site, **options)
 
-    def options_of(self, site: Site, **options: Any) -> dict[str, Any] | None:
+    def options_of(self, site: conf.Site, **options: Any) -> dict[str, Any] | None:
         """Return what was asked for of a site that has one of the URLs."""
         urls = options["urls"]
-        is_there = not urls or any([site_at(url, site) for url in urls])
+        is_there = not urls or any([conf.site_at(url, site) for url in urls])
         return super().options_of(site, **options) if is_there else None
 
     def handle_site(self, *, verbosity: int, **asked: Any) -> None:
@@ -108,7 +102,7 @@ class Command(SiteCommand):
         begin = timezone.now()
         with in_force(owning_site()):
             report, chosen = _notify(begin, **asked)
-        engines = engine_status(get_site())
+        engines = engine_status(conf.get_site())
         rows = [asdict(engine) for engine in engines]
         if asked["json"]:
             self.write_json({"chosen": chosen, **asdict(report), "engines": rows})
@@ -120,9 +114,9 @@ class Command(SiteCommand):
             )
         if not asked["dry_run"]:
             begin_of_choice = begin if chosen else None
-            found = _problems(report, engines, asked["engine"], begin_of_choice)
-            if found:
-                raise CommandError("\n".join(dict.fromkeys(found)))
+            problems = _problems(report, engines, asked["engine"], begin_of_choice)
+            if problems:
+                raise CommandError("\n".join(dict.fromkeys(problems)))
 
 
 def _notify(
@@ -143,10 +137,10 @@ def _notify(
     for name in section:
         registry.get(name)
     try:
-        given = [as_listed(url, get_site()) for url in urls]
+        given = [as_listed(url, conf.get_site()) for url in urls]
     except ValueError as error:
         raise CommandError(str(error)) from error
-    delay = get_settings().notify_delay_seconds
+    delay = conf.get_settings().notify_delay_seconds
     total = 0
     listed = listed_urls(section, since) if are_listed else ()
     for batch in chain([list(dict.fromkeys(given))], listed):
@@ -167,7 +161,7 @@ def _engines(names: list[str], *, are_for_urls: bool) -> list[Engine]:
     if not engines:
         none = "No engines: SITEMAPS_PLUS['ENGINES'] is empty."
         raise CommandError(next((engine.fault for engine in broken_engines()), none))
-    if reason := silence_reason():
+    if reason := conf.silence_reason():
         raise CommandError(
             f"Engines are not notified: {reason}. SITEMAPS_PLUS['NOTIFY'] = True "
             "forces it. What changed until now is not submitted later: edit and build "
@@ -191,27 +185,28 @@ def _problems(
     begin: datetime | None,
 ) -> list[str]:
     """Return what failed or needs a person; ``begin`` is None if no URL was chosen."""
-    found = list(report.failures)
+    problems = list(report.failures)
     for engine in engines:
         if names and engine.engine not in names:
             continue
-        found += map(str, problems_of(SiteStatus(site=get_site(), engines=[engine])))
+        status = SiteStatus(site=conf.get_site(), engines=[engine])
+        problems += map(str, problems_of(status))
         if begin and engine.waiting:
-            found += [
+            problems += [
                 f"{engine.engine} for {host}: {error.rstrip('.')}. It is tried again "
                 "automatically"
                 for host, error in engine.failing.items()
             ]
     if begin:
         # Deliveries that became due since the command began were not asked for.
-        until = begin + timedelta(seconds=get_settings().notify_delay_seconds)
-        found += [
+        until = begin + timedelta(seconds=conf.get_settings().notify_delay_seconds)
+        problems += [
             f"{engine.name} was not notified of all that was chosen: another process "
             "is at work; run again"
             for engine in dispatch.chosen_engines(names)
             if dispatch.has_due(engine, until)
         ]
-    return found
+    return problems
 
 
 def _closing(report: DeliveryReport, engines: list[EngineStatus]) -> str:
@@ -225,7 +220,7 @@ def _closing(report: DeliveryReport, engines: list[EngineStatus]) -> str:
     if failing:
         why = f"; the last request to {' and '.join(failing)} failed"
     elif count == sum(engine.resting for engine in engines):
-        seconds = get_settings().notify_interval_seconds
+        seconds = conf.get_settings().notify_interval_seconds
         why = f", since a URL is submitted again after {seconds:,} s at the earliest "
         why += "(NOTIFY_INTERVAL_SECONDS)"
     at = at if timezone.is_naive(at) else timezone.localtime(at)

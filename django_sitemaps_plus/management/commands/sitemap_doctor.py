@@ -29,11 +29,11 @@ class Command(SiteCommand):
 
     def handle_site(self, *, online: bool, json: bool, **options: Any) -> None:
         """Show each finding; raise a CommandError if one is a fault."""
-        found = []
+        findings = []
         has_ticks = "utf" in (self.stdout.encoding or "utf-8").lower()
         marks = _MARKS if has_ticks else _PLAIN_MARKS
         for finding in examine(is_online=online):
-            found.append(finding)
+            findings.append(finding)
             if json:
                 continue
             mark = marks[finding.ok]
@@ -41,7 +41,7 @@ class Command(SiteCommand):
             if finding.remedy:
                 self.stdout.write(f"    {finding.remedy}")
         if json:
-            self.write_json([asdict(one) for one in found])
-        faults = [finding.name for finding in found if finding.ok is False]
+            self.write_json([asdict(one) for one in findings])
+        faults = [finding.name for finding in findings if finding.ok is False]
         if count := len(faults):
             raise CommandError(f"{count} fault{pluralize(count)}: {', '.join(faults)}.")

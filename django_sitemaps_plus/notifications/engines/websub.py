@@ -36,11 +36,9 @@ class WebSub(Engine):
     ) -> None:
         self.endpoint = endpoint_option(self, "hub", hub, may_have_query=True)
         given = list(topics) if isinstance(topics, list | tuple) else []
-        # A hub compares them character by character, so they must be encoded already.
-        are_urls = given and all(
-            [isinstance(it, str) and encoded_url(it) == it for it in given]
-        )
-        if topics is not None and not are_urls:
+        # A hub compares topics character by character: they must be encoded already.
+        encoded = [encoded_url(topic) for topic in given]
+        if topics is not None and (not given or None in encoded or encoded != given):
             raise bad_option(
                 self,
                 "topics",

@@ -83,10 +83,10 @@ def find_addresses(endpoint: Endpoint) -> list[str]:
     """Return the addresses of a host in the order in which to try them, all checked."""
     host, port = endpoint.host, endpoint.port
     try:
-        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except UnicodeError:  # a label that is empty or too long
-        found = []
-    addresses = list(dict.fromkeys([str(address[0]) for *_, address in found]))
+        answers = []
+    addresses = list(dict.fromkeys([str(address[0]) for *_, address in answers]))
     for address in addresses:
         if not may_be_asked(address, endpoint):
             raise EngineRefused(

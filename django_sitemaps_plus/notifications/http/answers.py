@@ -42,10 +42,10 @@ class Answer:
     def json(self) -> dict[str, Any]:
         """Return the body's object; an empty one where it is not an object of JSON."""
         try:
-            found = json.loads(self.body)
+            value = json.loads(self.body)
         except (ValueError, RecursionError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return value if isinstance(value, dict) else {}
 
     @property
     def text(self) -> str:
