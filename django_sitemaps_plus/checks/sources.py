@@ -90,30 +90,27 @@ def _parts(source: Source) -> Iterator[CheckMessage]:
     if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
         return
     yield from declared(check_names(source))
-    limit = source.limit
+    limit, on_error = source.limit, source.on_error
     if not isinstance(limit, int) or not 1 <= limit <= MAX_ENTRIES:
         hint = f"A sitemap may have 1 to {MAX_ENTRIES:,} entries."
         yield error(11, f"limit is {limit!r}.", hint)
-    if source.on_error not in ("skip", "raise"):
-        hint = 'Choose "skip" or "raise".'
-        yield error(12, f"on_error is {source.on_error!r}.", hint)
+    if on_error not in ("skip", "raise"):
+        yield error(12, f"on_error is {on_error!r}.", 'Choose "skip" or "raise".')
     if not isinstance(source, ModelSource | ViewSource):
         return
     if not (yield from declared(check_languages(source))):
         return
-    if isinstance(source, ModelSource):
-        yield from _model_source(source)
-    else:
+    if isinstance(source, ViewSource):
         yield from declared(_methods(source))
         yield from declared(_views(source))
+    elif is_model(model := getattr(source, "model", None)):
+        yield from _model_source(source)
+    else:
+        hint = "Name the model class whose rows it lists, such as model = Product."
+        yield error(13, f"model is {model!r}.", hint)
 
 
 def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
-    model = getattr(source, "model", None)
-    if not is_model(model):
-        hint = "Name the model class whose rows it lists, such as model = Product."
-        yield error(13, f"model is {model!r}.", hint)
-        return
     yield from (wrong_key := [*declared(_key(source))])
     yield from declared(_values(source))
     yield from declared(_methods(source))

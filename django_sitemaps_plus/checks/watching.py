@@ -272,30 +272,28 @@ def check_row_caches(**kwargs: Any) -> Iterator[CheckMessage]:
         profiles = {str(name).lower(): profile for name, profile in given.items()}
         defaults: Any = getattr(settings, "CACHEOPS_DEFAULTS", {})
         for model in models:  # the first profile of these counts
-            names = (f"{_LABEL}.{model._meta.model_name}", f"{_LABEL}.*", "*.*")
-            profile = next((profiles[it] for it in names if it in profiles), None)
+            keys = (f"{_LABEL}.{model._meta.model_name}", f"{_LABEL}.*", "*.*")
+            profile = next((profiles[it] for it in keys if it in profiles), None)
             if profile is not None and {**defaults, **profile}.get("ops"):
                 hint = f'Add "{_LABEL}.*": None to CACHEOPS.'
                 yield warning(57, f"django-cacheops {keeps}", hint)
                 break
 
-    if _is_kept_by_cachalot({model._meta.db_table for model in models}):
-        hint = f'Add "{_LABEL}" to CACHALOT_UNCACHABLE_APPS.'
-        yield warning(57, f"django-cachalot {keeps}", hint)
-
-
-def _is_kept_by_cachalot(tables: set[str]) -> bool:
     names = ("TABLES", "APPS")
     only, never = (
         [set(getattr(settings, f"CACHALOT_{kind}_{name}", ())) for name in names]
         for kind in ("ONLY_CACHABLE", "UNCACHABLE")
     )
-    is_used = apps.is_installed("cachalot") or any([*only, *never])
     databases = getattr(settings, "CACHALOT_DATABASES", "supported_only")
-    if not is_used or not getattr(settings, "CACHALOT_ENABLED", True):
-        return False
-    if not isinstance(databases, str) and own_alias() not in databases:
-        return False
+    tables = {model._meta.db_table for model in models}
     if any(only) and _LABEL not in only[1]:
         tables &= only[0]
-    return _LABEL not in never[1] and bool(tables - never[0])
+    if (
+        (apps.is_installed("cachalot") or any([*only, *never]))
+        and getattr(settings, "CACHALOT_ENABLED", True)
+        and (isinstance(databases, str) or own_alias() in databases)
+        and _LABEL not in never[1]
+        and tables - never[0]
+    ):
+        hint = f'Add "{_LABEL}" to CACHALOT_UNCACHABLE_APPS.'
+        yield warning(57, f"django-cachalot {keeps}", hint)

@@ -92,44 +92,34 @@ def _closed_hosts(engine: Engine) -> QuerySet[EngineHost]:
 
 
 def dispatch(
-    engines: Iterable[Engine],
-    report: DeliveryReport,
-    until: float = math.inf,
+    engines: Iterable[Engine], report: DeliveryReport, until: float = math.inf
 ) -> None:
     """Submit what is due; one process at a time does so for an engine and a host.
 
     No request begins after ``until``. The report gets what was done, and when there is
     more to do. If our database fails, one accepted request is made again.
     """
-    site, times = get_site(), []
+    site, times = get_site(), list[datetime]()
     for engine in engines:
         # A seek in the index for each host, since millions of rows may wait.
-        rows = Delivery.objects.of(site.name, engine.name).waiting()
-        firsts = rows.order_by("host", "not_before").values_list("host", "not_before")
+        rows = Delivery.objects.of(site.name, engine.name)
+        ordered = rows.waiting().order_by("host", "not_before")
+        firsts = ordered.values_list("host", "not_before")
         waiting = firsts.first()
         while waiting:
-            host, due_at = waiting
-            if due_at <= timezone.now():
-                key = (site.name, engine.name, host)
-                if claimed := EngineHost.objects.claim(*key):
-                    Submitter(site, engine, claimed, report, until).run()
-            times.append(_next_at(engine, host))
+            host, first_at = waiting
+            key = {"site": site.name, "engine": engine.name, "host": host}
+            is_due = first_at <= timezone.now()
+            if is_due and (claimed := EngineHost.objects.claim(**key)):
+                Submitter(site, engine, claimed, report, until).run()
+            left = rows.filter(host=host).waiting().order_by("not_before")
+            due_at = left.values_list("not_before", flat=True).first()
+            owner = EngineHost.objects.filter(**key).first()
+            free_at = owner.free_at() if owner else due_at
+            if due_at and free_at:  # else nothing waits, or it is parked
+                times.append(max(due_at, free_at))
             waiting = firsts.filter(host__gt=host).first()
-    report.next_at = min(filter(None, times), default=None)
-
-
-def _next_at(engine: Engine, host: str) -> datetime | None:
-    """Return when more may be submitted for a host; None if that is not known."""
-    site = get_site()
-    rows = Delivery.objects.of(site.name, engine.name).filter(host=host).waiting()
-    times = rows.order_by("not_before").values_list("not_before", flat=True)
-    first: datetime | None = times.first()
-    hosts = EngineHost.objects.filter(site=site.name, engine=engine.name, host=host)
-    owner = hosts.first()
-    if first is None or owner is None:
-        return first
-    free_at = owner.free_at()
-    return None if free_at is None else max(first, free_at)
+    report.next_at = min(times, default=None)
 
 
 def retry(names: Iterable[str] = ()) -> None:
