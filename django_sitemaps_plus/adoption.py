@@ -1,7 +1,7 @@
 """Adoption: the sections of contrib's dict of sitemaps, which CONTRIB_SITEMAPS names.
 
-It is most often in the URLconf. That must not be imported before all apps are ready,
-or the admin would have no URLs; so it is imported when the sections are asked for.
+The dict is most often in the URLconf, which must not be imported before all apps are
+ready, or the admin would have no URLs; so it is when the sections are asked for.
 """
 
 from __future__ import annotations

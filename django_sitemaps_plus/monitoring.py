@@ -57,7 +57,7 @@ def _for_monitors(view: View) -> View:
         try:
             return _refusal(request) or view(request)
         except Error as error:
-            # Its text may name hosts and users, and who asks may have no right yet.
+            # The error may name hosts and users, and the client may have no right yet.
             logger.error("%s", in_one_line(error), extra={"action": "state_unknown"})
             return _unknown("The state is unknown: the database cannot be read.")
         except (SitemapsPlusError, ImproperlyConfigured) as error:

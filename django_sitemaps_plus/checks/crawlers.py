@@ -44,7 +44,7 @@ _RULE = (
 
 _ROBOTS = f"{SETTING}['ROBOTS']"
 
-# Any address does: what matters is the path under which the project lives.
+# The address does not matter, only the path under which the project lives.
 _ANYWHERE = "https://site.invalid"
 
 
@@ -85,11 +85,10 @@ def check_urls(**kwargs: Any) -> Iterator[CheckMessage]:
 
 def are_included() -> bool:
     """Return whether the URLconf includes our URLs, at the root or elsewhere."""
-    try:
+    with suppress(NoReverseMatch):
         urls.reverse("sitemaps_plus:index")
-    except NoReverseMatch:
-        return False
-    return True
+        return True
+    return False
 
 
 def no_url(message: str, hint: str) -> CheckMessage:
@@ -113,10 +112,9 @@ def has_only_views_of_contrib() -> bool:
 
 def is_answered_by(view: Callable[..., HttpResponse], path: str) -> bool:
     """Return whether a path leads to a view."""
-    try:
+    with suppress(Resolver404):
         return urls.resolve(path).func is view
-    except Resolver404:
-        return False
+    return False
 
 
 def explain_reverse(name: str, arguments: Collection[str]) -> tuple[str, str]:
@@ -196,7 +194,7 @@ def check_engines(**kwargs: Any) -> Iterator[CheckMessage]:
 
     configured = get_settings()
     has_urls = getattr(settings, "ROOT_URLCONF", None) and are_included()
-    # Else the site may be in the database, which this check does not read.
+    # The site may also be in the database, which this check does not read.
     origin = configured.base_url or site_in_force()
     if configured.notify is False or not origin or not has_urls:
         return

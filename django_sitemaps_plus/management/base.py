@@ -19,14 +19,14 @@ from django_sitemaps_plus.outages import in_one_line
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
 
-# The last one: the URLconf does not include ours, as a check says.
+# NoReverseMatch: the URLconf does not include ours, as a check says.
 _FAILURES = (SitemapsPlusError, ImproperlyConfigured, Error, NoReverseMatch)
 
 
 class SiteCommand(BaseCommand):
     """Runs :meth:`handle_site` for each site; one that fails keeps back no other."""
 
-    #: What is said where the app, the settings or a database fail, and the exit status
+    #: The words where the app, the settings or a database fail, and the exit status
     #: for a database.
     failure, outage_status = "{}.", 1
 

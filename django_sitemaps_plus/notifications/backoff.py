@@ -23,7 +23,7 @@ MAX_BLAMED = 3
 def pause(failures: int, error: RetryLater, first_seconds: float) -> timedelta:
     """Return the pause after failures in a row; the engine may ask for a longer one."""
     seconds = pause_seconds(failures, first_seconds, LONGEST_PAUSE.total_seconds())
-    # Only ever longer, so that many hosts do not come at once, nor more often.
+    # The pause only grows, so that many hosts do not come at once, nor more often.
     seconds *= random.uniform(1.0, 1.2)  # noqa: S311
     # An engine of the project's own may ask for anything.
     asked = error.after if isinstance(error.after, int | float) else 0.0
@@ -32,7 +32,7 @@ def pause(failures: int, error: RetryLater, first_seconds: float) -> timedelta:
 
 def batch_after_failure(batch: int, sent: int, error: RetryLater) -> int:
     """Return the most targets of the next request; 0 for all that the engine takes."""
-    # An engine that asks for patience is only busy.
+    # Retry-After means that the engine is busy: fewer targets would not help.
     return batch if error.after else sent // 2 or batch
 
 

@@ -33,8 +33,8 @@ class Engine(ABC):
 
     ``BACKEND`` in ``SITEMAPS_PLUS["ENGINES"]`` names a subclass, which is made once in
     each process, with ``OPTIONS`` as keyword arguments; it raises a ConfigurationError
-    where these are missing or cannot work. It makes one request; when, how often and
-    for which targets is decided elsewhere.
+    where these are missing or cannot work. An engine makes one request; when, how often
+    and for which targets is decided elsewhere.
 
     Attributes:
         name: its key in ENGINES, under which its deliveries are stored.

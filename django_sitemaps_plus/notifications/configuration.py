@@ -182,7 +182,7 @@ def _instance(kind: type[Engine], options: Any) -> Engine | str:
     except ConfigurationError as error:
         return _Lack(f"cannot be made: {error}")
     except Exception as error:  # noqa: BLE001 - an engine may be the user's code
-        # Without its text, which may quote the options.
+        # The error is not quoted, since its text may quote the options.
         error_kind = type(error).__name__
         fault = f"cannot be made with these options: {error_kind}. See the reference."
         return _Lack(fault)
@@ -192,7 +192,7 @@ def bad_option(
     engine: Engine, option: str, remedy: str, *, is_secret: bool = False
 ) -> ConfigurationError:
     """Return the error of an option; the remedy follows the words "must be"."""
-    # Without the value, since any option may hold a secret.
+    # The value is not quoted, since any option may hold a secret.
     text = f"The option {option!r} of {type(engine).__name__} must be {remedy}. "
     text += f"Set it in {conf.SETTING}['ENGINES']."
     return _OptionError(text, option, is_secret=is_secret)

@@ -72,7 +72,7 @@ def present_feeds(engine: ConfiguredEngine) -> Collection[str] | None:
     """Return the feeds that an engine takes; None if that cannot be said."""
     site = get_site()
     if isinstance(engine, BrokenEngine):
-        # Only those that are known already; others follow once it works.
+        # Feeds that are known already; others follow once the engine works.
         rows = Delivery.objects.of(site.name, engine.name).feeds()
         return list(rows.values_list("target", flat=True))
     try:

@@ -51,7 +51,7 @@ class Secret:
         return HIDDEN
 
     def __deepcopy__(self, memo: object = None) -> Secret:
-        # So that settings which hold one can be copied.
+        # Settings that hold a secret can be copied.
         return self
 
     __copy__ = __deepcopy__

@@ -157,7 +157,7 @@ class Submitter:
             self.host.note(batch=len(rows) // 2)
             return True
         self._reject(rows, error)
-        if not rows[0].rejections:  # one that changes again and again says nothing
+        if not rows[0].rejections:  # a URL that changes again and again says nothing
             self.host.note(rejections=self.host.rejections + 1)
         if self.host.rejections < backoff.MAX_REJECTIONS:
             return True

@@ -80,18 +80,18 @@ def relay(until: float | None = None) -> list[str]:
                 try:
                     failures += _relay(publication)
                 except _POSTPONING as error:
-                    # Free at once, so that nothing says meanwhile that all is relayed.
+                    # The claim ends at once: nothing may say meanwhile that all is relayed.
                     publication.release()
                     failures.append(_postponed(error))
                     if isinstance(error, ConfigurationError | StoreError):
-                        break  # it concerns all
+                        break  # the fault concerns all
                 else:
                     if publication.announce:
                         committed.append(publication.at)
             if committed and notifies_engines():
                 delay = timedelta(seconds=get_settings().notify_delay_seconds)
                 get_executor().notify(min(committed) + delay)
-    # After an error of the database the publication is free again after a lease.
+    # The publication is free after a lease where the database has failed.
     except (ConfigurationError, Error) as error:
         failures.append(_postponed(error))
     return failures
@@ -117,7 +117,7 @@ def _relay(publication: Publication) -> list[str]:
                 heartbeat()
                 part = Diff(*([url for kind, url in some if kind == k] for k in kinds))
                 if publication.moves_only and part.updated:
-                    # By a deploy, or by edits that are announced by their keys.
+                    # Lastmods moved by a deploy, or by edits announced by their keys.
                     _send(publication, Diff(updated=part.updated), announce=False)
                     part = replace(part, updated=[])
                 if publication.announce:

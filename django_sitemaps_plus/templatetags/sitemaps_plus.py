@@ -18,5 +18,5 @@ def sitemap_lines(context: Context) -> SafeString:
     Where no origin is known, and so no URL, that is the empty string.
     """
     urls = sitemap_urls(context.get("request"))
-    # For a text file: "&" must stay as it is. Each URL is encoded.
+    # A text file keeps "&" as it is. Each URL is encoded.
     return mark_safe("\n".join([f"Sitemap: {url}" for url in urls]))  # noqa: S308

@@ -63,7 +63,7 @@ def parse_endpoint(url: str) -> Endpoint:
     except (TypeError, ValueError):
         host, port = "", 0
     if not host or port == 0:
-        # Without the URL, which may hold a password.
+        # The URL is not quoted, since it may hold a password.
         raise EngineRefused(
             "The engine's URL is not an absolute https URL, has credentials in it, or "
             "has a number in place of a host name."

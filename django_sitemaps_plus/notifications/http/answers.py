@@ -22,10 +22,10 @@ MAX_RETRY_AFTER = 86_400
 # Characters of an engine's text that are kept for people to read.
 _MAX_TEXT = 300
 
-# These are worth another try; the rest of 4xx is not (RFC 9110 section 15.5).
+# Statuses worth another try; the rest of 4xx is not (RFC 9110 section 15.5).
 _LATER = {408, 425, 429}
 
-# These blame the key, the account, the address or the method, and no URL.
+# Statuses that blame the key, the account, the address or the method, and no URL.
 _REFUSED = {401, 403, 404, 405, 410, 422}
 
 

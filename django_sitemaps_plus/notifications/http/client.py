@@ -77,7 +77,7 @@ def request(
         exchange.give_up()
     if isinstance(outcome, Answer):
         return outcome
-    # Raised in this frame, which knows secrets only in wrapped form.
+    # This frame raises, since it knows secrets only in wrapped form.
     raise outcome
 
 
@@ -174,7 +174,7 @@ class _Exchange(Thread):
         self._deadline = 0.0
         if self._socket is not None:
             with suppress(OSError):
-                # Not TLS's own shutdown, which two threads must not share.
+                # TLS's own shutdown is not for two threads at once.
                 socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def _ask(self) -> Answer:
@@ -268,7 +268,7 @@ def final_response(connection: http.client.HTTPConnection) -> http.client.HTTPRe
 def read_body(response: http.client.HTTPResponse) -> bytes:
     """Return at most the first 64 KiB of a body; a content coding is not undone."""
     body = b""
-    # Not read(), which takes a chunk of a negative size for one without an end.
+    # HTTPResponse.read() takes a chunk of a negative size for one without an end.
     while len(body) < MAX_BODY and (piece := response.read1(MAX_BODY - len(body))):
         body += piece
     if response.length and len(body) < MAX_BODY:
