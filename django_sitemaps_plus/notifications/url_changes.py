@@ -80,7 +80,7 @@ def relay(until: float | None = None) -> list[str]:
                 try:
                     failures += _relay(publication)
                 except _POSTPONING as error:
-                    # The claim ends at once: nothing may say meanwhile that all is relayed.
+                    # The claim ends at once: else it would seem that all is relayed.
                     publication.release()
                     failures.append(_postponed(error))
                     if isinstance(error, ConfigurationError | StoreError):
