@@ -102,7 +102,14 @@ def _parts(source: Source) -> Iterator[CheckMessage]:
         return
     if isinstance(source, ViewSource):
         yield from declared(_methods(source))
-        yield from declared(_views(source))
+        given: Any = source.views
+        if not isinstance(given, str) and isinstance(given, Iterable):
+            for view in given:
+                yield from declared(_view(source, view))
+        else:
+            example = repr(given) if isinstance(given, str) else '"home"'
+            hint = f"Write views = [{example}]."
+            yield error(33, f"views is {given!r}, not a list of names.", hint)
     elif is_model(model := getattr(source, "model", None)):
         yield from _model_source(source)
     else:
@@ -182,17 +189,6 @@ def _values(source: ModelSource) -> Iterator[CheckMessage]:
     if isinstance(location, Route) and not location.compile().can_match:
         reason, hint = explain_reverse(location.name, location.arguments)
         yield no_url(f"no URL pattern fits {location!r}: {reason}.", hint)
-
-
-def _views(source: ViewSource) -> Iterator[CheckMessage]:
-    given: Any = source.views
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        example = repr(given) if isinstance(given, str) else '"home"'
-        hint = f"Write views = [{example}]."
-        yield error(33, f"views is {given!r}, not a list of names.", hint)
-        return
-    for view in given:
-        yield from declared(_view(source, view))
 
 
 def _view(source: ViewSource, view: Any) -> Iterator[CheckMessage]:
