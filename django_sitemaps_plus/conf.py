@@ -262,9 +262,8 @@ def site_named(name: str) -> Site:
         where = f"SITES[{name!r}]['BASE_URL']"
         return parse_base_url(given[name]["BASE_URL"], where, name)
     except (KeyError, TypeError) as error:
-        raise ConfigurationError(
-            f"SITES[{name!r}] has no BASE_URL. Give it one: 'https://shop.example'."
-        ) from error
+        words = f"SITES[{name!r}] has no BASE_URL. Give it one: 'https://shop.example'."
+        raise ConfigurationError(words) from error
 
 
 def _only_site(request: HttpRequest | None) -> Site:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -23,7 +23,7 @@ from django_sitemaps_plus.sources.contrib_fields import contrib_origin
 from django_sitemaps_plus.sources.fields import FIELDS
 from django_sitemaps_plus.sources.keys import has_text, key_field
 
-from .examining import error, examined, examining, is_of_project, warning
+from .examining import Faults, error, examined, examining, is_of_project, warning
 from .languages import check_codes
 
 #: The member that names the entries, by kind of source.
@@ -93,7 +93,7 @@ def _used(
     return True
 
 
-def _rows_and_codes(source: SitemapSource) -> Iterator[CheckMessage]:
+def _rows_and_codes(source: SitemapSource) -> Faults:
     """Yield wrong languages, and models without a location or a key to cut pages by."""
     sitemap = source.make()
     yield from check_codes(sitemap._languages() if sitemap.i18n else ())
@@ -116,7 +116,7 @@ def _rows_and_codes(source: SitemapSource) -> Iterator[CheckMessage]:
 
 
 @examining("CONTRIB_SITEMAPS")
-def check_adopted(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_adopted(**kwargs: Any) -> Faults:
     """Yield what of the dict that CONTRIB_SITEMAPS names is not served."""
     len(registry)  # which adopts them
     if registry.unread is not None:
@@ -131,7 +131,7 @@ def check_adopted(**kwargs: Any) -> Iterator[CheckMessage]:
         )
 
 
-def check_names(source: Source) -> Iterator[CheckMessage]:
+def check_names(source: Source) -> Faults:
     """Yield the public names of a class that have no effect, and what to write."""
     kind = source.kind if isinstance(source, SitemapSource) else type(source)
     base = next(it for it in _ROWS if issubclass(kind, it))

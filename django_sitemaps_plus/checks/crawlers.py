@@ -28,7 +28,7 @@ from django_sitemaps_plus.sources import ModelSource, SitemapSource, surrounding
 from django_sitemaps_plus.sources.compiling import find_field
 from django_sitemaps_plus.sources.route import resolver_of
 
-from .examining import error, examined, examining, for_each_site, warning
+from .examining import Faults, error, examined, examining, for_each_site, warning
 
 _INCLUDE = 'path("", include("django_sitemaps_plus.urls"))'
 
@@ -49,7 +49,7 @@ _ANYWHERE = "https://site.invalid"
 
 
 @examining("the URLconf")
-def check_urls(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_urls(**kwargs: Any) -> Faults:
     """Yield what keeps crawlers from the index and its pages."""
     if not getattr(settings, "ROOT_URLCONF", None) or has_only_views_of_contrib():
         return
@@ -133,9 +133,8 @@ def explain_reverse(name: str, arguments: Collection[str]) -> tuple[str, str]:
     if sorted(arguments) in taken:
         return "its arguments have values that do not fit", ""
     options = [", ".join(params) or "no arguments" for params in taken]
-    reason = (
-        f"{name!r} takes {' or '.join(options)}, not {', '.join(arguments) or 'none'}"
-    )
+    given = ", ".join(arguments) or "none"
+    reason = f"{name!r} takes {' or '.join(options)}, not {given}"
     return reason, "Give it what its pattern takes."
 
 
@@ -147,7 +146,7 @@ def _names(resolver: Any, prefix: str = "") -> Iterator[str]:
 
 @for_each_site
 @examining("robots.txt")
-def check_robots(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_robots(**kwargs: Any) -> Faults:
     """Yield what is wrong with the setting ROBOTS, and nothing where it is not set."""
     if get_settings().robots is None or not getattr(settings, "ROOT_URLCONF", None):
         return
@@ -184,7 +183,7 @@ def check_robots(**kwargs: Any) -> Iterator[CheckMessage]:
 
 @for_each_site
 @examining("ENGINES")
-def check_engines(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_engines(**kwargs: Any) -> Faults:
     """Yield what is wrong with the engines, without a request to any of them.
 
     The name of a file that an engine looks for may be its key: no message has it.
@@ -229,7 +228,7 @@ def _urls_are_submitted() -> bool:
     return Takes.URLS in takes and get_settings().notify is not False
 
 
-def _unannounced_saves() -> Iterator[CheckMessage]:
+def _unannounced_saves() -> Faults:
     """Yield sections whose lastmod does not show every edit, as far as can be seen."""
     for name, source in registry.items() if _urls_are_submitted() else ():
         fault = ""
@@ -253,9 +252,7 @@ def _unannounced_saves() -> Iterator[CheckMessage]:
 
 
 @examining("the sections")
-def check_built(
-    databases: Collection[str] | None = None, **kwargs: Any
-) -> Iterator[CheckMessage]:
+def check_built(databases: Collection[str] | None = None, **kwargs: Any) -> Faults:
     """Yield the sections whose removals engines miss, since they have no pages.
 
     The check reads the database, so it runs only where the command names one.

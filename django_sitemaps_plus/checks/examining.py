@@ -43,8 +43,9 @@ def reason_and_remedy(fault: Exception) -> tuple[str, str]:
     return f"{reason}.", remedy
 
 
+#: The messages of a check, or of a part of one.
+Faults = Iterator[CheckMessage]
 Check = Callable[..., list[CheckMessage]]
-Messages = Callable[..., Iterator[CheckMessage]]
 
 _NOT_OF_PROJECTS = {"django", "django_sitemaps_plus", *sys.stdlib_module_names}
 
@@ -74,10 +75,10 @@ def examined(
 declared = partial(examined, is_declared=True)
 
 
-def examining(subject: str) -> Callable[[Messages], Check]:
+def examining(subject: str) -> Callable[[Callable[..., Faults]], Check]:
     """Let a whole check warn of what code of the project raises in it."""
 
-    def decorate(check: Messages) -> Check:
+    def decorate(check: Callable[..., Faults]) -> Check:
         @wraps(check)
         def run(**kwargs: Any) -> list[CheckMessage]:
             return list(examined(check(**kwargs), subject))

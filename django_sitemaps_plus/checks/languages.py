@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import suppress
 from inspect import isclass
 from typing import Any
@@ -24,7 +24,7 @@ from django_sitemaps_plus.sources.related import path_model
 from django_sitemaps_plus.sources.route import in_language
 from django_sitemaps_plus.tracking.relations import is_model
 
-from .examining import error, examined, warning
+from .examining import Faults, error, examined, warning
 
 #: Names that tables of translations give to the language of a row.
 _LANGUAGE_FIELDS = {"language_code", "language", "lang", "locale"}
@@ -72,7 +72,7 @@ def check_languages(
     return True
 
 
-def check_codes(codes: Iterable[str]) -> Iterator[CheckMessage]:
+def check_codes(codes: Iterable[str]) -> Faults:
     """Yield the languages that search engines will not understand."""
     for code in codes:
         try:
@@ -84,9 +84,7 @@ def check_codes(codes: Iterable[str]) -> Iterator[CheckMessage]:
             yield warning(43, doubt, hint)
 
 
-def _of_project(
-    source: ModelSource | ViewSource, codes: list[str]
-) -> Iterator[CheckMessage]:
+def _of_project(source: ModelSource | ViewSource, codes: list[str]) -> Faults:
     """Yield what the project lacks to answer in these languages, or to name them."""
     if len(codes) > 1 and is_language_prefix_patterns_used(settings.ROOT_URLCONF)[0]:
         classes = [import_string(name) for name in settings.MIDDLEWARE]
@@ -102,7 +100,7 @@ def _of_project(
         yield warning(52, message, hint)
 
 
-def _same(source: ModelSource | ViewSource, codes: list[str]) -> Iterator[CheckMessage]:
+def _same(source: ModelSource | ViewSource, codes: list[str]) -> Faults:
     """Yield routes and views that have the same URL in all languages."""
     for place in source.views if isinstance(source, ViewSource) else [source.location]:
         urls = set[Any]()
@@ -123,7 +121,7 @@ def _same(source: ModelSource | ViewSource, codes: list[str]) -> Iterator[CheckM
             yield error(52, message, f'{hint} Route fields, slug="slug_{{language}}".')
 
 
-def _untranslated(source: ModelSource, codes: list[str]) -> Iterator[CheckMessage]:
+def _untranslated(source: ModelSource, codes: list[str]) -> Faults:
     """Yield the paths of a location to fields of which each language has its own.
 
     A model has a column for each language, or a table of translations.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -27,6 +27,7 @@ from django_sitemaps_plus.storage import get_storage
 
 from .crawlers import are_included, has_only_views_of_contrib
 from .examining import (
+    Faults,
     error,
     examined,
     examining,
@@ -50,7 +51,7 @@ _NAME = re.compile(r"[a-z0-9_-]{1,64}")
 
 @for_each_site
 @examining("the settings")
-def check_settings(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_settings(**kwargs: Any) -> Faults:
     """Yield what is wrong with the setting."""
     makes_files = not has_only_views_of_contrib()
     yield from examined(_values(), "the settings")
@@ -75,7 +76,7 @@ def check_settings(**kwargs: Any) -> Iterator[CheckMessage]:
         yield error(3, "Sitemaps have no origin, so URLs cannot be written.", hint)
 
 
-def _values() -> Iterator[CheckMessage]:
+def _values() -> Faults:
     """Yield unknown keys, and values that cannot be right wherever it runs."""
     configured, known = get_settings(), AppSettings.keys()
     if configured.unknown is None:
@@ -142,7 +143,7 @@ def check_token(**kwargs: Any) -> list[CheckMessage]:
 
 @for_each_site
 @examining("the sites")
-def check_public_origin(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_public_origin(**kwargs: Any) -> Faults:
     """Yield a message if a deployed site names an address that is not public."""
     # Without BASE_URL another check asks the database; others report wrong addresses.
     if get_settings().base_url:
@@ -162,7 +163,7 @@ def _not_public(origin: str) -> list[CheckMessage]:
 @examining("the current site")
 def check_current_site(
     databases: Collection[str] | None = None, **kwargs: Any
-) -> Iterator[CheckMessage]:
+) -> Faults:
     """Yield what is wrong with the site in the database that gives the origin."""
     is_given = _has_own_origin() or has_only_views_of_contrib()
     if is_given or not _has_current_site():
@@ -189,7 +190,7 @@ def _has_current_site() -> bool:
     return has_sites and bool(getattr(settings, "SITE_ID", None))
 
 
-def _storage() -> Iterator[CheckMessage]:
+def _storage() -> Faults:
     alias = get_settings().storage
     if alias is None and not settings.MEDIA_ROOT:
         message = "Sitemap files have no place, so they cannot be built."
@@ -209,7 +210,7 @@ def _storage() -> Iterator[CheckMessage]:
         yield error(9, message, hint)
 
 
-def _cache() -> Iterator[CheckMessage]:
+def _cache() -> Faults:
     alias, executor = get_settings().cache, get_settings().executor
     if alias not in settings.CACHES:
         yield error(6, *_undefined("CACHE", alias, "CACHES"))
@@ -222,7 +223,7 @@ def _cache() -> Iterator[CheckMessage]:
         yield warning(2, message, hint)
 
 
-def _executor() -> Iterator[CheckMessage]:
+def _executor() -> Faults:
     try:
         executor = get_executor()
     except ConfigurationError as fault:
@@ -264,7 +265,7 @@ def check_sites(**kwargs: Any) -> list[CheckMessage]:
         return messages
 
 
-def _faults_of_sites(given: Any) -> Iterator[CheckMessage]:
+def _faults_of_sites(given: Any) -> Faults:
     if given == _OF_CONTRIB:
         if not apps.is_installed("django.contrib.sites"):
             message = f"{_SITES} is {given!r}, which is not installed."

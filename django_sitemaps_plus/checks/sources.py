@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from inspect import signature
 from operator import itemgetter
 from types import FunctionType, MethodType
@@ -39,7 +39,7 @@ from django_sitemaps_plus.tracking.watching import models_of
 
 from .classes import check_contrib, check_names
 from .crawlers import explain_reverse, has_only_views_of_contrib, no_url
-from .examining import declared, error, examined, examining, unreadable, warning
+from .examining import Faults, declared, error, examined, examining, unreadable, warning
 from .languages import check_languages
 from .watching import check_query, check_watched
 
@@ -48,7 +48,7 @@ _KEY_TYPES = (models.IntegerField, models.UUIDField, models.CharField, models.Te
 
 
 @examining("the sections")
-def check_sources(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_sources(**kwargs: Any) -> Faults:
     """Yield what is wrong with the registered sources."""
     if not len(registry):
         if registry.unread or has_only_views_of_contrib():
@@ -79,13 +79,13 @@ def check_sources(**kwargs: Any) -> Iterator[CheckMessage]:
             yield from own
 
 
-def _messages(source: Source) -> Iterator[CheckMessage]:
+def _messages(source: Source) -> Faults:
     yield from (faults := [*_parts(source)])
     if not faults:
         models_of(source)  # saves of a source that fails here are not recorded
 
 
-def _parts(source: Source) -> Iterator[CheckMessage]:
+def _parts(source: Source) -> Faults:
     """Yield what is wrong with a source; a part that raises leaves the others."""
     if isinstance(source, SitemapSource) and not (yield from check_contrib(source)):
         return
@@ -117,7 +117,7 @@ def _parts(source: Source) -> Iterator[CheckMessage]:
         yield error(13, f"model is {model!r}.", hint)
 
 
-def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
+def _model_source(source: ModelSource) -> Faults:
     yield from (wrong_key := [*declared(_key(source))])
     yield from declared(_values(source))
     yield from declared(_methods(source))
@@ -131,7 +131,7 @@ def _model_source(source: ModelSource) -> Iterator[CheckMessage]:
             yield from examined(check_query(source))
 
 
-def _key(source: ModelSource) -> Iterator[CheckMessage]:
+def _key(source: ModelSource) -> Faults:
     key = source.key
     label = f"key {key!r} of {source.model._meta.label}"
     hint = (
@@ -156,7 +156,7 @@ def _key(source: ModelSource) -> Iterator[CheckMessage]:
     yield from [message for is_kept, message in rules if not is_kept]
 
 
-def _values(source: ModelSource) -> Iterator[CheckMessage]:
+def _values(source: ModelSource) -> Faults:
     """Yield fields whose values are of no use as images or lastmods, and locations."""
     path, field = source.images, None
     if isinstance(path, str):
@@ -191,7 +191,7 @@ def _values(source: ModelSource) -> Iterator[CheckMessage]:
         yield no_url(f"no URL pattern fits {location!r}: {reason}.", hint)
 
 
-def _view(source: ViewSource, view: Any) -> Iterator[CheckMessage]:
+def _view(source: ViewSource, view: Any) -> Faults:
     if type(source).location is not ViewSource.location:
         source.location(view)
         return
@@ -208,7 +208,7 @@ def _view(source: ViewSource, view: Any) -> Iterator[CheckMessage]:
         yield no_url(f"view {view!r} has no URL: {reason}.", hint or f"{fault}")
 
 
-def _paths(source: ModelSource) -> Iterator[CheckMessage]:
+def _paths(source: ModelSource) -> Faults:
     """Yield each field path that a source declares, and no field has."""
     paths = list[tuple[str, Any]]()
     for name, value in declared_in_languages(source):
@@ -225,7 +225,7 @@ def _paths(source: ModelSource) -> Iterator[CheckMessage]:
             yield unreadable(f"{name} is {value!r}, which is not a field path.")
 
 
-def _path(source: ModelSource, field: str, path: str) -> Iterator[CheckMessage]:
+def _path(source: ModelSource, field: str, path: str) -> Faults:
     message = f"{field} names {path!r}, which is not a field."
     file, _, name = path.rpartition("__")
     holder = compiling.find_field(source.model, file)
@@ -265,7 +265,7 @@ def _suggest_field(
     return ""
 
 
-def _methods(source: ModelSource | ViewSource) -> Iterator[CheckMessage]:
+def _methods(source: ModelSource | ViewSource) -> Faults:
     for name, value in compiling.declared_methods(source).items():
         try:
             if isinstance(value, FunctionType | MethodType):

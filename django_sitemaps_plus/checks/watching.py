@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from itertools import chain, product
 from typing import Any
 
 from django.apps import apps
 from django.conf import settings
-from django.core.checks import CheckMessage
 from django.core.exceptions import EmptyResultSet, FieldDoesNotExist
 from django.db import Error, connections, router
 from django.db.models import F, Model, QuerySet
@@ -37,7 +36,7 @@ from django_sitemaps_plus.tracking.databases import may_hold_changes
 from django_sitemaps_plus.tracking.relations import concrete, is_model
 from django_sitemaps_plus.tracking.watching import models_of, watched_models
 
-from .examining import error, examining, unexamined, unreadable, warning
+from .examining import Faults, error, examining, unexamined, unreadable, warning
 
 #: Packages whose models are trees.
 _TREES = {"treebeard", "mptt"}
@@ -45,7 +44,7 @@ _TREES = {"treebeard", "mptt"}
 _LABEL = "sitemaps_plus"
 
 
-def check_watched(source: ModelSource) -> Iterator[CheckMessage]:
+def check_watched(source: ModelSource) -> Faults:
     """Yield what ``watch`` names that leads to no rows of a source with a right key."""
     listed, watch = source.model, source.watch
     if not isinstance(watch, Mapping):
@@ -97,7 +96,7 @@ def _fault(source: ModelSource, model: type[Model], rows: object) -> str:
     return ""
 
 
-def check_query(source: ModelSource) -> Iterator[CheckMessage]:
+def check_query(source: ModelSource) -> Faults:
     """Compile the query, since an expression shows its faults nowhere else."""
     with open_section(source, sample_site()).reading():
         if not pages_by_key(given := queryset_of(source)):
@@ -141,7 +140,7 @@ def check_query(source: ModelSource) -> Iterator[CheckMessage]:
         )
 
 
-def _to_many(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
+def _to_many(source: ModelSource, rows: Any) -> Faults:
     """Yield declarations that would list a row once for each related one."""
     for name, value in declared_in_languages(source):
         if related.path_to_many(source.model, name, value):
@@ -165,7 +164,7 @@ def _to_many(source: ModelSource, rows: Any) -> Iterator[CheckMessage]:
                 yield error(36, message, hint)
 
 
-def _missing(source: ModelSource, page: Any) -> Iterator[CheckMessage]:
+def _missing(source: ModelSource, page: Any) -> Faults:
     """Yield the models that only joins and inner queries name, and no watch covers."""
     watched, labels = models_of(source), set[str]()
     tables = dependencies.joined_tables(page) | dependencies.inner_tables(page)
@@ -187,9 +186,7 @@ def _missing(source: ModelSource, page: Any) -> Iterator[CheckMessage]:
         )
 
 
-def _tree(
-    source: ModelSource, rows: QuerySet[Any], page: QuerySet[Any]
-) -> Iterator[CheckMessage]:
+def _tree(source: ModelSource, rows: QuerySet[Any], page: QuerySet[Any]) -> Faults:
     """Yield that rows depend on rows of their own model, where no watch covers it.
 
     Code is not read: without a query that shows it, only a base class of a tree does.
@@ -201,9 +198,7 @@ def _tree(
     effect = "so each save marks all pages"
     if not (reason := dependencies.dependence(rows, page)):
         effect = "and a save marks only the page of its own row"
-        trees = [
-            it for it in model.__mro__ if it.__module__.partition(".")[0] in _TREES
-        ]
+        trees = [it for it in model.__mro__ if it.__module__.split(".")[0] in _TREES]
         reason = f"that is a {trees[0].__module__}.{trees[0].__name__}" if trees else ""
     if not reason:
         return
@@ -221,7 +216,7 @@ def _tree(
 
 
 @examining("DATABASE_ROUTERS")
-def check_routers(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_routers(**kwargs: Any) -> Faults:
     """Yield the databases of watched models where routers forbid our tables."""
     written = {router.db_for_write(it): it._meta.label for it in watched_models()}
     for alias, label in written.items():
@@ -236,9 +231,7 @@ def check_routers(**kwargs: Any) -> Iterator[CheckMessage]:
 
 
 @examining("the sections")
-def check_views(
-    databases: Collection[str] | None = None, **kwargs: Any
-) -> Iterator[CheckMessage]:
+def check_views(databases: Collection[str] | None = None, **kwargs: Any) -> Faults:
     """Yield the sections that list rows of a view of the database, and watch nothing.
 
     Only the database knows that, so it is asked where a command names it.
@@ -262,7 +255,7 @@ def check_views(
 
 
 @examining("the settings")
-def check_row_caches(**kwargs: Any) -> Iterator[CheckMessage]:
+def check_row_caches(**kwargs: Any) -> Faults:
     """Yield the caches of the ORM that keep rows of ours, which hides changes."""
     keeps = f"keeps the rows of {_LABEL}: changes are not taken."
     models = list(apps.get_app_config(_LABEL).get_models())

@@ -76,9 +76,8 @@ def chosen_engines(names: Sequence[str]) -> list[Engine]:
 
 def has_due(engine: Engine, until: datetime) -> bool:
     """Return whether URLs due until a time wait that an engine could take now."""
-    due = Delivery.objects.of(get_site().name, engine.name).due(
-        min(until, timezone.now())
-    )
+    rows = Delivery.objects.of(get_site().name, engine.name)
+    due = rows.due(min(until, timezone.now()))
     closed = _closed_hosts(engine).values("host")
     return due.filter(is_feed=False).exclude(host__in=closed).exists()
 
@@ -136,11 +135,10 @@ def retry(names: Iterable[str] = ()) -> None:
 def read_back(engines: Iterable[Engine], until: float = math.inf) -> None:
     """Ask engines once a day about the feeds that they accepted; keep the answers."""
     for engine in engines:
-        # Engines that report nothing inherit this.
-        is_silent = type(engine).read_back is Engine.read_back
-        if engine.takes is not Takes.FEEDS or is_silent:
-            continue
-        if _closed_hosts(engine).exists():
+        # Engines that report nothing inherit read_back().
+        reports = type(engine).read_back is not Engine.read_back
+        takes_feeds = engine.takes is Takes.FEEDS
+        if not reports or not takes_feeds or _closed_hosts(engine).exists():
             continue
         rows = Delivery.objects.of(get_site().name, engine.name)
         rows = rows.to(present_feeds(engine) or ()).filter(sent__gt=0)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.db import Error
@@ -71,9 +71,8 @@ def relay(until: float | None = None) -> list[str]:
             if not has_subscribers():  # here; another process may have some
                 return failures
             # Changes of another origin are left to its own processes.
-            for publication in Publication.objects.claim_each(
-                owning_site().name, until
-            ):
+            claimed = Publication.objects.claim_each(owning_site().name, until)
+            for publication in claimed:
                 if publication.keys and is_of_other_code(publication.section, own):
                     publication.release()  # another version knows where these rows are
                     continue
@@ -161,9 +160,8 @@ def publication_diff(publication: Publication) -> Diff:
         # The ends are read apart: joined, the pieces of two dates would make one.
         document = read(new[0])
         ends = (document[:_END], document[-_END:])
-        moments = [
-            parse_w3c(text) for end in ends for text in entry_lines.lastmods_in(end)
-        ]
+        texts = chain.from_iterable(map(entry_lines.lastmods_in, ends))
+        moments = list(map(parse_w3c, texts))
     # Lastmods of one minute may be no news; the usual case takes no query.
     if moments and max(moments) - min(moments) <= timedelta(minutes=1):
         pages = Page.objects.filter(section=publication.section_id, object=new[0])
@@ -188,9 +186,8 @@ def _saved_urls(publication: Publication) -> list[str]:
                 with suppress(StalePlanError):  # of a type before a deploy: of no row
                     values.append(space.value(key))
         rows = section.reader.lines_by_key(values, Tally(name))
-        return sorted(
-            {url for _, line in rows for url in entry_lines.urls_in(line.encode())}
-        )
+        lines = [line.encode() for _, line in rows]
+        return sorted({url for line in lines for url in entry_lines.urls_in(line)})
 
 
 def relay_saves(until: float | None = None) -> list[str]:

@@ -43,9 +43,7 @@ _FLAGS = {
 }
 
 #: Options of the command that are options of the build, too.
-_OPTIONS = (
-    *("full", "replan", "allow_shrink", "move_origin", "new_namespace", "helpers"),
-)
+_OPTIONS = ("full", "replan", "allow_shrink", "move_origin", "new_namespace", "helpers")
 
 #: The columns of the table, and what a report has in them.
 _COLUMNS = {
@@ -82,9 +80,8 @@ class Command(SiteCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Define the options."""
-        parser.add_argument(
-            "section", nargs="*", metavar="SECTION", help="default: all that exist"
-        )
+        words = "default: all that exist"
+        parser.add_argument("section", nargs="*", metavar="SECTION", help=words)
         either = parser.add_mutually_exclusive_group()
         for name, words in _FLAGS.items():
             group = either if name in ("--live", "--dry-run") else parser

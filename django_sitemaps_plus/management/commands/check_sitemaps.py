@@ -57,9 +57,8 @@ class Command(SiteCommand):
     ) -> None:
         """Check what was asked for; raise a CommandError if there is a problem."""
         if sources == (audit or bool(targets)):
-            raise CommandError(
-                "Name files, directories or URLs, or add --audit or --sources."
-            )
+            words = "Name files, directories or URLs, or add --audit or --sources."
+            raise CommandError(words)
         for name in options["section"]:
             registry.get(name)
         if sources:

@@ -39,10 +39,10 @@ class Command(SiteCommand):
             also = "Listed too: " if answer.is_listed else "Listed instead: "
             words = "" if listing.url == answer.url else also
             words += f"{listing.url} is on page {listing.page} of section "
-            words += f"{listing.section!r}, "
-            words += (
+            dated = (
                 f"lastmod {listing.lastmod}" if listing.lastmod else "without lastmod"
             )
+            words += f"{listing.section!r}, {dated}"
             if listing.object:
                 at = f"{listing.published_at:%Y-%m-%d %H:%M} UTC"
                 lines.append(f"{words}, in {listing.object} since {at}.")

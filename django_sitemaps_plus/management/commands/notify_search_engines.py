@@ -108,10 +108,10 @@ class Command(SiteCommand):
             self.write_json({"chosen": chosen, **asdict(report), "engines": rows})
         elif verbosity:
             self.stdout.write(table(_COLUMNS, rows))
-            dry_run = f"Nothing was sent (--dry-run). {chosen:,} URLs chosen."
-            self.stdout.write(
-                dry_run if asked["dry_run"] else _closing(report, engines)
-            )
+            words = f"Nothing was sent (--dry-run). {chosen:,} URLs chosen."
+            if not asked["dry_run"]:
+                words = _closing(report, engines)
+            self.stdout.write(words)
         if not asked["dry_run"]:
             begin_of_choice = begin if chosen else None
             problems = _problems(report, engines, asked["engine"], begin_of_choice)

@@ -100,14 +100,10 @@ class Command(SiteCommand):
         [status] = read_dashboard([owning_site()])
         problems = problems_of(status, max_age=inf if max_age is None else max_age)
         if json:
-            lists: dict[str, list[Any]] = {
-                "sections": status.sections,
-                "engines": status.engines,
-                "problems": problems,
-            }
-            self.write_json(
-                {name: [asdict(it) for it in rows] for name, rows in lists.items()}
-            )
+            report = {"sections": [asdict(section) for section in status.sections]}
+            report["engines"] = [asdict(engine) for engine in status.engines]
+            report["problems"] = [asdict(problem) for problem in problems]
+            self.write_json(report)
         else:
             rows = [asdict(it) | (_LIVE if it.live else {}) for it in status.sections]
             self.stdout.write(table(_COLUMNS, rows))

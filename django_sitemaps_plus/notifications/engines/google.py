@@ -117,7 +117,7 @@ class SearchConsole(Engine):
         return answer
 
 
-def _read_key(key: object) -> tuple[Any, str]:
+def _read_key(key: Any) -> tuple[Any, str]:
     """Return google-auth's credentials, or None and the reason.
 
     An error of the key itself is not raised: its traceback would hold the key.
@@ -130,10 +130,7 @@ def _read_key(key: object) -> tuple[Any, str]:
             "django-sitemaps-plus[google]."
         ) from error
     try:
-        path: Any = key
-        text = (
-            key.reveal() if isinstance(key, Secret) else Path(path).read_text("utf-8")
-        )
+        text = key.reveal() if isinstance(key, Secret) else Path(key).read_text("utf-8")
         create: Any = Credentials.from_service_account_info
         return create(json.loads(text), scopes=[SCOPE]), ""
     except OSError as error:

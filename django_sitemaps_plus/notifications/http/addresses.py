@@ -89,9 +89,8 @@ def find_addresses(endpoint: Endpoint) -> list[str]:
     addresses = list(dict.fromkeys([str(address[0]) for *_, address in answers]))
     for address in addresses:
         if not may_be_asked(address, endpoint):
-            raise EngineRefused(
-                f"{host} has the address {address}, which is not public."
-            )
+            words = f"{host} has the address {address}, which is not public."
+            raise EngineRefused(words)
     if not addresses:
         raise OSError(f"{host} has no address")
     return addresses
