@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
 from django.db import Error
 from django.db.models import F
+from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings, get_site
 from django_sitemaps_plus.exceptions import BuildError, StoreError
@@ -34,7 +35,7 @@ from .index import may_publish_index, note_failure, note_missing
 from .plan.replan import begin_replan, plan_section, renew_plan
 from .pool import reason_against
 from .report import BuildReport, index_problems
-from .settle import mark_damaged, mark_old, mark_unchecked, settle
+from .settle import mark_damaged, mark_unchecked, settle
 from .state import Build
 from .worker import help_with, work
 
@@ -76,9 +77,7 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
 
 def _run(state: Build) -> BuildReport:
     """Notice changes, build pages and publish the index."""
-    planned = _plan(state)
-    if state.notices:
-        _notice(state, planned)
+    planned = _begin(state)
     sections = [it for it in planned if not state.is_left(it)]
     if state.call_help is not None:
         pages = Page.objects.claimable().filter(section__in=[it.row for it in sections])
@@ -97,42 +96,16 @@ def _run(state: Build) -> BuildReport:
         indexes = _publish_index(state)
         sync.repair(state.site)  # an index that was hidden has its name again
 
-    _read_totals(state, planned)
-    return BuildReport(
-        sections=[state.report(name) for name in state.names],
-        index_pages=None if indexes is None else sum([i.entries for i in indexes]),
-        index_errors=index_problems(indexes or ()),
-        missing=missing,
-        unfinished=[
-            it.name
-            for it in sections
-            if state.is_over
-            and not state.is_left(it)
-            and it.row.pages.claimable().exists()
-        ],
-        seconds=time.monotonic() - state.began,
-    )
+    return _report(state, planned, indexes, missing)
 
 
-@contextmanager
-def _attempt(state: Build, section: OpenSection) -> Iterator[None]:
-    """Do something for a section; one whose source fails keeps back no other."""
-    try:
-        with section.reading():
-            yield
-    except BuildError as error:
-        extra = {"action": "section_failed"}
-        logger.exception("Section %s cannot be built", section.name, extra=extra)
-        state.report(section.name).errors.append(str(error))
-
-
-def _plan(state: Build) -> list[OpenSection]:
-    """Open the sections that have a plan, or get one, and claim their database."""
+def _begin(state: Build) -> list[OpenSection]:
+    """Open the sections that have a plan, or get one, and mark what has changed."""
     take_origin(has_moved=state.move_origin)
     planned = []
     for name in state.names:
         section = open_section(name)
-        with _attempt(state, section):
+        with state.attempt(section):
             plan_section(section)
             planned.append(section)
             state.opened[section.row.pk] = section
@@ -140,18 +113,17 @@ def _plan(state: Build) -> list[OpenSection]:
         state.since = min([it.row.now for it in planned], default=None)
     if state.new_namespace or not all([it.row.namespace for it in planned]):
         take_namespace(state.new_namespace)
-    return planned
+    if not state.notices:
+        return planned
 
-
-def _notice(state: Build, sections: list[OpenSection]) -> None:
-    """Mark what has changed."""
-    for section in sections:
-        with _attempt(state, section):
+    for section in planned:
+        with state.attempt(section):
             _prepare(state, section)
     mark_damaged()
     if state.full or state.new_namespace:
         index_pages = Page.objects.of(state.site.name, INDEX)
         index_pages.update(wanted=F("wanted") + 1, **UNTRIED)
+    return planned
 
 
 def _prepare(state: Build, section: OpenSection) -> None:
@@ -177,7 +149,7 @@ def _prepare(state: Build, section: OpenSection) -> None:
 def _build(state: Build, sections: list[OpenSection]) -> None:
     for _ in range(MAX_ROUNDS):
         _work(state, sections)
-        if not any([_settle(state, section) for section in sections]):
+        if not any([settle(state, section) for section in sections]):
             return
     _work(state, sections)  # what merges of the last round have left dirty
 
@@ -206,9 +178,15 @@ def _work(state: Build, sections: list[OpenSection]) -> None:
     # Helpers run the code that is on disk by now, so they look for themselves for
     # whom pages are marked. Only this process waits for others.
     elsewhere = replace(
-        state, reports={}, fingerprints={}, opened={}, helpers=None, waits=False
+        state,
+        reports={},
+        fingerprints={},
+        opened={},
+        helpers=None,
+        progress=None,
+        call_help=None,
+        waits=False,
     )
-    elsewhere.progress = elsewhere.call_help = None
     names = {section.row.pk: section.name for section in sections}
     _, *others = helpers.share(partial(help_with, names), state, elsewhere)
     for other in others:
@@ -218,19 +196,10 @@ def _work(state: Build, sections: list[OpenSection]) -> None:
         state.stale |= other.stale
 
 
-def _settle(state: Build, section: OpenSection) -> bool:
-    """Decide what waits for all pages; return whether some are dirty again."""
-    row = section.row
-    if section.name in state.reports or row.has_next or row.hold_reason:
-        with _attempt(state, section):
-            return settle(state, section)
-    return False
-
-
 def _audit(state: Build, sections: list[OpenSection]) -> None:
     """Compare the pages longest unchecked, for a bounded time."""
     end = time.monotonic() + get_settings().audit_budget_seconds
-    # When the build is over nothing that is marked would be built.
+    # When the build is over, nothing that is marked would be built.
     while time.monotonic() < end and not state.is_over:
         # Leave out a section that was left, or would be as soon as it is built.
         sections = [
@@ -247,8 +216,13 @@ def _audit(state: Build, sections: list[OpenSection]) -> None:
 def _publish_index(state: Build) -> list[Page] | None:
     """Publish the indexes; return their rows, None where it is too early."""
     pages: list[Page] = Page.objects.indexes(site=state.site.name)
-    if state.audits and mark_old(pages):
-        pages = Page.objects.indexes(site=state.site.name)
+    if state.audits:  # old indexes may be damaged
+        age = timedelta(seconds=get_settings().audit_interval_seconds)
+        since = timezone.now() - age
+        old = [it.pk for it in pages if it.checked_at and it.checked_at < since]
+        Page.objects.raise_wanted(False, pages=old)
+        if old:
+            pages = Page.objects.indexes(site=state.site.name)
     if any([page.wanted > page.built for page in pages]):
         if state.was_behind is None:  # other processes have built pages
             state.was_behind = True
@@ -262,10 +236,15 @@ def _publish_index(state: Build) -> list[Page] | None:
     return pages
 
 
-def _read_totals(state: Build, sections: list[OpenSection]) -> None:
-    """Add to the reports how the sections are."""
+def _report(
+    state: Build,
+    planned: list[OpenSection],
+    indexes: list[Page] | None,
+    missing: list[str],
+) -> BuildReport:
+    """Report what was done, and how the sections are now."""
     is_asked = state.waits or build_finished.has_listeners()
-    for section in sections:
+    for section in planned:
         row, report = section.row, state.report(section.name)
         report.hold_reason = row.hold_reason
         # A page that the guard holds at first is rendered again.
@@ -277,3 +256,13 @@ def _read_totals(state: Build, sections: list[OpenSection]) -> None:
             note_peak(row, report.entries)
         if report.rendered:
             report.record()
+
+    sections = [it for it in planned if state.is_over and not state.is_left(it)]
+    return BuildReport(
+        sections=[state.report(name) for name in state.names],
+        index_pages=None if indexes is None else sum([i.entries for i in indexes]),
+        index_errors=index_problems(indexes or ()),
+        missing=missing,
+        unfinished=[it.name for it in sections if it.row.pages.claimable().exists()],
+        seconds=time.monotonic() - state.began,
+    )

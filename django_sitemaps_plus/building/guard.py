@@ -31,8 +31,6 @@ WAITING = (
 #: rows for a while gets well unasked, and one that stays as it is costs little.
 LOOK_AGAIN = timedelta(minutes=10)
 
-_DAY = timedelta(hours=24)
-
 
 def must_wait(page: Page, built: BuiltPage) -> bool:
     """Return whether a page must wait for the rest of its section.
@@ -169,7 +167,8 @@ def forget_peak(section: Section) -> None:
 
 def is_peak_old(section: Section) -> bool:
     """Return whether the peak of a section is to be noted, whether it grew or not."""
-    return section.peak_since is None or timezone.now() - section.peak_since > _DAY
+    day, since = timedelta(hours=24), section.peak_since
+    return since is None or timezone.now() - since > day
 
 
 def note_peak(section: Section, total: int) -> None:

@@ -196,7 +196,13 @@ def _help(
     """Become what the parent is, and do what it asks for until it ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent ends what it has started
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())  # which releases claims
-    Thread(target=_end_with_parent, daemon=True).start()
+
+    def end_with_parent() -> None:
+        process: Any = multiprocessing.parent_process()
+        process.join()
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    Thread(target=end_with_parent, daemon=True).start()
     os.environ["DJANGO_SETTINGS_MODULE"] = module
     django.setup()
     if is_test:
@@ -209,12 +215,15 @@ def _help(
         parent.send("ready")
         while True:
             function, given = parent.recv()
+            answer: tuple[Any, Exception | None]
             try:
                 _check_places(databases)
-                result, failure = function(given), None
+                answer = function(given), None
             except Exception as error:  # noqa: BLE001 - raised in the parent
-                result, failure = None, _picklable(error)
-            parent.send((result, failure))
+                answer = None, BuildError(in_one_line(error))
+                with suppress(Exception):  # whatever its class raises
+                    answer = None, pickle.loads(pickle.dumps(error))  # noqa: S301 - ours
+            parent.send(answer)
 
 
 def _check_places(databases: _Databases) -> None:
@@ -226,17 +235,3 @@ def _check_places(databases: _Databases) -> None:
                 f"a worker process finds the tables of database {alias!r} in "
                 f"{own}, and the command in {place}. Run it with --workers 1"
             )
-
-
-def _end_with_parent() -> None:
-    parent: Any = multiprocessing.parent_process()
-    parent.join()
-    os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _picklable(error: Exception) -> Exception:
-    try:
-        pickle.loads(pickle.dumps(error))  # noqa: S301 - just made here
-    except Exception:  # noqa: BLE001 - whatever its class raises
-        return BuildError(in_one_line(error))
-    return error

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from contextlib import suppress
-from datetime import timedelta
 
 from django.db.models import F
-from django.utils import timezone
 
 from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.exceptions import LostObjectError, StoreError
@@ -29,20 +27,24 @@ logger = logging.getLogger(__name__)
 
 def settle(build: Build, section: OpenSection) -> bool:
     """Decide what waits for all pages of a section; return if some are dirty again."""
-    row, is_stale = section.row, section.name in build.stale
-    if not (build.small or is_stale or Section.objects.unsettled(section=row.pk)):
+    row = section.row
+    if not (section.name in build.reports or row.has_next or row.hold_reason):
         return False
-    row.refresh_from_db()
-    if build.is_of_others(row):
-        return False  # the process that builds its last page decides
-    is_dirty = False
-    if build.small and not row.pages.filter(state=State.NEXT).exists():
-        is_dirty = merge_small(section, build.small)
-    if not build.waits:  # another process may build the last page, and decide
-        is_being_built = Page.objects.is_being_built([row.pk])
-        if is_being_built or row.pages.claimable().exists():
-            return is_dirty
-    return _decide(build, section) or is_dirty
+    is_stale, is_dirty = section.name in build.stale, False
+    with build.attempt(section):
+        if not (build.small or is_stale or Section.objects.unsettled(section=row.pk)):
+            return False
+        row.refresh_from_db()
+        if build.is_of_others(row):
+            return False  # the process that builds its last page decides
+        if build.small and not row.pages.filter(state=State.NEXT).exists():
+            is_dirty = merge_small(section, build.small)
+        if not build.waits:  # another process may build the last page, and decide
+            is_being_built = Page.objects.is_being_built([row.pk])
+            if is_being_built or row.pages.claimable().exists():
+                return is_dirty
+        return _decide(build, section) or is_dirty
+    return False
 
 
 def _decide(build: Build, section: OpenSection) -> bool:
@@ -92,14 +94,6 @@ def _early(section: Section) -> dict[int, int]:
     if not pages:
         end_grace(section)
     return pages
-
-
-def mark_old(indexes: Iterable[Page]) -> bool:
-    """Make old indexes dirty: they may be damaged; return if there were any."""
-    since = timezone.now() - timedelta(seconds=get_settings().audit_interval_seconds)
-    old = [i.pk for i in indexes if i.checked_at is not None and i.checked_at < since]
-    Page.objects.raise_wanted(False, pages=old)
-    return bool(old)
 
 
 def mark_damaged() -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from django_sitemaps_plus.conf import Site
+from django_sitemaps_plus.exceptions import BuildError
 from django_sitemaps_plus.models import Section
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.tracking import deploys
@@ -74,6 +76,17 @@ class Build:
     def report(self, name: str) -> SectionReport:
         """Return the report of a section, to add to it."""
         return self.reports.setdefault(name, SectionReport(section=name))
+
+    @contextmanager
+    def attempt(self, section: OpenSection) -> Iterator[None]:
+        """Do something for a section; one whose source fails keeps back no other."""
+        try:
+            with section.reading():
+                yield
+        except BuildError as error:
+            extra = {"action": "section_failed"}
+            logger.exception("Section %s cannot be built", section.name, extra=extra)
+            self.report(section.name).errors.append(str(error))
 
     @property
     def is_over(self) -> bool:

@@ -51,8 +51,8 @@ def work(build: Build, sections: Collection[int]) -> Build:
             if pages:
                 if build.was_behind is None:
                     build.was_behind = is_behind(build.site)
-                gone = _build_or_release(build, pages)
-                sections = [pk for pk in sections if pk not in gone]
+                left = _build(build, pages)
+                sections = [pk for pk in sections if pk not in left]
             elif build.waits_for_others and Page.objects.is_being_built(sections):
                 time.sleep(POLL_SECONDS)
             else:
@@ -72,20 +72,44 @@ def help_with(sections: Mapping[int, str], build: Build) -> Build:
     return replace(work(build, known), opened={})
 
 
-def _build_or_release(build: Build, pages: list[Page]) -> set[int]:
-    """Build claimed pages; return the sections that are left to other code."""
+def _build(build: Build, pages: list[Page]) -> set[int]:
+    """Build claimed pages and flip them; return the sections left to other code."""
+    results: list[Result] = []
     try:
-        # Built by this process, pages that are marked for other code would be clean,
-        # and no other would build them anew.
+        # Pages for builders of other code stay dirty: no other would build them anew.
         others = [page for page in pages if build.is_of_others(page.section)]
+        left = {page.section_id: page.section.name for page in others}
         Page.objects.release(others)
-        for name in sorted({page.section.name for page in others}):
+        for name in sorted(left.values()):
             build.leave(name)
-        left = {page.section_id for page in others}
-        for section in {page.section_id for page in pages} - left:
+        own = [page for page in pages if page.section_id not in left]
+        for section in {page.section_id for page in own}:
             build.note_at_work(section)
-        _build(build, [page for page in pages if page.section_id not in left])
-        return left
+        with Page.objects.keep_claims(own), deferred_flush():
+            for page in own:
+                began = time.monotonic()
+                heartbeat()
+                if (built := _try(build, page)) is not None:
+                    results.append((page, built))
+                build.report(page.section.name).seconds += time.monotonic() - began
+        try:
+            flipped = flip(results)
+        except OperationalError as error:
+            if not has_lost(error):
+                raise
+            logger.warning("Pages are built again, since others were there: %s", error)
+            # The attempt counts, or this might never end.
+            Page.objects.release([page for page, _ in results], is_to_blame=True)
+            flipped = []
+
+        for result in flipped:
+            _count(build, *result)
+        # The guard holds these, or another process was faster and they may be dirty.
+        kept = [result for result in results if result not in flipped]
+        for page, built in kept:
+            build.report(page.section.name).problems += map(str, built.problems)
+        Page.objects.release([page for page, _ in kept])
+        return set(left)
     except BaseException as error:
         # Nothing is said where a process was only asked to end.
         is_failure = isinstance(error, SitemapsPlusError | Error)
@@ -93,36 +117,6 @@ def _build_or_release(build: Build, pages: list[Page]) -> set[int]:
         with suppress(Error):  # the lease gives them up then
             Page.objects.release(pages, said, is_free=True)
         raise
-
-
-def _build(build: Build, pages: list[Page]) -> None:
-    results: list[Result] = []
-    with Page.objects.keep_claims(pages), deferred_flush():
-        for page in pages:
-            began = time.monotonic()
-            heartbeat()
-            built = _try(build, page)
-            build.report(page.section.name).seconds += time.monotonic() - began
-            if built is not None:
-                results.append((page, built))
-
-    try:
-        flipped = flip(results)
-    except OperationalError as error:
-        if not has_lost(error):
-            raise
-        logger.warning("Pages are built again, since others were there: %s", error)
-        # The attempt counts, or this might never end.
-        Page.objects.release([page for page, _ in results], is_to_blame=True)
-        flipped = []
-    for page, built in flipped:
-        _count(build, page, built)
-
-    # The guard holds these, or another process was faster and they may be dirty still.
-    others = [result for result in results if result not in flipped]
-    for page, built in others:
-        build.report(page.section.name).problems += map(str, built.problems)
-    Page.objects.release([page for page, _ in others])
 
 
 def _try(build: Build, page: Page) -> BuiltPage | None:

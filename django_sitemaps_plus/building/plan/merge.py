@@ -27,29 +27,15 @@ def merge_small(section: OpenSection, built: Collection[int]) -> bool:
 
     That is what others were merged into, and those that have lost rows unnoticed.
     """
-    pairs = _small_neighbours(section, frozenset(built))
-    active = section.row.pages.active().with_section()
-    for pair in pairs:
-        found = active.in_bulk(pair)
-        a, b = [found.get(pk) for pk in pair]
-        # Either may have been cut or merged since it was looked at.
-        if a and b and a.high == b.low:
-            merge(a, b, section)
-    return bool(pairs) and section.row.pages.claimable().exists()
-
-
-def _small_neighbours(
-    section: OpenSection, built: frozenset[int]
-) -> list[tuple[int, int]]:
-    """Return the keys of neighbours that fit on one page; one of two has been built."""
-    reader = section.reader
+    reader, active = section.reader, section.row.pages.active()
     if reader.has_own_paging:
-        return []  # a bound is the number of a page, so no range has two
+        return False  # a bound is the number of a page, so no range has two
     limit = reader.rows_per_page  # not of entries, since rows may lack languages
-    small = section.row.pages.active().filter(built__gt=0, entries__lt=limit // 2)
+    small = active.filter(built__gt=0, entries__lt=limit // 2)
     rows = small.values_list("low", "high", "pk", "entries", "plain_size")
     by_low = {row[0]: row for row in rows.order_by("pk")}
-    found, is_historic = [], get_settings().historic_limits
+
+    pairs, is_historic = [], get_settings().historic_limits
     for _, high, pk, entries, size in by_low.values():
         if high is None or high not in by_low:
             continue
@@ -57,9 +43,16 @@ def _small_neighbours(
         is_small = may_merge(
             entries + more, size + more_size, limit, is_historic=is_historic
         )
-        if is_small and not built.isdisjoint((pk, other)):
-            found.append((pk, other))
-    return found
+        if is_small and (pk in built or other in built):
+            pairs.append((pk, other))
+
+    for pair in pairs:
+        pages = active.with_section().in_bulk(pair)
+        a, b = [pages.get(pk) for pk in pair]
+        # Either may have been cut or merged since it was looked at.
+        if a and b and a.high == b.low:
+            merge(a, b, section)
+    return bool(pairs) and section.row.pages.claimable().exists()
 
 
 def merge(a: Page, b: Page, section: OpenSection) -> bool:

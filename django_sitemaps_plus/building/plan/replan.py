@@ -39,15 +39,15 @@ BATCH_PAGES = 100
 def plan_section(section: OpenSection) -> None:
     """Read the row of a section; where it has no plan yet, make one and store it."""
     name, site = section.name, section.site
-    found = Section.objects.with_plan(site=site.name, name=name)
-    has_plan = bool(found) and found[0].next_number > 1
-    if has_plan and found[0].missing_since is not None:
+    rows = Section.objects.with_plan(site=site.name, name=name)
+    has_plan = bool(rows) and rows[0].next_number > 1
+    if has_plan and rows[0].missing_since is not None:
         # While the section was not registered, its pages may have been pruned.
-        has_plan = found[0].pages.active().exists()
+        has_plan = rows[0].pages.active().exists()
     if not has_plan:
         _make_plan(section)
-        found = Section.objects.with_plan(site=site.name, name=name)
-    section.row = row = found[0]
+        rows = Section.objects.with_plan(site=site.name, name=name)
+    section.row = row = rows[0]
     if row.name != name:
         raise BuildError(
             f"section {name!r} cannot be kept in a database that takes its name for "
@@ -129,8 +129,8 @@ def is_broken(section: OpenSection, *, was_deployed: bool) -> bool:
     try:
         active = section.row.pages.active().values_list("low", "high")
         ranges = [KeyRange(*bounds) for bounds in active]
-        bounds = [found.low for found in in_plan_order(ranges)[1:]]
-        return not space.ascends([bound for bound in bounds if bound is not None])
+        lows = [key_range.low for key_range in in_plan_order(ranges)[1:]]
+        return not space.ascends([low for low in lows if low is not None])
     except (ValueError, StalePlanError):
         return True
 
@@ -197,7 +197,19 @@ def finish_replan(section: OpenSection) -> bool:
         coming = [page for page in plan if page.state == State.NEXT]
         kept = {page.pk for page in plan}
         old = [page for page in active_plan(row) if page.pk not in kept]
-        _replace(row, old, coming)
+        retired = row.pages.filter(pk__in=[page.pk for page in old])
+        retired.update(state=State.RETIRED, retired_at=timezone.now())
+        new = row.pages.filter(pk__in=[page.pk for page in coming])
+        new.update(state=State.ACTIVE, announce=True)
+
+        # Changes that are marked, and not in the old pages, may be in the new ones,
+        # which then stay as they are when they are built again: announce them now or
+        # never.
+        dirty = [page for page in old if page.wanted > page.built]
+        for page in coming:
+            page.state = State.ACTIVE
+            page.announce = any([before.announce for before in dirty])
+            page.is_edited = any([before.is_edited for before in dirty])
         if coming:
             publish([(coming[0], old, coming)])
             show_when_committed(coming)
@@ -205,21 +217,6 @@ def finish_replan(section: OpenSection) -> bool:
         if page.object:
             send_page_built(page, page.entries)
     return True
-
-
-def _replace(section: Section, old: list[Page], coming: list[Page]) -> None:
-    # Changes that are marked, and not in the old pages, may be in the new ones, which
-    # then stay as they are when they are built again: announce them now or never.
-    dirty = [page for page in old if page.wanted > page.built]
-    is_edited = any([page.is_edited for page in dirty])
-    announces = any([page.announce for page in dirty])
-    retired = section.pages.filter(pk__in=[page.pk for page in old])
-    retired.update(state=State.RETIRED, retired_at=timezone.now())
-    new = section.pages.filter(pk__in=[page.pk for page in coming])
-    new.update(state=State.ACTIVE, announce=True)
-    for page in coming:
-        page.state, page.announce = State.ACTIVE, announces
-        page.is_edited = is_edited
 
 
 def add_pages(

@@ -70,8 +70,16 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
         pieces.append(Page(section=page.section, number=page.number, **given))
     with deferred_flush():  # of their own, since they are pointed to before the batch
         built = [build_page(piece, section) for piece in pieces]
-    if _is_held(page, built):
+    whole = BuiltPage(
+        entries=sum([piece.entries for piece in built]),
+        skipped=sum([piece.skipped for piece in built]),
+    )
+    if must_wait(page, whole):
+        with atomic():
+            Section.objects.lock([page.section_id])
+            hold([(page, whole)])
         return []
+
     take_changes_meanwhile(page, section)
     now = timezone.now()
     with atomic():
@@ -87,20 +95,6 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
         publish([(page, [page], built)])
         show_when_committed([page, *others])
     return list(zip([page, *others], built, strict=True))
-
-
-def _is_held(page: Page, pieces: list[BuiltPage]) -> bool:
-    """Hold a page whose pieces together list too little; return whether they do."""
-    whole = BuiltPage(
-        entries=sum([piece.entries for piece in pieces]),
-        skipped=sum([piece.skipped for piece in pieces]),
-    )
-    if not must_wait(page, whole):
-        return False
-    with atomic():
-        Section.objects.lock([page.section_id])
-        hold([(page, whole)])
-    return True
 
 
 def with_end(page: Page, high: str | None) -> Page:

@@ -130,7 +130,7 @@ def test_a_plan_that_was_complete_before_a_crash_is_taken(section, monkeypatch):
     """No page is dirty then, so nothing else would bring the section up."""
     replace(limited(6))
     with monkeypatch.context() as patch:
-        patch.setattr(building, "_settle", lambda build, section: False)
+        patch.setattr(building, "settle", lambda build, section: False)
         build(replan=True)
     assert numbers(section) == [1, 2, 3]
     command()

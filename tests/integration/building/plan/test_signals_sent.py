@@ -135,7 +135,7 @@ class TestUrlsChanged:
         recut(7)
         with hearing(urls_changed):
             with monkeypatch.context() as patch:
-                patch.setattr(building, "_settle", lambda build, section: False)
+                patch.setattr(building, "settle", lambda build, section: False)
                 build(replan=True)
             section.pages.filter(state="next").update(announce=True)
             build()
