@@ -32,7 +32,12 @@ def diff(old: Documents, new: Documents) -> Diff:
     """
     sides = _Side(iter(old())), _Side(iter(new()))
     while any(side.has_more for side in sides):
-        min(sides, key=lambda side: (not side.has_more, side.size)).read_on()
+        shorter = min(sides, key=lambda side: (not side.has_more, side.size))
+        document = next(shorter.documents, None)
+        shorter.has_more = document is not None
+        if document is not None:
+            shorter.size += len(document)
+            shorter.lines.update(document.split(b"\n"))
         common = sides[0].lines & sides[1].lines
         for side in sides:
             side.lines -= common
@@ -69,11 +74,3 @@ class _Side:
     lines: set[bytes] = field(default_factory=set)
     size: int = 0  # bytes read
     has_more: bool = True
-
-    def read_on(self) -> None:
-        """Add the lines of the next document."""
-        document = next(self.documents, None)
-        self.has_more = document is not None
-        if document is not None:
-            self.size += len(document)
-            self.lines.update(document.split(b"\n"))

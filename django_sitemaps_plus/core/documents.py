@@ -50,29 +50,28 @@ def news_element(news: News) -> str:
 
 def video_element(video: Video) -> str:
     """Return the element of a video."""
-    return f"<video:video>{''.join(_video_parts(video))}</video:video>"
-
-
-def _video_parts(video: Video) -> Iterator[str]:
+    rating = None if video.rating is None else f"{video.rating:.1f}"
     # The sequence of sitemap-video.xsd; Google's own page lists it otherwise.
-    yield _element("thumbnail_loc", video.thumbnail_loc)
-    yield _element("title", video.title)
-    yield _element("description", video.description)
-    yield _element("content_loc", video.content_loc)
-    yield _element("player_loc", video.player_loc)
-    yield _element("duration", video.duration)
-    yield _element("expiration_date", video.expiration_date)
-    yield _element("rating", None if video.rating is None else f"{video.rating:.1f}")
-    yield _element("view_count", video.view_count)
-    yield _element("publication_date", video.publication_date)
-    for tag in video.tags:
-        yield _element("tag", tag)
-    yield _element("family_friendly", video.family_friendly)
-    yield _relation("restriction", video.allowed_countries, video.denied_countries)
-    yield _element("requires_subscription", video.requires_subscription)
-    yield _element("uploader", video.uploader)
-    yield _relation("platform", video.allowed_platforms, video.denied_platforms)
-    yield _element("live", video.live)
+    parts = [
+        _element("thumbnail_loc", video.thumbnail_loc),
+        _element("title", video.title),
+        _element("description", video.description),
+        _element("content_loc", video.content_loc),
+        _element("player_loc", video.player_loc),
+        _element("duration", video.duration),
+        _element("expiration_date", video.expiration_date),
+        _element("rating", rating),
+        _element("view_count", video.view_count),
+        _element("publication_date", video.publication_date),
+        *[_element("tag", tag) for tag in video.tags],
+        _element("family_friendly", video.family_friendly),
+        _relation("restriction", video.allowed_countries, video.denied_countries),
+        _element("requires_subscription", video.requires_subscription),
+        _element("uploader", video.uploader),
+        _relation("platform", video.allowed_platforms, video.denied_platforms),
+        _element("live", video.live),
+    ]
+    return f"<video:video>{''.join(parts)}</video:video>"
 
 
 def _element(name: str, value: str | bool | int | date | None) -> str:

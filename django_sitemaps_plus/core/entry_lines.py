@@ -68,14 +68,13 @@ def heads_of(lines: Iterable[bytes]) -> set[bytes]:
 
 def urls_of(heads: Iterable[bytes]) -> list[str]:
     """Return the URLs of beginnings of lines, unescaped, in alphabetical order."""
-    return sorted(map(_url, heads))
-
-
-def _url(loc: bytes) -> str:
-    text = loc[len(_LOC) : -len(_LOC_END)]
-    for entity, character in _ENTITIES:
-        text = text.replace(entity, character)
-    return text.decode()
+    urls = []
+    for line in heads:
+        url = line[len(_LOC) : -len(_LOC_END)]
+        for entity, character in _ENTITIES:
+            url = url.replace(entity, character)
+        urls.append(url.decode())
+    return sorted(urls)
 
 
 def head_of(escaped: str) -> bytes:

@@ -148,13 +148,6 @@ class Video:
     live: bool | None = None
 
     def __post_init__(self) -> None:
-        self._check_urls()
-        self._check_numbers()
-        self._check_texts()
-        self._check_flags()
-        self._check_places()
-
-    def _check_urls(self) -> None:
         if self.content_loc is None and self.player_loc is None:
             raise ValueError("a video needs a content_loc or a player_loc")
         object.__setattr__(self, "thumbnail_loc", encode_url(self.thumbnail_loc))
@@ -162,7 +155,23 @@ class Video:
             if (url := getattr(self, name)) is not None:
                 object.__setattr__(self, name, encode_url(url))
 
-    def _check_numbers(self) -> None:
+        self._check_values()
+        for name in _FLAGS:
+            if not isinstance(value := getattr(self, name), bool | None):
+                raise TypeError(f"video {name} {value!r} is neither True nor False")
+
+        for what, pattern in (("countries", _COUNTRIES), ("platforms", _PLATFORMS)):
+            values = [getattr(self, f"{verb}_{what}") for verb in ("allowed", "denied")]
+            if None not in values:
+                raise ValueError(f"a video has either allowed or denied {what}")
+            for value in values:
+                if value is not None and not pattern.fullmatch(value):
+                    raise ValueError(
+                        f"video {what} {value!r} are not in the right form"
+                    )
+
+    def _check_values(self) -> None:
+        """Check numbers, dates and texts."""
         for name, low, high in (("duration", 1, 28_800), ("view_count", 0, None)):
             value = getattr(self, name)
             if value is not None and not isinstance(value, int):
@@ -173,7 +182,6 @@ class Video:
             if (value := getattr(self, name)) is not None:
                 w3c(value)
 
-    def _check_texts(self) -> None:
         _check_text("video title", self.title, 100)
         _check_text("video description", self.description, 2_048)
         if self.uploader is not None:
@@ -184,22 +192,6 @@ class Video:
             raise ValueError(f"{len(self.tags)} video tags: at most {MAX_VIDEO_TAGS}")
         for tag in self.tags:
             _check_text("video tag", tag)
-
-    def _check_flags(self) -> None:
-        for name in _FLAGS:
-            if not isinstance(value := getattr(self, name), bool | None):
-                raise TypeError(f"video {name} {value!r} is neither True nor False")
-
-    def _check_places(self) -> None:
-        for what, pattern in (("countries", _COUNTRIES), ("platforms", _PLATFORMS)):
-            values = [getattr(self, f"{verb}_{what}") for verb in ("allowed", "denied")]
-            if None not in values:
-                raise ValueError(f"a video has either allowed or denied {what}")
-            for value in values:
-                if value is not None and not pattern.fullmatch(value):
-                    raise ValueError(
-                        f"video {what} {value!r} are not in the right form"
-                    )
 
     @property
     def doubt(self) -> str:

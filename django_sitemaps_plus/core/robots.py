@@ -122,13 +122,13 @@ def delay_text(seconds: float) -> str:
 
 
 def _longest(patterns: Iterable[str], path: str) -> int:
-    return max([len(found) for found in patterns if _matches(found, path)], default=0)
-
-
-def _matches(pattern: str, path: str) -> bool:
-    pieces = map(re.escape, pattern.removesuffix("$").split("*"))
-    end = r"\Z" if pattern.endswith("$") else ""
-    return bool(re.match(".*".join(pieces) + end, path))
+    longest = 0
+    for pattern in patterns:
+        pieces = map(re.escape, pattern.removesuffix("$").split("*"))
+        end = r"\Z" if pattern.endswith("$") else ""
+        if re.match(".*".join(pieces) + end, path):
+            longest = max(longest, len(pattern))
+    return longest
 
 
 def render_robots(

@@ -20,10 +20,7 @@ from .values import location_faults, read_url
 MAX_REMEMBERED, MAX_ONE_WAY = 5_000_000, 100_000
 
 # By root: the name of its entries, and the code for too many.
-_ROOTS = {
-    "urlset": ("url", "entries-many"),
-    "sitemapindex": ("sitemap", "index-many"),
-}
+_ROOTS = {"urlset": ("url", "entries-many"), "sitemapindex": ("sitemap", "index-many")}
 
 # A text sitemap begins with one of these.
 _URLS = ("http://", "https://")
@@ -66,7 +63,20 @@ class Checker:
         try:
             path = urlsplit(name).path
             text = read_text(pieces, is_gzip=path.endswith(".gz"))
-            self._read(text, path.removesuffix(".gz").endswith(".txt"))
+            first = next(filter(str.strip, text), "")
+            if not first:
+                raise Fault("file-empty", "the file is empty")
+            begin, text = first.lstrip(), chain([first], text)
+            if begin.lower().startswith(("<!doctype html", "<html")):
+                raise Fault("html", "a page of HTML, not a sitemap")
+            is_text = path.removesuffix(".gz").endswith(".txt")
+            has_urls = any(begin[: len(it)] == it[: len(begin)] for it in _URLS)
+            if has_urls or (is_text and not begin.startswith("<")):
+                self._read_lines(text)
+            else:
+                Parser(self._begin, self._child).parse(text)
+            if not self._file.count:
+                raise Fault("entries-none", "the file lists nothing")
         except Fault as fault:
             self._fault(fault, fault.line)
         return self._file
@@ -82,22 +92,6 @@ class Checker:
         words = str(fault)[:1_000]
         words = "".join([c if c.isprintable() else "\ufffd" for c in words])
         self._report(Problem(self._file.name, line, fault.code, words))
-
-    def _read(self, text: Iterator[str], is_text: bool) -> None:
-        """Read a file; raise Fault where it cannot be read on."""
-        first = next(filter(str.strip, text), "")
-        if not first:
-            raise Fault("file-empty", "the file is empty")
-        if first.lstrip().lower().startswith(("<!doctype html", "<html")):
-            raise Fault("html", "a page of HTML, not a sitemap")
-        begin, text = first.lstrip(), chain([first], text)
-        has_urls = any(begin[: len(it)] == it[: len(begin)] for it in _URLS)
-        if has_urls or (is_text and not begin.startswith("<")):
-            self._read_lines(text)
-        else:
-            Parser(self._begin, self._child).parse(text)
-        if not self._file.count:
-            raise Fault("entries-none", "the file lists nothing")
 
     def _read_lines(self, text: Iterator[str]) -> None:
         """Read a text sitemap: a URL a line."""
@@ -127,11 +121,28 @@ class Checker:
             raise Fault("index-nested", "an index lists this index: list its sitemaps")
 
     def _child(self, entry: Element) -> None:
-        if entry.name == self._file.kind:
-            self._take(entry)
-        elif not entry.name.startswith("{"):  # other namespaces may have a meaning
-            words = f"<{entry.name}> does not belong in this file"
-            self._fault(Fault("tag-unknown", words), entry.line)
+        """Take an entry, or report what is none."""
+        if entry.name != self._file.kind:
+            if not entry.name.startswith("{"):  # other namespaces may have a meaning
+                words = f"<{entry.name}> does not belong in this file"
+                self._fault(Fault("tag-unknown", words), entry.line)
+            return
+        self._count()
+        for fault in entry_faults(entry, self._now):
+            self._fault(fault, fault.line)
+        loc = next(iter(entry.named("loc")), entry)
+        url = self._locate(loc) if loc.text.strip() else ""
+
+        # It names others, and perhaps itself, as its versions: they are to name it.
+        for other in alternates(entry) - {url} if url else ():
+            here, there = hash(url), hash(other)
+            if (there, here) in self._one_way:
+                del self._one_way[there, here]
+            elif len(self._one_way) < MAX_ONE_WAY:
+                words = f"{url} names {other}, which does not name it: add it there"
+                code = "alternate-reciprocal"
+                problem = Problem(self._file.name, entry.line, code, words)
+                self._one_way[here, there] = problem
 
     def _count(self) -> None:
         self._file.count += 1
@@ -140,47 +151,26 @@ class Checker:
                 self._many, f"more than {MAX_ENTRIES:,} entries: split the file"
             )
 
-    def _take(self, entry: Element) -> None:
-        self._count()
-        for fault in entry_faults(entry, self._now):
-            self._fault(fault, fault.line)
-        loc = next(iter(entry.named("loc")), entry)
-        if loc.text.strip() and (url := self._locate(loc)):
-            self._relate(url, alternates(entry), entry.line)
-
     def _locate(self, loc: Element) -> str:
-        """Return the URL of a location; "" where it cannot be listed."""
+        """Return the URL of a location; "" where it cannot be listed, or is again."""
+        file = self._file
         try:
-            return self._add(loc, read_url(loc.text.strip()))
+            url = read_url(loc.text.strip())
+            if not self._origin and not url.startswith(self._origins):
+                self._origin = "/".join([*url.split("/")[:3], ""])
+            base = next(filter(url.startswith, self._origins), file.url or self._origin)
+            for fault in location_faults(loc.text, url, base):
+                self._fault(fault, loc.line)
+            if url == file.url:
+                raise Fault("index-self", f"{url} lists itself")
+            if place := self._seen.get(hash(url)):
+                place = "this file" if place == file.name else place
+                words = f"{url} is also in {place}: list it once"
+                raise Fault("loc-duplicate", words)
         except Fault as fault:
             self._fault(fault, loc.line)
-        return ""
-
-    def _add(self, loc: Element, url: str) -> str:
-        """Return the URL of a location that is listed for the first time."""
-        file = self._file
-        if not self._origin and not url.startswith(self._origins):
-            self._origin = "/".join([*url.split("/")[:3], ""])
-        base = next(filter(url.startswith, self._origins), file.url or self._origin)
-        for fault in location_faults(loc.text, url, base):
-            self._fault(fault, loc.line)
-        if url == file.url:
-            raise Fault("index-self", f"{url} lists itself")
-        if place := self._seen.get(hash(url)):
-            words = f"{url} is also in {'this file' if place == file.name else place}"
-            raise Fault("loc-duplicate", f"{words}: list it once")
+            return ""
         if len(self._seen) < MAX_REMEMBERED:
             self._seen[hash(url)] = file.name
         file.urls.append(url)
         return url
-
-    def _relate(self, url: str, others: set[str], line: int) -> None:
-        """Note that an entry names others, and perhaps itself, as its versions."""
-        for other in others - {url}:
-            here, there = hash(url), hash(other)
-            if (there, here) in self._one_way:
-                del self._one_way[there, here]
-            elif len(self._one_way) < MAX_ONE_WAY:
-                words = f"{url} names {other}, which does not name it: add it there"
-                fault = Problem(self._file.name, line, "alternate-reciprocal", words)
-                self._one_way[here, there] = fault

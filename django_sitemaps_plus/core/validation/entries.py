@@ -45,7 +45,21 @@ _MEDIA = {"image:loc", "video:thumbnail_loc", *_VIDEO_URLS}
 def entry_faults(entry: Element, now: datetime) -> Iterator[Fault]:
     """Yield what is wrong in a ``url`` or ``sitemap``, but for its location."""
     yield from _faults(entry, now)
-    yield from _link_faults(entry)
+
+    versions = dict[str, str]()
+    for link in entry.named(_LINK):
+        try:
+            language, href = _alternate(link.attributes)
+            if versions.setdefault(language, href) != href:
+                words = f"{language!r} has two URLs, {versions[language]} and {href}"
+                raise Fault("alternate-duplicate", words)
+        except Fault as fault:
+            yield Fault(fault.code, f"<xhtml:link>: {fault}", link.line)
+    loc = next(iter(entry.named("loc")), entry).text.strip()
+    if versions and loc not in versions.values():
+        words = f"{loc} is not among its own language versions: add it"
+        yield Fault("alternate-self", words, entry.line)
+
     for video in entry.named("video:video"):
         if not {child.name for child in video.children} & _VIDEO_URLS:
             words = "<video:video> has no <video:content_loc> or <video:player_loc>"
@@ -59,36 +73,34 @@ def alternates(entry: Element) -> set[str]:
 
 def _faults(element: Element, now: datetime) -> Iterator[Fault]:
     """Yield what is wrong with the children of an element, or with its text."""
-    children, seen = _CHILDREN.get(element.name, {}), set[str]()
+    parent, children = element.name, _CHILDREN.get(element.name, {})
+    seen = set[str]()
     for child in element.children:
-        yield from _child_faults(element.name, child, child.name in seen)
-        seen.add(child.name)
-        if child.name in children:
+        name, line, kind = child.name, child.line, children.get(child.name, "")
+        if name.startswith("{"):
+            if "sitemap" in name:  # as https in place of http; all others are nobody's
+                words = f"{name} is in a wrong namespace"
+                yield Fault("extension-namespace", words, line)
+        elif not kind:
+            yield Fault("tag-unknown", f"<{parent}> cannot have <{name}>", line)
+        elif kind == "-":
+            yield Fault("tag-ignored", f"engines ignore <{name}>: remove it", line)
+        elif name in seen and kind != "*":
+            yield Fault("tag-duplicate", f"<{parent}> has more than one <{name}>", line)
+        seen.add(name)
+        if kind:
             yield from _faults(child, now)
     for name, kind in children.items():
         if kind == "!" and name not in seen:
             code = name.replace(":", "-").replace("_", "-") + "-missing"
-            yield Fault(code, f"<{element.name}> has no <{name}>", element.line)
-    if not children and element.name not in _EMPTY and not element.children:
-        yield from _value_faults(element, now)
-
-
-def _child_faults(parent: str, child: Element, is_again: bool) -> Iterator[Fault]:
-    name, line = child.name, child.line
-    kind = _CHILDREN.get(parent, {}).get(name, "")
-    if name.startswith("{"):
-        if "sitemap" in name:  # as https in place of http; all others are nobody's
-            yield Fault("extension-namespace", f"{name} is in a wrong namespace", line)
-    elif not kind:
-        yield Fault("tag-unknown", f"<{parent}> cannot have <{name}>", line)
-    elif kind == "-":
-        yield Fault("tag-ignored", f"engines ignore <{name}>: remove it", line)
-    elif is_again and kind != "*":
-        yield Fault("tag-duplicate", f"<{parent}> has more than one <{name}>", line)
+            yield Fault(code, f"<{parent}> has no <{name}>", element.line)
+    yield from _value_faults(element, now)
 
 
 def _value_faults(element: Element, now: datetime) -> Iterator[Fault]:
     name, text, line = element.name, element.text.strip(), element.line
+    if name in _CHILDREN or name in _EMPTY or element.children:
+        return
     code, check = VALUES.get(name, ("", str))
     if not text:
         yield Fault("tag-empty", f"<{name}> is empty", line)
@@ -107,22 +119,6 @@ def _value_faults(element: Element, now: datetime) -> Iterator[Fault]:
     elif name in _MEDIA and is_signed(text):
         words = f"<{name}>: {text[:200]} is signed and expires, though the page is kept"
         yield Fault("media-signed", f"{words}: use a storage without signatures", line)
-
-
-def _link_faults(entry: Element) -> Iterator[Fault]:
-    found = dict[str, str]()
-    for link in entry.named(_LINK):
-        try:
-            language, href = _alternate(link.attributes)
-            if found.setdefault(language, href) != href:
-                words = f"{language!r} has two URLs, {found[language]} and {href}"
-                raise Fault("alternate-duplicate", words)
-        except Fault as fault:
-            yield Fault(fault.code, f"<xhtml:link>: {fault}", link.line)
-    loc = next(iter(entry.named("loc")), entry).text.strip()
-    if found and loc not in found.values():
-        words = f"{loc} is not among its own language versions: add it"
-        yield Fault("alternate-self", words, entry.line)
 
 
 def _alternate(given: dict[str, str]) -> tuple[str, str]:

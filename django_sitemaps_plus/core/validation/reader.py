@@ -37,8 +37,22 @@ def read_text(pieces: Iterable[bytes], *, is_gzip: bool = False) -> Iterator[str
 
     A file that is said to be gzipped must be.
     """
-    decoder, line = codecs.getincrementaldecoder("utf-8-sig")(), 1
-    for piece in chain(_plain(filter(None, pieces), is_gzip), [b""]):
+    filled = filter(None, pieces)
+    first = next(filled, b"")
+    is_packed = first.startswith(_MAGIC)
+    if first and is_gzip and not is_packed:
+        raise Fault("gzip-missing", "it is not compressed, as its name says it is")
+    plain: Iterator[bytes] = chain([first], filled)
+    if is_packed:
+        plain = filter(None, _inflated(plain))
+
+    decoder, line, size = codecs.getincrementaldecoder("utf-8-sig")(), 1, 0
+    for piece in chain(plain, [b""]):
+        if is_packed and not size and piece.startswith(_MAGIC):
+            raise Fault("gzip-twice", "it is compressed twice: compress it once")
+        size += len(piece)
+        if size > MAX_BYTES:
+            raise Fault("file-size", f"more than {MAX_BYTES:,} bytes uncompressed")
         try:
             text = decoder.decode(piece, final=not piece)
         except UnicodeDecodeError as error:
@@ -47,22 +61,6 @@ def read_text(pieces: Iterable[bytes], *, is_gzip: bool = False) -> Iterator[str
             raise Fault("utf-8", f"byte 0x{byte:02x} is not UTF-8", line) from None
         line += text.count("\n")
         yield text
-
-
-def _plain(pieces: Iterator[bytes], must_be_gzip: bool) -> Iterator[bytes]:
-    first, size = next(pieces, b""), 0
-    if first and must_be_gzip and not first.startswith(_MAGIC):
-        raise Fault("gzip-missing", "it is not compressed, as its name says it is")
-    pieces = chain([first], pieces)
-    if is_gzip := first.startswith(_MAGIC):
-        pieces = filter(None, _inflated(pieces))
-    for piece in pieces:
-        if is_gzip and not size and piece.startswith(_MAGIC):
-            raise Fault("gzip-twice", "it is compressed twice: compress it once")
-        size += len(piece)
-        if size > MAX_BYTES:
-            raise Fault("file-size", f"more than {MAX_BYTES:,} bytes uncompressed")
-        yield piece
 
 
 def _inflated(pieces: Iterable[bytes]) -> Iterator[bytes]:

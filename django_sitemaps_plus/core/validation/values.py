@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -111,16 +112,14 @@ def _video(name: str, convert: Callable[[str], Any] = str) -> _Check:
     return lambda text: _certain(Video(**{**valid, name: convert(text)}))
 
 
-def _language(text: str) -> None:
-    _certain(News(name="-", language=text, publication_date=date.min, title="-"))
-
-
 def _certain(value: News | Video) -> None:
     if value.doubt:
         raise ValueError(value.doubt)
 
 
-#: Of each element the code of its rule, and what raises ValueError at a wrong value. A
+_news = partial(News, name="-", publication_date=date.min, title="-")
+
+#: The code of the rule of each element, and what raises ValueError at a wrong value. A
 #: code that is empty is that of the Fault.
 VALUES: dict[str, tuple[str, _Check]] = {
     "lastmod": ("", read_date),
@@ -136,6 +135,6 @@ VALUES: dict[str, tuple[str, _Check]] = {
     "video:publication_date": ("video-date", read_date),
     "video:restriction": ("video-restriction", _video("allowed_countries")),
     "video:expiration_date": ("video-date", read_date),
-    "news:language": ("news-language", _language),
+    "news:language": ("news-language", lambda text: _certain(_news(language=text))),
     "news:publication_date": ("news-date", read_date),
 }
