@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from heapq import nlargest
 from typing import Any
 from urllib.parse import urlsplit
@@ -39,8 +38,17 @@ def text_sitemap(section: str, number: int, row: Page | None) -> Document | None
 
     Number 0 stands for the only page of a section; None where it has several.
     """
+
+    def render() -> Document | None:
+        if not number:
+            is_whole = row is not None and row.low is None and row.high is None
+            if not (_live_pages(section) == 1 if row is None else is_whole):
+                return None
+        urlset = _page(section, number, row)
+        return write_document([render_text(urlset)]) if urlset else None
+
     key = cache_key("text", section, number, get_site(), _made_of(section, row))
-    return shared(key, partial(_render_text, section, number, row))
+    return shared(key, render)
 
 
 def newest_entries(feed: Feed, row: Page | None) -> Document | None:
@@ -48,11 +56,26 @@ def newest_entries(feed: Feed, row: Page | None) -> Document | None:
 
     The row is that of the section's last page; None where it is not planned.
     """
+
+    def render() -> Document | None:
+        opened = open_section(feed.section)
+        with opened.reading():
+            reader = opened.reader
+            keys = reader.newest_keys(MAX_ITEMS)  # None where no index leads to them
+            if keys is not None:
+                # Bad rows are not named here: the page names them.
+                tally = Tally(feed.section, most=0)
+                text = "".join([lines for _, lines in reader.lines_by_key(keys, tally)])
+        if keys is None:
+            text = _page(feed.section, 0, row).decode()
+        lines = newest_lines(text.split("\n"))
+        return write_document([feed.render(lines)]) if lines else None
+
     configured = get_settings()
     # A hub that is notified of a change fetches the feed, which must have it then.
     seconds = min(configured.live_cache, int(configured.notify_delay_seconds))
     key = cache_key("feed", feed, _made_of(feed.section, row))
-    return shared(key, partial(_render_feed, feed, row), seconds)
+    return shared(key, render, seconds)
 
 
 def _made_of(section: str, row: Page | None) -> object:
@@ -60,33 +83,9 @@ def _made_of(section: str, row: Page | None) -> object:
     return row.object if row is not None and row.built else registry.get(section)
 
 
-def _render_text(section: str, number: int, row: Page | None) -> Document | None:
-    if not number:
-        is_whole = row is not None and row.low is None and row.high is None
-        if not (_live_pages(section) == 1 if row is None else is_whole):
-            return None
-    urlset = _page(section, number, row)
-    return write_document([render_text(urlset)]) if urlset else None
-
-
 def _live_pages(section: str) -> int:
     plan = live_plan(open_section(section))
     return len(plan.ranges) if plan else 0
-
-
-def _render_feed(feed: Feed, row: Page | None) -> Document | None:
-    opened = open_section(feed.section)
-    with opened.reading():
-        reader = opened.reader
-        keys = reader.newest_keys(MAX_ITEMS)  # None where no index leads to them
-        if keys is not None:
-            # Bad rows are not named here: the page names them.
-            tally = Tally(feed.section, most=0)
-            text = "".join([lines for _, lines in reader.lines_by_key(keys, tally)])
-    if keys is None:
-        text = _page(feed.section, 0, row).decode()
-    lines = newest_lines(text.split("\n"))
-    return write_document([feed.render(lines)]) if lines else None
 
 
 def _page(section: str, number: int, row: Page | None) -> bytes:
@@ -117,8 +116,17 @@ class _Rss(Rss201rev2Feed):
         for image in item["entry"].iterfind("image:image/image:loc", _NAMES):
             attributes = {"url": image.text, "medium": "image"}
             handler.addQuickElement("media:content", None, attributes)
-        for video in item["entry"].iterfind("video:video", _NAMES):
-            _add_video(handler, video)
+        for element in item["entry"].iterfind("video:video", _NAMES):
+            video = {part.tag.rpartition("}")[2]: part.text for part in element}
+            given = {"url": "content_loc", "duration": "duration"}
+            attributes = {name: video[it] for name, it in given.items() if it in video}
+            handler.startElement("media:content", {**attributes, "medium": "video"})
+            for name in ("title", "description"):
+                handler.addQuickElement(f"media:{name}", video[name])
+            for name, it in (("thumbnail", "thumbnail_loc"), ("player", "player_loc")):
+                if it in video:
+                    handler.addQuickElement(f"media:{name}", None, {"url": video[it]})
+            handler.endElement("media:content")
 
 
 class _Atom(Atom1Feed):
@@ -184,16 +192,3 @@ def newest_lines(lines: Iterable[str]) -> list[str]:
 def _add_hubs(handler: Any, name: str, hubs: Iterable[str]) -> None:
     for hub in hubs:
         handler.addQuickElement(name, None, {"rel": "hub", "href": hub})
-
-
-def _add_video(handler: Any, element: Any) -> None:
-    video = {part.tag.rpartition("}")[2]: part.text for part in element}
-    given = {"url": "content_loc", "duration": "duration"}
-    attributes = {name: video[it] for name, it in given.items() if it in video}
-    handler.startElement("media:content", {**attributes, "medium": "video"})
-    for name in ("title", "description"):
-        handler.addQuickElement(f"media:{name}", video[name])
-    for name, it in (("thumbnail", "thumbnail_loc"), ("player", "player_loc")):
-        if it in video:
-            handler.addQuickElement(f"media:{name}", None, {"url": video[it]})
-    handler.endElement("media:content")

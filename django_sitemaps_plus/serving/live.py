@@ -21,7 +21,7 @@ from django_sitemaps_plus.core.key_ranges import KeyRange
 from django_sitemaps_plus.core.limits import LimitExceededError
 from django_sitemaps_plus.exceptions import BuildError, SourceError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page
-from django_sitemaps_plus.models.pages import Listed, listed_pages
+from django_sitemaps_plus.models.pages import listed_pages
 from django_sitemaps_plus.outages import is_outage
 from django_sitemaps_plus.planning import Plan, bounded_plan, first_plan
 from django_sitemaps_plus.registry import registry
@@ -56,11 +56,32 @@ def live_index(number: int, row: Page | None) -> Document | None:
     Raises:
         SourceError, DatabaseError: rows of a source, or ours, could not be read.
     """
-    render = partial(_render_index, number, has_rows=row is not None)
-    site, version = get_site(), None if row is None else row.wanted
-    return shared(
-        cache_key("page", INDEX, number, site, list(registry), version), render
-    )
+    site = get_site()
+
+    def render() -> Document | None:
+        registry.must_be_whole()
+        try:
+            listed, planned = listed_pages(site.name, registry, number, is_live=True)
+        except Error as error:
+            if row is not None or is_outage(error):
+                raise
+            listed, planned = {}, set()  # our tables may not exist yet
+        # Sections without a plan are listed in the first index, by their live plans.
+        with patience():  # one for all sections together
+            for name in registry if not number else ():
+                if name not in listed and name not in planned:
+                    section = open_section(name)
+                    plan = live_plan(section)
+                    pages = len(plan.ranges) if plan else 0
+                    lastmod = _lastmod(section) if pages == 1 else ""
+                    listed[name] = [(name, n + 1, lastmod) for n in range(pages)]
+        lines = index_lines(site, listed)
+        pieces = render_index(lines, stylesheet_url(site))
+        return write_document(pieces) if lines else None
+
+    version = None if row is None else row.wanted
+    key = cache_key("page", INDEX, number, site, list(registry), version)
+    return shared(key, render)
 
 
 def live_page(section: str, number: int, row: Page | None) -> Document | None:
@@ -73,10 +94,17 @@ def live_page(section: str, number: int, row: Page | None) -> Document | None:
         BuildError: only a build can split the page.
     """
     opened = open_section(section)
-    if row is None:
-        render = partial(_render_unplanned, opened, number)
-    else:
-        render = partial(_render_planned, opened, KeyRange(row.low, row.high))
+
+    def render() -> Document | None:
+        if row is None:
+            return _render_unplanned(opened, number)
+        try:
+            # Rows may have come in since it was planned, and only a build splits it.
+            bounds = KeyRange(row.low, row.high)
+            return render_page(opened, bounds, is_roomy=True).document
+        except (LimitExceededError, StalePlanError) as error:
+            raise BuildError(f"section {section!r} awaits a build: {error}") from error
+
     key = cache_key("page", section, number, opened.site, opened.source)
     return shared(key, render)
 
@@ -87,8 +115,24 @@ def live_plan(section: OpenSection) -> Plan | None:
     None for a section without rows. One of more than LIVE_MAX_ROWS rows has no
     ranges: it is absent until it is built.
     """
-    make, seconds = partial(_make_plan, section), get_settings().plan_seconds
-    return SingleFlight(_plan_key(section), Plan, seconds, make).value()
+    key, configured = _plan_key(section), get_settings()
+
+    def make() -> Plan | None:
+        limit, known = configured.live_max_rows, recall(f"{key}:step", Plan)
+        plan = bounded_plan(section, limit, known.step if known else None)
+        if plan is None:
+            logger.error(
+                "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so "
+                "it is left out. Run: manage.py build_sitemaps %s",
+                section.name,
+                limit,
+                quote(section.name),
+                extra={"action": "section_too_large", "section": section.name},
+            )
+            return Plan([], 0)  # kept, so that the rows are not counted again
+        return plan if plan.ranges else None
+
+    return SingleFlight(key, Plan, configured.plan_seconds, make).value()
 
 
 def newer_plan(key: str, plan: Plan, make: Callable[[], Plan | None]) -> Plan | None:
@@ -109,11 +153,11 @@ def shared(
     """Return what is kept, for LIVE_CACHE_SECONDS or these, or render it once."""
     if seconds is None:
         seconds = get_settings().live_cache
-    return SingleFlight(key, Document, seconds, render, _is_small).value()
 
+    def is_small(document: Document) -> bool:
+        return document.gzip_size < MAX_BYTES
 
-def _is_small(document: Document) -> bool:
-    return len(document.gzip) < MAX_BYTES
+    return SingleFlight(key, Document, seconds, render, is_small).value()
 
 
 def cache_key(kind: str, *parts: object) -> str:
@@ -129,34 +173,6 @@ def _plan_key(section: OpenSection) -> str:
         configured = get_settings()
         limits = (source.limit, configured.live_max_rows, configured.historic_limits)
     return cache_key("plan", section.name, section.site, source, limits)
-
-
-def _render_index(number: int, *, has_rows: bool) -> Document | None:
-    site = get_site()
-    registry.must_be_whole()
-    try:
-        listed, planned = listed_pages(site.name, registry, number, is_live=True)
-    except Error as error:
-        if has_rows or is_outage(error):
-            raise
-        listed, planned = {}, set()  # our tables may not exist yet
-    if not number:
-        _list_unplanned(listed, planned)
-    lines = index_lines(site, listed)
-    pieces = render_index(lines, stylesheet_url(site))
-    return write_document(pieces) if lines else None
-
-
-def _list_unplanned(listed: Listed, planned: set[str]) -> None:
-    """List the sections that have no plan yet by the plans they are served by."""
-    with patience():  # one for all sections together
-        for name in registry:
-            if name not in listed and name not in planned:
-                section = open_section(name)
-                plan = live_plan(section)
-                pages = len(plan.ranges) if plan else 0
-                lastmod = _lastmod(section) if pages == 1 else ""
-                listed[name] = [(name, n + 1, lastmod) for n in range(pages)]
 
 
 def _lastmod(section: OpenSection) -> str:
@@ -183,15 +199,6 @@ def optional_lastmod() -> Iterator[None]:
         logger.warning("No lastmod: %s", error, extra={"action": "lastmod_failed"})
 
 
-def _render_planned(section: OpenSection, bounds: KeyRange) -> Document | None:
-    """Render a planned page that is not built, or whose object is damaged."""
-    try:
-        # Rows may have come in since it was planned, and only a build splits it.
-        return render_page(section, bounds, is_roomy=True).document
-    except (LimitExceededError, StalePlanError) as error:
-        raise BuildError(f"section {section.name!r} awaits a build: {error}") from error
-
-
 def _render_unplanned(section: OpenSection, number: int) -> Document | None:
     """Render a page of a live plan, which another plan would take from its index.
 
@@ -206,7 +213,14 @@ def _render_unplanned(section: OpenSection, number: int) -> Document | None:
         try:
             document = render_page(section, bounds, is_roomy=True).document
         except (LimitExceededError, StalePlanError):
-            plan, may_be_old = _smaller_plan(section, step), False
+            if step < 1:
+                name, words = section.name, "one row alone fills more than a page"
+                raise SourceError(f"section {name!r}: {words}") from None
+            plan, may_be_old = first_plan(section, step), False
+            key, seconds = _plan_key(section), get_settings().plan_seconds
+            remember(key, plan, seconds)
+            # Or the next plan would list too few pages until one of them does not fit.
+            remember(f"{key}:step", Plan([], step), STEP_SECONDS)
             step //= 2
             continue
         if document is not None or not may_be_old:
@@ -214,32 +228,3 @@ def _render_unplanned(section: OpenSection, number: int) -> Document | None:
         make, may_be_old = partial(live_plan, section), False
         plan = newer_plan(_plan_key(section), plan, make)
     return None
-
-
-def _smaller_plan(section: OpenSection, step: int) -> Plan:
-    if step < 1:
-        raise SourceError(
-            f"section {section.name!r}: one row alone fills more than a page"
-        )
-    plan, key = first_plan(section, step), _plan_key(section)
-    remember(key, plan, get_settings().plan_seconds)
-    # Or the next plan would list too few pages until one of them does not fit.
-    remember(f"{key}:step", Plan([], step), STEP_SECONDS)
-    return plan
-
-
-def _make_plan(section: OpenSection) -> Plan | None:
-    limit = get_settings().live_max_rows
-    known = recall(f"{_plan_key(section)}:step", Plan)
-    plan = bounded_plan(section, limit, known.step if known else None)
-    if plan is None:
-        logger.error(
-            "Section %r has more than %s rows (LIVE_MAX_ROWS) and is not built, so it "
-            "is left out. Run: manage.py build_sitemaps %s",
-            section.name,
-            limit,
-            quote(section.name),
-            extra={"action": "section_too_large", "section": section.name},
-        )
-        return Plan([], 0)  # kept, so that the rows are not counted again
-    return plan if plan.ranges else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,15 +24,7 @@ from django_sitemaps_plus.conf import (
     settings_name,
     until_settings_change,
 )
-from django_sitemaps_plus.core.robots import (
-    Group,
-    agent,
-    delay_text,
-    extra_line,
-    path_pattern,
-    render_robots,
-    sitemap_url,
-)
+from django_sitemaps_plus.core import robots
 from django_sitemaps_plus.core.suggestions import suggest
 from django_sitemaps_plus.exceptions import ConfigurationError
 from django_sitemaps_plus.models.transactions import contained
@@ -54,46 +47,40 @@ _last: dict[Site | None, list[str]] = {}
 def render_site_robots(request: HttpRequest | None = None) -> bytes:
     """Render the robots.txt of the site in force."""
     records = robots_records()
-    return render_robots(records.groups, records.extra, sitemap_urls(request))
+    return robots.render_robots(records.groups, records.extra, sitemap_urls(request))
 
 
 def sitemap_urls(request: HttpRequest | None = None) -> list[str]:
-    """Return the URLs of all Sitemap lines: the site's indexes, then other hosts'."""
-    return list(dict.fromkeys([*_own_urls(request), *robots_records().sitemaps]))
+    """Return the URLs of all Sitemap lines: the site's indexes, then other hosts'.
 
-
-def _own_urls(request: HttpRequest | None) -> list[str]:
-    """Return the URLs of indexes, or those named last, or the one that a site has."""
-    site = None
+    Where rows cannot be read, the indexes are those named last, or the first one.
+    """
+    site, own = None, list[str]()
     try:
         site = get_site(request)
         with contained():
-            urls = index_urls(site)
+            own = _last[site] = index_urls(site)
+        if get_settings().sites is None:
+            _last[None] = own
     except (Http404, SuspiciousOperation):
         raise  # the request is for none of several sites
     except ConfigurationError as error:
         logger.error("No index can be named: %s", error, extra={"action": "no_origin"})
-        return []
     except Exception as error:  # noqa: BLE001 - whatever a database or its router does
         action = {"action": "rows_failed"}
         logger.error("Indexes cannot be read: %s", in_one_line(error), extra=action)
-        if site is None or site in _last:
-            return _last.get(site, [])
-        try:
-            return [index_url(site)]
-        except NoReverseMatch:
-            return []
-    _last[site] = urls
-    if get_settings().sites is None:
-        _last[None] = urls
-    return urls
+        own = _last.get(site, [])
+        if site is not None and site not in _last:
+            with suppress(NoReverseMatch):
+                own = [index_url(site)]
+    return list(dict.fromkeys([*own, *robots_records().sitemaps]))
 
 
 @dataclass(frozen=True, slots=True)
 class Records:
     """The setting ROBOTS, as far as it can be used."""
 
-    groups: tuple[Group, ...]  # one at least
+    groups: tuple[robots.Group, ...]  # one at least
     extra: tuple[str, ...]  # other lines
     sitemaps: tuple[str, ...]  # URLs on other hosts
     faults: tuple[str, ...]  # what cannot be used, and why
@@ -110,11 +97,11 @@ def _records(site: str) -> Records:
     values = reader.keys(_ROBOTS, {} if given is None else given, KEYS)
     rules = enumerate(_listed(values.get("RULES", ())))
     groups = [reader.group(f"{_ROBOTS}['RULES'][{n}]", rule) for n, rule in rules]
-    extra = reader.each(_ROBOTS, values, "EXTRA", extra_line)
-    sitemaps = reader.each(_ROBOTS, values, "SITEMAPS", sitemap_url)
+    extra = reader.each(_ROBOTS, values, "EXTRA", robots.extra_line)
+    sitemaps = reader.each(_ROBOTS, values, "SITEMAPS", robots.sitemap_url)
     for fault in reader.faults:
         logger.error("%s", fault, extra={"action": "robots_fault"})
-    usable = tuple([group for group in groups if group]) or (Group(),)
+    usable = tuple([group for group in groups if group]) or (robots.Group(),)
     return Records(usable, extra, sitemaps, tuple(reader.faults))
 
 
@@ -124,19 +111,19 @@ class _Reader:
     def __init__(self) -> None:
         self.faults: list[str] = []
 
-    def group(self, place: str, rule: Any) -> Group | None:
+    def group(self, place: str, rule: Any) -> robots.Group | None:
         """Return a group of rules; None where it names no crawler to follow it."""
         values = {"USER_AGENT": "*", **self.keys(place, rule, RULE_KEYS)}
-        agents = self.each(place, values, "USER_AGENT", agent)
+        agents = self.each(place, values, "USER_AGENT", robots.agent)
         if not agents:
             self.faults.append(f"{place}: it names no crawler that could follow it")
         if not agents or not isinstance(rule, Mapping):
             return None
-        delays = self.each(place, values, "CRAWL_DELAY", delay_text)
-        return Group(
+        delays = self.each(place, values, "CRAWL_DELAY", robots.delay_text)
+        return robots.Group(
             agents=agents,
-            allow=self.each(place, values, "ALLOW", path_pattern),
-            disallow=self.each(place, values, "DISALLOW", path_pattern),
+            allow=self.each(place, values, "ALLOW", robots.path_pattern),
+            disallow=self.each(place, values, "DISALLOW", robots.path_pattern),
             crawl_delay=next(iter(delays), None),
         )
 

@@ -68,8 +68,11 @@ class SingleFlight(Generic[T]):
         mine: Future[T | None] = Future()
         flight: Future[T | None] = _flights.setdefault(self.key, mine)
         with patience() as end:
-            if flight is not mine:
-                return self._join(flight, end)
+            if flight is not mine:  # another thread of this process computes it
+                while not flight.done() and (left := end - time.monotonic()) > 0:
+                    heartbeat()
+                    wait([flight], min(left, BUSY_SECONDS / 10))
+                return flight.result() if flight.done() else self.compute()
             try:
                 mine.set_result(value := self._lead(end))
             except BaseException as error:
@@ -78,13 +81,6 @@ class SingleFlight(Generic[T]):
             finally:
                 _flights.pop(self.key, None)
             return value
-
-    def _join(self, flight: Future[T | None], end: float) -> T | None:
-        """Return what another thread of this process computes, or else compute it."""
-        while not flight.done() and (left := end - time.monotonic()) > 0:
-            heartbeat()
-            wait([flight], min(left, BUSY_SECONDS / 10))
-        return flight.result() if flight.done() else self.compute()
 
     def _lead(self, end: float) -> T | None:
         """Compute it, unless another process is faster."""

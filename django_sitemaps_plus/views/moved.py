@@ -12,7 +12,7 @@ from django.http import (
     HttpResponsePermanentRedirect,
 )
 
-from django_sitemaps_plus.conf import get_settings, get_site
+from django_sitemaps_plus.conf import get_settings
 from django_sitemaps_plus.models import Page
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import open_section
@@ -30,33 +30,27 @@ def redirect_old_page(request: HttpRequest, section: str) -> HttpResponse:
     old = request.GET.get("p", "1")
     if section not in registry or not _NUMBER.fullmatch(old):
         raise Http404("No such page")
-    number = _number(section, int(old))
+
+    opened = open_section(section)
+    source = opened.source
+    with opened.reading():
+        kind = source.sample if isinstance(source, SitemapSource) else Sitemap
+        before, limit = (int(old) - 1) * int(kind.limit), max(1, source.limit)
+    pages = Page.objects.entries_of(opened.site.name, section)
+    number, low = (None if pages else before // limit + 1), None
+    by_low = {first: others for first, *others in pages}
+    while number is None and (page := by_low.pop(low, None)):
+        low, own, entries, built = page
+        before -= entries if built else limit
+        if before < 0:
+            number = int(own)
     if number is None:
         raise Http404("No such page")
-    site = get_site()
+
+    site = opened.site
     url = page_url(section, number, site).removeprefix(site.origin)
     response = HttpResponsePermanentRedirect(url)
     # The rows may come to another page.
     seconds = get_settings().client_cache_seconds
     response["Cache-Control"] = f"public, max-age={seconds}"
     return response
-
-
-def _number(section: str, old: int) -> int | None:
-    """Return the number of a page by the entries of those before it."""
-    opened = open_section(section)
-    source = opened.source
-    with opened.reading():
-        kind = source.sample if isinstance(source, SitemapSource) else Sitemap
-        before, limit = (old - 1) * int(kind.limit), max(1, source.limit)
-    pages = Page.objects.entries_of(opened.site.name, section)
-    if not pages:
-        return before // limit + 1
-    by_low = {low: others for low, *others in pages}
-    low = None
-    while found := by_low.pop(low, None):
-        low, number, entries, built = found
-        before -= entries if built else limit
-        if before < 0:
-            return int(number)
-    return None

@@ -53,7 +53,11 @@ def respond(
     """
     is_gzip = as_file or accepts_gzip(request.headers.get("Accept-Encoding", ""))
     etag = _etag(content, is_gzip)
-    last_modified = _last_modified(content)
+    last_modified = None
+    if isinstance(content, Page) and content.published_at is not None:
+        second = int(content.published_at.timestamp())
+        if timezone.now().timestamp() >= second + 1:  # no other can fall into it
+            last_modified = second
     response = get_conditional_response(request, etag, last_modified)
     if response is None:
         body = b""
@@ -77,14 +81,6 @@ def respond(
 
 def _etag(content: Page | Document, is_gzip: bool) -> str:
     return f'"{content.gzip_hash if is_gzip else content.plain_hash}"'
-
-
-def _last_modified(content: Page | Document) -> int | None:
-    """Return the second of publication, once no other can fall into it."""
-    if isinstance(content, Document) or content.published_at is None:
-        return None
-    second = int(content.published_at.timestamp())
-    return second if timezone.now().timestamp() >= second + 1 else None
 
 
 def _gzip_of(content: Page | Document) -> bytes:

@@ -174,20 +174,17 @@ def _row(section: str, number: int | None) -> tuple[Page | None, str]:
             number = Page.objects.last_number(site.name, section)
         row = Page.objects.served(site.name, section, number)
     except Error as error:
-        if is_outage(error) or _is_planned(site.name):
+        is_planned = is_outage(error)  # or by an earlier release that was migrated
+        if not is_planned:
+            with suppress(Error):
+                planned = Section.objects.filter(site=site.name, next_number__gt=1)
+                is_planned = planned.exists()
+        if is_planned:
             raise  # a live plan has other pages than those that are published
         return None, in_one_line(error)  # the sources may be migrated
     if row is not None:
         check_origin(row.origin, site)
     return row, ""
-
-
-def _is_planned(site: str) -> bool:
-    """Return whether anything was planned, by an earlier release that was migrated."""
-    try:
-        return Section.objects.filter(site=site, next_number__gt=1).exists()
-    except Error:
-        return False
 
 
 def _is_gone(section: str, number: int) -> bool:
