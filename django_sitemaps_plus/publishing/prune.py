@@ -34,15 +34,8 @@ from django_sitemaps_plus.models.sections import MISSING_GRACE
 from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.sites import in_force
-from django_sitemaps_plus.storage import delete_object
+from django_sitemaps_plus.storage import delete_object, objects
 from django_sitemaps_plus.storage.filesystem import remove_unfinished
-from django_sitemaps_plus.storage.objects import (
-    COPY,
-    has_no_namespace,
-    is_stored_before,
-    list_objects,
-    tidy_page,
-)
 
 from .sync import hide_unknown
 from .tree import public_tree
@@ -151,61 +144,57 @@ class _Prune:
         """
         if not section.namespace:
             return
-        stored = list_objects(section.name, section.namespace)
+        stored = objects.list_objects(section.name, section.namespace)
         unreferenced, replaced = _unreferenced(section.name, stored, self.before)
         self.report.waiting += len(replaced)
         self._remove_former(section)
         failures = 0
         for name in unreferenced - replaced:
+            # An object that was replaced at a younger age than the grace was stored
+            # at most that much earlier. An older one is its page's previous object.
             failures += 1
             with self.going_on():
-                self._remove_object(name)
+                if objects.is_stored_before(name, self.before - self.grace - MARGIN):
+                    if not self.is_dry_run:
+                        delete_object(name)
+                    self.report.objects += 1
+                else:
+                    self.report.waiting += 1
                 failures = 0
             if failures == MAX_FAILURES:
                 break
-        if not self.is_dry_run:
-            self._tidy(section, [*stored])
-
-    def _remove_object(self, name: str) -> None:
-        # An object that was replaced at a younger age than the grace was stored at
-        # most that much earlier. An older one is its page's previous object.
-        if not is_stored_before(name, self.before - self.grace - MARGIN):
-            self.report.waiting += 1
+        if self.is_dry_run:
             return
-        if not self.is_dry_run:
-            delete_object(name)
-        self.report.objects += 1
+
+        # Rows are read after directories, since a page has its row first, and for
+        # all sites, since they share the directories.
+        rows = Page.objects.filter(section__name=section.name)
+        known = set(rows.values_list("number", flat=True))
+        for number in stored:
+            with self.going_on():
+                directory = (section.name, number, section.namespace)
+                objects.tidy_page(*directory, self.before, is_known=number in known)
+        tree = public_tree()
+        if section.name == INDEX and tree is not None:
+            remove_unfinished(tree.root, self.before)
 
     def _remove_former(self, section: Section) -> None:
         """Remove what pages showed before their database had a namespace.
 
         A copy leaves it alone: it belongs to the original as well.
         """
-        if not section.namespace or section.namespace.startswith(COPY):
+        if section.namespace.startswith(objects.COPY):
             return
         pages = section.pages.exclude(previous_object="")
         past = pages.filter(published_at__lte=self.before)
         for key, name in past.values_list("pk", "previous_object"):
-            if has_no_namespace(name) and not _is_named(name):
+            if objects.has_no_namespace(name) and not _is_named(name):
                 with self.going_on():
                     self.report.objects += 1
                     if not self.is_dry_run:
                         delete_object(name)
                         rows = pages.filter(pk=key, previous_object=name)
                         rows.update(previous_object="")
-
-    def _tidy(self, section: Section, numbers: list[int]) -> None:
-        # Rows are read after directories, since a page has its row first, and for
-        # all sites, since they share the directories.
-        rows = Page.objects.filter(section__name=section.name)
-        known = set(rows.values_list("number", flat=True))
-        for number in numbers:
-            with self.going_on():
-                directory = (section.name, number, section.namespace)
-                tidy_page(*directory, self.before, is_known=number in known)
-        tree = public_tree()
-        if section.name == INDEX and tree is not None:
-            remove_unfinished(tree.root, self.before)
 
     def remove_pages(self) -> None:
         """Remove pages that were merged or replaced, and served for long enough."""
@@ -277,12 +266,12 @@ class _Prune:
 
     def _delete_pages(self, pages: RowQuerySet[Page]) -> int:
         """Delete pages, and what they showed before there was a namespace."""
-        names = pages.exclude(section__namespace__startswith=COPY)
+        names = pages.exclude(section__namespace__startswith=objects.COPY)
         former = {
             name
             for found in names.values_list("object", "previous_object")
             for name in found
-            if has_no_namespace(name)
+            if objects.has_no_namespace(name)
         }
         deleted = self._delete(pages)
         for name in former if not self.is_dry_run else ():

@@ -10,6 +10,7 @@ import time
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -82,12 +83,12 @@ def show(pages: Collection[int]) -> None:
     tree = public_tree()
     if tree is None or not pages:
         return
-    found = _pointers_of(pages)
-    if not _is_own(tree, {it.namespace for it in found.values()}):
+    pointers = _pointers_of(pages)
+    if not _is_own(tree, {it.namespace for it in pointers.values()}):
         return
-    indexes = {pk for pk, pointer in found.items() if pointer.section == INDEX}
-    new = {pk for pk in indexes if not tree.shows(found[pk].name)}
-    _settle(tree, {pk: pointer for pk, pointer in found.items() if pk not in new})
+    indexes = {pk for pk, pointer in pointers.items() if pointer.section == INDEX}
+    new = {pk for pk in indexes if not tree.shows(pointers[pk].name)}
+    _settle(tree, {pk: pointer for pk, pointer in pointers.items() if pk not in new})
     if indexes - new:
         _hide_empty(tree, sample_site())
 
@@ -124,13 +125,32 @@ def repair(site: Site) -> bool:
     served = Page.objects.exclude(state=State.NEXT).exclude(object="")
     rows = served.filter(section__site=site.name).values_list("pk", *_COLUMNS)
     pointers = {pk: Pointer(*columns) for pk, *columns in rows}
-    wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, files, p)}
     others = set(map(without_suffix, files))
     others -= {pointer.name for pointer in pointers.values()}
-    has_lost = _mend(tree, wrong)
+    pages, indexes = Pointers(), Pointers()
+    for pk, pointer in pointers.items():
+        if (published_at := pointer.published_at) is not None:
+            second = int(published_at.timestamp())
+            plain = File(second, pointer.plain_size) if tree.has_plain else None
+            shown = [files.get(f"{pointer.name}{suffix}") for suffix in SUFFIXES]
+            if shown != [File(second, pointer.gzip_size), plain]:
+                (indexes if pointer.section == INDEX else pages)[pk] = pointer
+
+    # Pages come first: an index gets its first name here.
+    lost: set[int] = set()
+    if pages:
+        logger.warning("Public names that were wrong: %s", len(pages))
+    for start in range(0, len(pages), BATCH_PAGES):
+        batch = dict(islice(pages.items(), start, start + BATCH_PAGES))
+        lost |= _settle(tree, batch, checks=True)
+    lost |= _settle(tree, indexes, checks=True)
+    rows = Page.objects.filter(pk__in=lost)
+    sections = set(rows.values_list("section", flat=True))
+    has_marked = bool(lost and rows.update_locked(sections, wanted=F("wanted") + 1))
+
     _hide_others(tree, site, others)
     _looked_at[tree.root] = time.monotonic()
-    return has_lost
+    return has_marked
 
 
 def hide_unknown(site: Site) -> None:
@@ -214,22 +234,6 @@ def _show(tree: PublicTree, pointer: Pointer, *, hides: bool, checks: bool) -> b
     return True
 
 
-def _mend(tree: PublicTree, wrong: Pointers) -> bool:
-    """Show pages anew, then the indexes; mark dirty, if any, what cannot be shown."""
-    pages = [item for item in wrong.items() if item[1].section != INDEX]
-    lost: set[int] = set()
-    if pages:
-        logger.warning("Public names that were wrong: %s", len(pages))
-    for start in range(0, len(pages), BATCH_PAGES):
-        lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]), checks=True)
-    # An index gets its first name here.
-    indexes = {pk: p for pk, p in wrong.items() if p.section == INDEX}
-    lost |= _settle(tree, indexes, checks=True)
-    rows = Page.objects.filter(pk__in=lost)
-    sections = set(rows.values_list("section", flat=True))
-    return bool(lost and rows.update_locked(sections, wanted=F("wanted") + 1))
-
-
 def _hide_empty(tree: PublicTree, site: Site) -> None:
     """Hide the pages without entries, which no index lists."""
     if empty := [pk for (pk,) in Page.objects.empty(site=site.name)]:
@@ -247,16 +251,6 @@ def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
         tree.hide(name)
     if not is_behind(site):
         _hide_empty(tree, site)
-
-
-def _is_right(tree: PublicTree, files: dict[str, File], pointer: Pointer) -> bool:
-    if pointer.published_at is None:
-        return True  # it has no object
-    second = int(pointer.published_at.timestamp())
-    packed = File(second, pointer.gzip_size)
-    plain = File(second, pointer.plain_size) if tree.has_plain else None
-    found = [files.get(f"{pointer.name}{suffix}") for suffix in SUFFIXES]
-    return found == [packed, plain]
 
 
 @retried  # an error here would let the flip, which is committed, be tried again
