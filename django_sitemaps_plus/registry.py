@@ -111,16 +111,30 @@ class SourceRegistry:
 
     def _add(self, name: str, source: Any) -> None:
         taken = {_folded(it): it for it in self._registry}.get(_folded(name))
-        if taken is None:
-            self._registry[name] = _as_source(name, source)
-            return
-        words = "" if taken == name else f" as {taken!r}, which databases and file "
-        words += words and "systems that ignore case or accents take for the same"
-        where = repr(self._registry[taken]).removeprefix("<").removesuffix(">")
-        raise AlreadyRegistered(
-            f"Section {name!r} is registered already{words}, by {where}. Choose "
-            "another name, or unregister that one first."
-        )
+        if taken is not None:
+            words = "" if taken == name else f" as {taken!r}, which databases and file "
+            words += words and "systems that ignore case or accents take for the same"
+            where = repr(self._registry[taken]).removeprefix("<").removesuffix(">")
+            raise AlreadyRegistered(
+                f"Section {name!r} is registered already{words}, by {where}. Choose "
+                "another name, or unregister that one first."
+            )
+
+        is_class = inspect.isclass(source)
+        kind = source if is_class else type(source)
+        is_callable = callable(source) and not is_class
+        if issubclass(kind, Sitemap) or (is_callable and not issubclass(kind, Source)):
+            self._registry[name] = SitemapSource(source)
+        elif issubclass(kind, Source):
+            self._registry[name] = source() if is_class else source
+        else:
+            # The representation of a queryset asks a database that may be empty yet.
+            is_queryset = hasattr(source, "model") and not is_class
+            shown = f"a {kind.__name__}" if is_queryset else repr(source)
+            raise ConfigurationError(
+                f"Section {name!r}: {shown} is not a source. Register a subclass of "
+                "ModelSource, ViewSource, Source or django.contrib.sitemaps.Sitemap."
+            )
 
     def unregister(self, name: str) -> None:
         """Remove a section.
@@ -205,24 +219,6 @@ def _folded(name: str) -> str:
     """Return a name as databases and file systems that ignore case compare it."""
     letters = unicodedata.normalize("NFKD", name).casefold()
     return "".join([it for it in letters if not unicodedata.combining(it)])
-
-
-def _as_source(name: str, given: Any) -> Source:
-    kind = given if inspect.isclass(given) else type(given)
-    is_callable = callable(given) and not inspect.isclass(given)
-    if issubclass(kind, Sitemap) or (is_callable and not issubclass(kind, Source)):
-        return SitemapSource(given)
-    if not issubclass(kind, Source):
-        # The representation of a queryset asks a database that may be empty yet.
-        is_queryset = hasattr(given, "model") and not inspect.isclass(given)
-        shown = f"a {type(given).__name__}" if is_queryset else repr(given)
-        raise ConfigurationError(
-            f"Section {name!r}: {shown} is not a source. Register a subclass of "
-            "ModelSource, ViewSource, Source or django.contrib.sitemaps.Sitemap."
-        )
-    source: Any = given
-    made: Source = source() if inspect.isclass(given) else source
-    return made
 
 
 #: The sections of this project.

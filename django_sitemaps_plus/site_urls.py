@@ -91,18 +91,12 @@ def stylesheet_url(site: Site) -> str:
     name = get_settings().stylesheet or ""
     if not name or name.startswith(("/", "http://", "https://")):
         return name
-    if not _has_static_files():
-        return ""
-    with surroundings(site):  # STATIC_URL may begin at the script prefix
-        return urljoin(settings.STATIC_URL or "/", quote(name))
-
-
-def _has_static_files() -> bool:
-    """Return whether the project serves static files below STATIC_URL."""
     if not apps.is_installed("django.contrib.staticfiles"):
-        return False
-    options = settings.STORAGES.get(STATICFILES_STORAGE_ALIAS, {})
+        return ""
+    storage, options = object, settings.STORAGES.get(STATICFILES_STORAGE_ALIAS, {})
     with suppress(ImportError):
         storage = import_string(options.get("BACKEND", ""))
-        return issubclass(storage, StaticFilesStorage)
-    return False
+    if not issubclass(storage, StaticFilesStorage):
+        return ""  # static files may be anywhere but below STATIC_URL
+    with surroundings(site):  # STATIC_URL may begin at the script prefix
+        return urljoin(settings.STATIC_URL or "/", quote(name))

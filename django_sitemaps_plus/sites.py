@@ -99,7 +99,12 @@ def parse_base_url(
     try:
         parts = urlsplit(encode_url(base_url))
     except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"{name}: {error}. {_remedy(base_url)}") from error
+        remedy = "Use scheme and host, such as 'https://shop.example'."
+        if isinstance(base_url, str) and ":/" not in base_url:
+            with suppress(ValueError):
+                url = encode_url("https://" + base_url.lstrip("/"))
+                remedy = f"Did you mean {url!r}?"
+        raise ConfigurationError(f"{name}: {error}. {remedy}") from error
     if parts.query or parts.fragment:
         raise ConfigurationError(
             f"{name} {base_url!r} has a query or a fragment. Remove it."
@@ -119,14 +124,6 @@ def hosts_of(site: Site) -> tuple[str, str]:
     """Return the host of a site as requests name it, without and with its own port."""
     scheme, host = urlsplit(site.origin)[:2]
     return host, f"{host}:{443 if scheme == 'https' else 80}"
-
-
-def _remedy(base_url: object) -> str:
-    """Return what to write in the place of a BASE_URL; in one sentence."""
-    if isinstance(base_url, str) and ":/" not in base_url:
-        with suppress(ValueError):
-            return f"Did you mean {encode_url('https://' + base_url.lstrip('/'))!r}?"
-    return "Use scheme and host, such as 'https://shop.example'."
 
 
 # Names that never lead to a public host (RFC 2606, RFC 6761, RFC 6762, RFC 8375).
@@ -192,32 +189,28 @@ def django_site(site: Site) -> Any:
     of the origin; what has that domain alone where there is no such row.
     """
     host = site.origin.partition("://")[2]
-    row = _row_of(host) if apps.is_installed("django.contrib.sites") else None
+    asked: Any = SimpleNamespace(get_host=lambda: host)
+    if not apps.is_installed("django.contrib.sites"):
+        return RequestSite(asked)
+    from django.contrib.sites.models import SITE_CACHE
+
+    row: Any = None
+    domains = {host, host.encode().decode("idna")}
+    if current_id():
+        with suppress(ObjectDoesNotExist):
+            row = _rows().get_current()  # which keeps it in memory
+    if row is None or row.domain.lower() not in domains:
+        is_named = reduce(or_, [Q(domain__iexact=domain) for domain in domains])
+        known = [SITE_CACHE[domain] for domain in domains & SITE_CACHE.keys()]
+        named: Any = known[0] if known else _rows().filter(is_named).first()
+        if named is not None and not known:
+            SITE_CACHE[named.domain] = named  # as contrib does, until it is saved
+        row = named or row
     if row is None:
-        asked: Any = SimpleNamespace(get_host=lambda: host)
         return RequestSite(asked)
     row = copy(row)
     row.domain = host
     return row
-
-
-def _row_of(host: str) -> Any:
-    from django.contrib.sites.models import SITE_CACHE
-
-    rows, current = _rows(), None
-    domains = {host, host.encode().decode("idna")}
-    if current_id():
-        with suppress(ObjectDoesNotExist):
-            current = rows.get_current()  # which keeps it in memory
-    if current is not None and current.domain.lower() in domains:
-        return current
-    for domain in domains & SITE_CACHE.keys():
-        return SITE_CACHE[domain]
-    is_named = reduce(or_, [Q(domain__iexact=domain) for domain in domains])
-    found = rows.filter(is_named).first()
-    if found is not None:
-        SITE_CACHE[found.domain] = found  # as contrib does, until it is saved
-    return found or current
 
 
 def _rows() -> Any:

@@ -53,7 +53,12 @@ class Wakeups:
             return
         self._due[section] = due
         try:
-            self._start()
+            # In a forked child the thread of its parent is not alive, and a lock of
+            # the queue may be held for ever.
+            if self._thread is None or not self._thread.is_alive():
+                messages = self._messages = Queue(MAX_WAITING)
+                self._thread = Thread(target=self._run, args=[messages], daemon=True)
+                self._thread.start()
             self._messages.put_nowait((section, due))
         except (Full, RuntimeError) as error:  # a broker hangs, or no more threads
             self._pause(section, error)
@@ -64,14 +69,6 @@ class Wakeups:
         with messages.all_tasks_done:
             while messages.unfinished_tasks and (left := end - time.monotonic()) > 0:
                 messages.all_tasks_done.wait(left)
-
-    def _start(self) -> None:
-        # In a forked child the thread of its parent is not alive, and a lock of the
-        # queue may be held for ever.
-        if self._thread is None or not self._thread.is_alive():
-            self._messages = Queue(MAX_WAITING)
-            self._thread = Thread(target=self._run, args=[self._messages], daemon=True)
-            self._thread.start()
 
     def _run(self, messages: Queue[tuple[str, float]]) -> None:
         while True:
