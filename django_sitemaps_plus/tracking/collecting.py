@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain, islice
-from typing import Any, NamedTuple
+from typing import Any
 
 from django.apps import apps
 from django.core.exceptions import FieldDoesNotExist, FieldError
@@ -99,8 +98,8 @@ def waiting_changes(sections: Iterable[str]) -> dict[str, tuple[int, datetime]]:
 def _read(section: OpenSection, reader: Reader[Any], alias: str) -> list[Change]:
     source = section.source
     rows = Change.objects.using(alias).filter(section=section.name).order_by("id")
-    found = attempt(alias, lambda: list(rows[:BATCH_CHANGES])) or []
-    if not found:
+    changes = attempt(alias, lambda: list(rows[:BATCH_CHANGES])) or []
+    if not changes:
         return []
     space = reader.key_space()
     if space is None:  # each change concerns all pages, so these rest a while
@@ -109,8 +108,8 @@ def _read(section: OpenSection, reader: Reader[Any], alias: str) -> list[Change]
         if pages.filter(checked_at__gt=Now() - rest).exists():
             return []
     if (source.using if space is None else space.alias) not in (None, alias):
-        found = attempt(alias, partial(_replicated, rows)) or []
-    return found
+        changes = attempt(alias, partial(_replicated, rows)) or []
+    return changes
 
 
 def _replicated(rows: QuerySet[Change]) -> list[Change]:
@@ -131,34 +130,34 @@ def _take(row: Section, reader: Reader[Any], changes: list[Change]) -> Collectio
     """Make the pages of changes dirty, on all sites, and delete the changes."""
     source, space = reader.source, reader.key_space()
     is_announced = getattr(source, "announce_saves", False)
-    named = _Named([], [], True)  # a row that comes or goes moves all rows after it
-    if space is not None:
-        named = _named(source, space, changes)
+    keys, ranges, is_all, has_foreign = list[Any](), list[Any](), True, False
+    if space is not None:  # else a row that comes or goes moves all rows after it
+        keys, ranges, is_all, has_foreign = _named(source, space, changes)
     others = Section.objects.filter(name=row.name).exclude(pk=row.pk)
     has_others = get_settings().sites is not None
     for one in [*(others.order_by("pk") if has_others else ()), row]:
         if space is not None and (is_announced or one.next_number == 1):
-            note_saved(one, space, named.keys, named.ranges, changes[0].at)
+            note_saved(one, space, keys, ranges, changes[0].at)
         # Changes go with the last mark: a crash in between marks other sites twice.
         own = changes if one is row else ()
-        if named.is_all:
+        if is_all:
             mark_all(one)
             delete_changes(own)
         else:
-            if named.has_foreign:  # what they mean here is found by comparing
+            if has_foreign:  # what they mean here is found by comparing
                 compare_all(one)
-            mark_rows(one, reader, named.keys, named.ranges, changes=own)
-    return () if named.is_all else named.keys
+            mark_rows(one, reader, keys, ranges, changes=own)
+    return () if is_all else keys
 
 
-class _Named(NamedTuple):
-    keys: list[Any]
-    ranges: list[tuple[Any, Any]]  # both ends included
-    is_all: bool  # whether there are other rows, unknown or too many
-    has_foreign: bool = False  # whether some were recorded for another source
+def _named(
+    source: Source, space: KeySpace, changes: Sequence[Change]
+) -> tuple[list[Any], list[tuple[Any, Any]], bool, bool]:
+    """Return the keys and ranges of changes, which include both ends.
 
-
-def _named(source: Source, space: KeySpace, changes: Sequence[Change]) -> _Named:
+    Then whether there are other rows, unknown or too many; and whether some changes
+    were recorded for another source.
+    """
     keys, ranges = list[Any](), list[tuple[Any, Any]]()
     related: dict[str, set[str]] = {}
     is_all, known = False, 0
@@ -181,7 +180,7 @@ def _named(source: Source, space: KeySpace, changes: Sequence[Change]) -> _Named
             is_all = True
         except _OTHER_PLAN:
             known = 0
-    return _Named(keys, ranges, is_all, known < len(changes))
+    return keys, ranges, is_all, known < len(changes)
 
 
 class UnknownRowsError(Exception):
@@ -226,11 +225,25 @@ def _keys(rows: QuerySet[Any], key: str) -> QuerySet[Any]:
 
 
 def _by_code(source: Any, space: KeySpace, saved: QuerySet[Any]) -> list[Any]:
+    """Return the keys of the rows that code of ``watch`` finds."""
+    code, keys, every = (
+        source.watch[saved.model],
+        list[Any](),
+        space.model._base_manager,
+    )
+    is_tree = isinstance(code, Under)
     try:
         with contained():
-            rows = _found(source.watch[saved.model], space, saved)
-            keys = (_keys(some.using(space.alias), space.attribute) for some in rows)
-            return list(islice(chain.from_iterable(keys), MAX_RELATED + 1))
+            for rows in code.rows(saved, every.all()) if is_tree else map(code, saved):
+                if not isinstance(rows, QuerySet):
+                    raise TypeError(f"it returned {rows!r:.200}, not a queryset")
+                listed = rows if is_tree else rows_of(space.model, rows)
+                if listed is None:
+                    raise TypeError(f"it returned rows of {rows.model._meta.label}")
+                keys += _keys(listed.using(space.alias), space.attribute)
+                if len(keys) > MAX_RELATED:
+                    break
+        return keys
     except Exception as error:
         if ends_work(error) or is_outage(error):
             raise
@@ -243,18 +256,3 @@ def _by_code(source: Any, space: KeySpace, saved: QuerySet[Any]) -> list[Any]:
             extra={"action": "watch_failed"},
         )
         raise UnknownRowsError from error
-
-
-def _found(code: Any, space: KeySpace, saved: QuerySet[Any]) -> Iterator[QuerySet[Any]]:
-    """Yield the rows that code of ``watch`` finds."""
-    if isinstance(code, Under):
-        yield from code.rows(saved, space.model._base_manager.all())
-        return
-    for instance in saved:
-        found = code(instance)
-        if not isinstance(found, QuerySet):
-            raise TypeError(f"it returned {found!r:.200}, not a queryset")
-        rows = rows_of(space.model, found)
-        if rows is None:
-            raise TypeError(f"it returned rows of {found.model._meta.label}")
-        yield rows

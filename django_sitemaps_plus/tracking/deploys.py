@@ -23,12 +23,7 @@ from django_sitemaps_plus.models.transactions import atomic, retried
 from django_sitemaps_plus.registry import registry
 from django_sitemaps_plus.section import OpenSection, open_section
 from django_sitemaps_plus.site_urls import stylesheet_url
-from django_sitemaps_plus.sources import (
-    ModelSource,
-    SitemapSource,
-    Source,
-    ViewSource,
-)
+from django_sitemaps_plus.sources import ModelSource, SitemapSource, Source, ViewSource
 from django_sitemaps_plus.sources.columns import attempt
 from django_sitemaps_plus.sources.compiling import images_of
 from django_sitemaps_plus.sources.context import rendered_language, surroundings_in
@@ -156,12 +151,6 @@ def is_of_other_code(
         except SourceError:  # rendering its pages will say what is wrong
             return False
     return own[row.pk] != row.fingerprint
-
-
-def has_other_keys(before: str, current: str) -> bool:
-    """Return whether two fingerprints, if both are set, are of different key types."""
-    types = {found.partition(" ")[2] for found in (before, current)}
-    return len(types) > 1 and "" not in types
 
 
 def fingerprint(section: OpenSection) -> str:

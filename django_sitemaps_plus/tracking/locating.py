@@ -5,19 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain as all_of
-from itertools import starmap
+from itertools import chain, starmap
 from typing import Any, NamedTuple
 
 from django.db.models import F, IntegerField
 
 from django_sitemaps_plus.conf import notifies_engines
-from django_sitemaps_plus.core.key_ranges import (
-    as_number,
-    chain,
-    in_plan_order,
-    locate_integers,
-)
+from django_sitemaps_plus.core import key_ranges
 from django_sitemaps_plus.exceptions import StalePlanError
 from django_sitemaps_plus.models import (
     Change,
@@ -83,9 +77,10 @@ def plans(section: Section) -> list[list[Slot]]:
     rows = section.pages.planned().values_list(*Slot._fields)
     slots = list(starmap(Slot, rows))
     active = [slot for slot in slots if slot.state == State.ACTIVE]
-    found = [in_plan_order(active)] if active else []
+    found = [key_ranges.in_plan_order(active)] if active else []
     if len(active) < len(slots):
-        found.append(chain(sorted(slots, key=lambda slot: slot.state == State.NEXT)))
+        by_state = sorted(slots, key=lambda slot: slot.state == State.NEXT)
+        found.append(key_ranges.chain(by_state))
     return found
 
 
@@ -122,17 +117,17 @@ def locate(
 
 def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:
     """Return the pages of a few integers; None if there are other bounds or plans."""
-    if any([as_number(str(key)) is None for key in keys]):
+    if any([key_ranges.as_number(str(key)) is None for key in keys]):
         return None
-    found = []
+    rows = []
     for key in keys:
-        owner = Page.objects.owner(section.pk, int(key))
-        if owner is None or owner[2]:
+        row = Page.objects.owner(section.pk, int(key))
+        if row is None or row[2]:
             return None
-        found.append(owner)
+        rows.append(row)
     # The first version: the plan may have changed before the others were asked for.
-    version, pages = found[0][1], frozenset([owner[0] for owner in found])
-    deployed = [key for key, owner in zip(keys, found, strict=True) if owner[3]]
+    version, pages = rows[0][1], frozenset([row[0] for row in rows])
+    deployed = [key for key, row in zip(keys, rows, strict=True) if row[3]]
     return Located(version, pages, deployed)
 
 
@@ -146,25 +141,18 @@ def owners(
     """
     if isinstance(space.field, IntegerField):
         try:
-            return locate_integers(lows, [int(key) for key in keys])
+            return key_ranges.locate_integers(lows, [int(key) for key in keys])
         except ValueError as error:
             raise StalePlanError(f"the plan has other keys: {error}") from error
-    found: list[int] = []
+    numbers = [0] * len(keys)
     for first in range(0, len(keys), KEYS_PER_QUERY):
-        found += _sorted_in(space, lows, keys[first : first + KEYS_PER_QUERY])
-    return found
-
-
-def _sorted_in(
-    space: KeySpace, lows: Sequence[str | None], keys: Sequence[Any]
-) -> list[int]:
-    found = [0] * len(keys)
-    for start in range(1, len(lows), BOUNDS_PER_QUERY):
-        part = [str(low) for low in lows[start : start + BOUNDS_PER_QUERY]]
-        for number, at in enumerate(space.sort_in(part, keys)):
-            if at >= 0:
-                found[number] = start + at
-    return found
+        part = keys[first : first + KEYS_PER_QUERY]
+        for start in range(1, len(lows), BOUNDS_PER_QUERY):
+            bounds = [str(low) for low in lows[start : start + BOUNDS_PER_QUERY]]
+            for i, at in enumerate(space.sort_in(bounds, part), first):
+                if at >= 0:
+                    numbers[i] = start + at
+    return numbers
 
 
 def mark_rows(
@@ -220,10 +208,7 @@ def mark_keys(
 
 @retried
 def mark(
-    section: Section,
-    located: Located,
-    *,
-    changes: Collection[Change] = (),
+    section: Section, located: Located, *, changes: Collection[Change] = ()
 ) -> bool:
     """Make located pages dirty and delete their changes; False if the plan changed."""
     version, own = located.plan_version, own_alias()
@@ -279,7 +264,7 @@ def note_saved(
             .iterator(BATCH_KEYS)
             for bounds in ranges
         )
-        listed = all_of(keys, all_of.from_iterable(within))
+        listed = chain(keys, chain.from_iterable(within))
         Publication.objects.note_saves(section, map(str, listed), at)
 
 

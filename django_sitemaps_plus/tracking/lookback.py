@@ -32,23 +32,38 @@ class _Rows:
     """All rows of a model by lastmod: those left out may have been listed before."""
 
     source: ModelSource
-    field: Any
+    name: str  # of the field
+    is_date: bool
 
     def newest(self) -> datetime | None:
         """Return the latest lastmod, or None."""
-        name = self.field.name
-        found = self._until_now().order_by(name).values_list(name, flat=True).last()
-        return None if found is None else _as_moment(found)
+        name = self.name
+        last = self._until_now().order_by(name).values_list(name, flat=True).last()
+        return None if last is None else _as_moment(last)
 
     def after(self, moment: datetime) -> list[Any]:
         """Return keys of rows behind a moment, up to one too many."""
-        rows = self._until_now().filter(**{f"{self.field.name}__gt": self._at(moment)})
+        rows = self._until_now().filter(**{f"{self.name}__gt": self._at(moment)})
         return list(rows.values_list(self.source.key, flat=True)[: MAX_KEYS + 1])
+
+    def look(self, row: Section) -> _Look | None:
+        """Return what there is to find; None where no row has a lastmod."""
+        newest = self.newest()
+        if row.watermark is None:
+            return None if newest is None else _Look([], 0, newest, self.count(newest))
+        before = _as_moment(row.watermark)
+        newest = max(newest or before, before)
+        # Counted first: a row that commits in between is found now or by the next look.
+        count = self.count(newest)
+        if newest == before:
+            return _Look([], count - row.window_count, newest, count)
+        more = self.count(before) - row.window_count
+        return _Look(self.after(before), more, newest, count)
 
     def window(self, newest: datetime) -> QuerySet[Any]:
         """Return the keys of the rows in the window before the newest lastmod."""
         bounds = self._at(newest - WINDOW), self._at(newest)
-        rows = every_row(self.source).filter(**{f"{self.field.name}__range": bounds})
+        rows = every_row(self.source).filter(**{f"{self.name}__range": bounds})
         return rows.order_by().values_list(self.source.key, flat=True)
 
     def count(self, newest: datetime) -> int:
@@ -57,16 +72,12 @@ class _Rows:
 
     def _until_now(self) -> QuerySet[Any]:
         now: Any = timezone.now()
-        if self._is_date:
+        if self.is_date:
             now = _as_moment(now).astimezone(timezone.get_default_timezone()).date()
-        return every_row(self.source).filter(**{f"{self.field.name}__lte": now})
+        return every_row(self.source).filter(**{f"{self.name}__lte": now})
 
     def _at(self, moment: datetime) -> Any:
-        return moment.astimezone(UTC).date() if self._is_date else as_stored(moment)
-
-    @property
-    def _is_date(self) -> bool:
-        return not isinstance(self.field, DateTimeField)
+        return moment.astimezone(UTC).date() if self.is_date else as_stored(moment)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +91,7 @@ class _Look:
 
 
 def look_back(
-    section: OpenSection,
-    take_changes: Callable[[], Collection[Any]] = frozenset,
+    section: OpenSection, take_changes: Callable[[], Collection[Any]] = frozenset
 ) -> None:
     """Mark the pages of rows whose lastmod is new, and those of recorded changes.
 
@@ -92,8 +102,8 @@ def look_back(
     row, source = section.row, section.source
     rows = look = None
     if isinstance(source, ModelSource) and (field := indexed_lastmod(source)):
-        rows = _Rows(source, field)
-        look = _look(row, rows)
+        rows = _Rows(source, field.name, not isinstance(field, DateTimeField))
+        look = rows.look(row)
     marked = take_changes()
     if rows is None or look is None:
         return
@@ -117,21 +127,6 @@ def look_back(
         row.watermark, row.window_count = watermark, look.count
         fields = {"watermark": watermark, "window_count": look.count}
         Section.objects.filter(pk=row.pk).update(**fields)
-
-
-def _look(row: Section, rows: _Rows) -> _Look | None:
-    """Return what there is to find; None where no row has a lastmod."""
-    newest = rows.newest()
-    if row.watermark is None:
-        return None if newest is None else _Look([], 0, newest, rows.count(newest))
-    before = _as_moment(row.watermark)
-    newest = max(newest or before, before)
-    # Counted first: a row that commits in between is found now or by the next look.
-    count = rows.count(newest)
-    if newest == before:
-        return _Look([], count - row.window_count, newest, count)
-    more = rows.count(before) - row.window_count
-    return _Look(rows.after(before), more, newest, count)
 
 
 def _as_moment(value: Any) -> datetime:

@@ -16,12 +16,7 @@ from django_sitemaps_plus.executors.base import get_executor
 from django_sitemaps_plus.models import Change
 from django_sitemaps_plus.models.clock import now_sql
 from django_sitemaps_plus.registry import registry
-from django_sitemaps_plus.sources import Source, reader_of
-from django_sitemaps_plus.sources.querysets import (
-    first_keys,
-    keys_of,
-    on_write_database,
-)
+from django_sitemaps_plus.sources import querysets, reader_of
 
 from .databases import savepoint
 from .known import is_read
@@ -154,29 +149,30 @@ def insert(using: str, rows: Sequence[Row]) -> None:
 
 def notify_changed(queryset: QuerySet[Any]) -> int:
     """Do what :func:`django_sitemaps_plus.notify_changed` says."""
-    queryset = on_write_database(queryset, None)
-    total = 0
+    queryset = querysets.on_write_database(queryset, None)
+    kind, total = Change.Kind, 0
     for name, source in registry.items():
-        if is_read(name, queryset.db):
-            rows = list(_changes(name, source, queryset))
-            insert(queryset.db, rows)
-            total += len(rows)
+        if not is_read(name, queryset.db):
+            continue
+        reader = reader_of(source)
+        space = reader.key_space()
+        models = reader.tracked_models if space is None else [space.model]
+        by_model = [rows_of(model, queryset) for model in models]
+        listed = next((rows for rows in by_model if rows is not None), None)
+        if listed is None:
+            continue
+
+        changes: list[Row] = [(name, kind.AUDIT, "", "")]
+        if space is not None:
+            keys = querysets.keys_of(listed, space.key)
+            few = list(keys[: SINGLE_KEYS + 1])
+            changes = [(name, kind.KEY, str(value), "") for value in few]
+            if len(few) > SINGLE_KEYS:
+                cuts = [
+                    *querysets.first_keys(listed, space.key, RANGE_KEYS),
+                    str(keys.last()),
+                ]
+                changes = [(name, kind.RANGE, *bounds) for bounds in pairwise(cuts)]
+        insert(queryset.db, changes)
+        total += len(changes)
     return total
-
-
-def _changes(name: str, source: Source, queryset: QuerySet[Any]) -> Iterable[Row]:
-    reader = reader_of(source)
-    space = reader.key_space()
-    models = reader.tracked_models if space is None else [space.model]
-    found = [rows_of(model, queryset) for model in models]
-    listed = next((rows for rows in found if rows is not None), None)
-    if listed is None:
-        return ()
-    if space is None:
-        return [(name, Change.Kind.AUDIT, "", "")]
-    keys = keys_of(listed, space.key)
-    found = list(keys[: SINGLE_KEYS + 1])
-    if len(found) <= SINGLE_KEYS:
-        return [(name, Change.Kind.KEY, str(value), "") for value in found]
-    cuts = [*first_keys(listed, space.key, RANGE_KEYS), str(keys.last())]
-    return [(name, Change.Kind.RANGE, *bounds) for bounds in pairwise(cuts)]

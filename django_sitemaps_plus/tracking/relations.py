@@ -109,18 +109,16 @@ def related_paths(source: ModelSource) -> dict[str, set[str | None]]:
                 if relation.concrete and not relation.many_to_many:
                     break  # the path ends in a column of the row itself
                 end = "pk"
-            ends = {end, *_linking(relation)}
+            # The columns that say to whom a row belongs: those of many-to-many are in
+            # a table of their own, which is watched.
+            ends = {end}
+            if not relation.many_to_many and _is_generic(relation):
+                ends.add(relation.object_id_field_name)
+                ends.add(relation.content_type_field_name)
+            elif not relation.many_to_many:
+                ends |= {field.name for _, field in relation.get_joining_fields()}
             found.setdefault("__".join(names[:depth]), set()).update(ends)
     return found
-
-
-def _linking(relation: Any) -> set[str]:
-    """Return the columns at the end of a relation that say to whom a row belongs."""
-    if relation.many_to_many:
-        return set()  # they are in a table of their own, which is watched
-    if _is_generic(relation):
-        return {relation.object_id_field_name, relation.content_type_field_name}
-    return {field.name for _, field in relation.get_joining_fields()}
 
 
 def _is_generic(relation: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 
 from django.db.models import F, Q
@@ -58,26 +58,19 @@ def mark_scheduled(section: OpenSection) -> None:
     now, since = timezone.now(), row.schedule_checked_at
     if isinstance(source, ModelSource) and (source.starts or source.ends):
         if since is not None:
-            _mark_crossed(section, source, since - CLOCK_OVERLAP, now)
+            times, after = Q(), since - CLOCK_OVERLAP
+            for path in filter(None, (source.starts, source.ends)):
+                times |= Q(**{f"{path}__gt": after, f"{path}__lte": now})
+            rows = every_row(source).filter(times).distinct()
+            keys = list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
+            if len(keys) > MAX_KEYS:
+                mark_all(row)
+            elif keys:
+                mark_rows(row, section.reader, keys)
     elif since is not None and now - since <= STATUS_INTERVAL:
         return
     # Marked first: a crash in between marks twice.
     Section.objects.filter(pk=row.pk).update(schedule_checked_at=now)
-
-
-def _mark_crossed(
-    section: OpenSection, source: ModelSource, since: datetime, now: datetime
-) -> None:
-    """Mark the pages of rows, listed or no longer, whose time lay in between."""
-    times = Q()
-    for path in filter(None, (source.starts, source.ends)):
-        times |= Q(**{f"{path}__gt": since, f"{path}__lte": now})
-    rows = every_row(source).filter(times).distinct()
-    keys = list(rows.values_list(source.key, flat=True)[: MAX_KEYS + 1])
-    if len(keys) > MAX_KEYS:
-        mark_all(section.row)
-    elif keys:
-        mark_rows(section.row, section.reader, keys)
 
 
 def early_pages(section: Section) -> PageQuerySet | None:

@@ -23,16 +23,7 @@ from django_sitemaps_plus.sources.dependencies import columns, own_fields
 from django_sitemaps_plus.sources.keys import own_field
 from django_sitemaps_plus.sources.related import path_model
 
-from .relations import (
-    Way,
-    concrete,
-    holder,
-    is_tree,
-    many_to_many,
-    parents,
-    related_paths,
-    watched_ways,
-)
+from . import relations
 
 #: Returns the names of the fields on which a section depends; None for all. Asked only
 #: when a save is limited to some fields: while Django starts, tables may be missing.
@@ -74,7 +65,7 @@ class Watched:
 
     def is_of(self, model: type[Model]) -> bool:
         """Return whether objects of a model are among those that are watched."""
-        return issubclass(concrete(model), concrete(self.model))
+        return issubclass(relations.concrete(model), relations.concrete(self.model))
 
 
 _Pair = tuple[type[Model], Watched]  # who sends the signal, and what it means
@@ -92,7 +83,12 @@ def models_of(source: Source) -> set[type[Model]]:
 
 def watched_relations() -> dict[type[Model], list[Watched]]:
     """Return the tables behind many-to-many relations that concern sections."""
-    return _by_sender(_watched_relations)
+
+    def tables(name: str, source: Source) -> Iterator[_Pair]:
+        for crossing in relations.many_to_many(source):
+            yield crossing.through, _related(name, crossing.way, crossing.field)
+
+    return _by_sender(tables)
 
 
 def _by_sender(
@@ -118,11 +114,6 @@ def _say_once(name: str, error: str) -> None:
     logger.error("Saves of section %r are not recorded: %s", name, error, extra=details)
 
 
-def _watched_relations(name: str, source: Source) -> Iterator[_Pair]:
-    for crossing in many_to_many(source):
-        yield crossing.through, _related(name, crossing.way, crossing.field)
-
-
 def _watched(name: str, source: Source) -> Iterator[_Pair]:
     """Yield the models under whose names rows are saved, with what depends on them.
 
@@ -134,28 +125,30 @@ def _watched(name: str, source: Source) -> Iterator[_Pair]:
     kind, tracks = Change.Kind, getattr(source, "track_deletes", True)
     for model, way, names in _dependencies(source):
         senders = _senders(model)
-        if way == Way(model):  # its objects are rows
+        if way == relations.Way(model):  # its objects are rows
             key = own_field(model, getattr(source, "key", "pk")).attname
             deletion = kind.KEY if tracks else None
             watched = Watched(name, kind.KEY, model, key, "", deletion, names)
         else:
             # Once it is deleted, the rows that it concerned cannot be found any more;
             # those under a row of a tree are deleted with it, each by a signal.
-            deletion = kind.AUDIT if tracks and not is_tree(source, way) else None
+            deletion = (
+                kind.AUDIT if tracks and not relations.is_tree(source, way) else None
+            )
             # Unless it holds the key of the row, as what a foreign key leads back from.
-            if tracks and way.to_saved and (held := holder(way)):
+            if tracks and way.to_saved and (held := relations.holder(way)):
                 last = Watched(name, None, model, *held, kind.RELATED, names)
                 yield from [(sender, last) for sender in senders]
                 deletion = None
             watched = _related(name, way, model._meta.pk, deletion, names)
         yield from [(sender, watched) for sender in senders]
-        for parent in parents(model):
+        for parent in relations.parents(model):
             watched = _related(name, way, parent._meta.pk, None, names)
             # A save of the child sends a signal of its own for all its tables, and so
             # does its deletion.
             others = [other for other in _senders(parent) if other not in senders]
             yield from [(sender, watched) for sender in others]
-    for crossing in many_to_many(source):
+    for crossing in relations.many_to_many(source):
         # A model of the project's own is saved like any other, without m2m_changed. Of
         # its rows one that is deleted still says whom it concerned.
         through, link = crossing.through, crossing.link
@@ -168,7 +161,7 @@ def _watched(name: str, source: Source) -> Iterator[_Pair]:
 
 def _related(
     name: str,
-    way: Way,
+    way: relations.Way,
     field: Any,
     deletion: Change.Kind | None = None,
     names: Columns = _all,
@@ -181,20 +174,26 @@ def _senders(model: type[Model]) -> list[type[Model]]:
     return [
         other
         for other in apps.get_models(include_auto_created=True)
-        if issubclass(concrete(other), concrete(model))
+        if issubclass(relations.concrete(other), relations.concrete(model))
     ]
 
 
-def _dependencies(source: Source) -> Iterator[tuple[type[Model], Way, Columns]]:
+def _dependencies(
+    source: Source,
+) -> Iterator[tuple[type[Model], relations.Way, Columns]]:
     for model in reader_of(source).tracked_models:
-        yield model, Way(model), cache(partial(_own_columns, source))
+        yield model, relations.Way(model), cache(partial(_own_columns, source))
     if not isinstance(source, ModelSource):
         return
-    for way in watched_ways(source):
+    for way in relations.watched_ways(source):
         yield way.model, way, _all
-    for path, names in related_paths(source).items():
+    for path, names in relations.related_paths(source).items():
         end = path_model(source.model, path)
-        yield end, Way(source.model, "", path), cache(partial(own_fields, end, names))
+        yield (
+            end,
+            relations.Way(source.model, "", path),
+            cache(partial(own_fields, end, names)),
+        )
 
 
 def _own_columns(source: Source) -> frozenset[str] | None:

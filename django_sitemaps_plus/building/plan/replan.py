@@ -10,12 +10,7 @@ from django.utils import timezone
 
 from django_sitemaps_plus.building.flip import publish, send_page_built
 from django_sitemaps_plus.conf import get_settings
-from django_sitemaps_plus.core.key_ranges import (
-    KeyRange,
-    as_number,
-    chain,
-    in_plan_order,
-)
+from django_sitemaps_plus.core import key_ranges
 from django_sitemaps_plus.core.limits import HISTORIC_SITEMAPS, MAX_ENTRIES
 from django_sitemaps_plus.exceptions import BuildError, StalePlanError
 from django_sitemaps_plus.models import INDEX, Page, Section, State
@@ -85,7 +80,10 @@ def renew_plan(section: OpenSection, current: str) -> bool:
     was_deployed = current != row.fingerprint
     values = deploys.query_values(section, current)
     note_models(section, is_new=was_deployed)
-    has_others = deploys.has_other_keys(row.fingerprint, current)
+    types = {
+        fingerprint.partition(" ")[2] for fingerprint in (row.fingerprint, current)
+    }
+    has_others = len(types) > 1 and "" not in types  # keys of another type
     if not was_deployed:
         built_at = row.built_at
         if built_at is None or row.now - built_at > deploys.note_interval():
@@ -128,8 +126,8 @@ def is_broken(section: OpenSection, *, was_deployed: bool) -> bool:
         return False
     try:
         active = section.row.pages.active().values_list("low", "high")
-        ranges = [KeyRange(*bounds) for bounds in active]
-        lows = [key_range.low for key_range in in_plan_order(ranges)[1:]]
+        ranges = [key_ranges.KeyRange(*bounds) for bounds in active]
+        lows = [key_range.low for key_range in key_ranges.in_plan_order(ranges)[1:]]
         return not space.ascends([low for low in lows if low is not None])
     except (ValueError, StalePlanError):
         return True
@@ -137,7 +135,7 @@ def is_broken(section: OpenSection, *, was_deployed: bool) -> bool:
 
 def active_plan(section: Section) -> list[Page]:
     """Return the pages that are served, in the order of their ranges."""
-    return in_plan_order(section.pages.active().with_section())
+    return key_ranges.in_plan_order(section.pages.active().with_section())
 
 
 def next_plan(section: Section) -> list[Page]:
@@ -146,7 +144,7 @@ def next_plan(section: Section) -> list[Page]:
         return []
     pages = section.pages.planned().with_section()
     ordered = sorted(pages, key=lambda page: page.state == State.NEXT)
-    return in_plan_order(chain(ordered))
+    return key_ranges.in_plan_order(key_ranges.chain(ordered))
 
 
 @retried
@@ -173,7 +171,7 @@ def begin_replan(
                 mark_all(row)  # they name rows by other keys: whole pages announce
         row.pages.filter(state=State.NEXT).delete()
         bounds = active.values_list("pk", "low", "high")
-        same = {KeyRange(low, high): pk for pk, low, high in bounds}
+        same = {key_ranges.KeyRange(low, high): pk for pk, low, high in bounds}
         if is_broken:
             kept = [same[key_range] for key_range in ranges if key_range in same]
             row.pages.filter(pk__in=kept).update(wanted=F("wanted") + 1)
@@ -220,7 +218,7 @@ def finish_replan(section: OpenSection) -> bool:
 
 
 def add_pages(
-    section: Section, ranges: Sequence[KeyRange], **fields: object
+    section: Section, ranges: Sequence[key_ranges.KeyRange], **fields: object
 ) -> list[Page]:
     """Make new pages for key ranges, inside a transaction of the caller's."""
     number = _take_numbers(section, len(ranges))
@@ -245,7 +243,7 @@ def add_pages(
             number=number + i,
             index_position=position + i,
             low=bounds.low,
-            low_number=as_number(bounds.low),
+            low_number=key_ranges.as_number(bounds.low),
             high=bounds.high,
             **fields,
         )
