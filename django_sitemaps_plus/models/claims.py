@@ -125,10 +125,7 @@ class PageClaimQuerySet(RowQuerySet[M]):
 
     @retried
     def claim(
-        self,
-        sections: Collection[int],
-        *,
-        since: datetime | None = None,
+        self, sections: Collection[int], *, since: datetime | None = None
     ) -> list[M]:
         """Take a batch of dirty pages to work on; none if nothing is left to do.
 
@@ -215,11 +212,7 @@ class PageClaimQuerySet(RowQuerySet[M]):
 
     @prepared
     def free(
-        self,
-        sections: tuple[int, ...],
-        lease: timedelta,
-        *,
-        since: Any = None,
+        self, sections: tuple[int, ...], lease: timedelta, *, since: Any = None
     ) -> Rows:
         """Return claimable pages, those first that were never claimed in vain."""
         free = self.claimable(since, lease).filter(section__in=sections)

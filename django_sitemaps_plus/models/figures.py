@@ -65,8 +65,7 @@ class Figure(Row):
     class Meta(Row.Meta):
         constraints = [
             models.UniqueConstraint(
-                fields=["site", "kind", "name", "hour"],
-                name="sitemaps_plus_figure_key",
+                fields=["site", "kind", "name", "hour"], name="sitemaps_plus_figure_key"
             )
         ]
         indexes = [models.Index(fields=["hour"], name="sitemaps_plus_figure_hour")]

@@ -216,11 +216,7 @@ class PageQueries(PageClaimQuerySet[M]):
 
     @prepared
     def index_rows(
-        self,
-        sections: tuple[int, ...],
-        unbuilt: tuple[int, ...],
-        first: int,
-        end: int,
+        self, sections: tuple[int, ...], unbuilt: tuple[int, ...], first: int, end: int
     ) -> Rows:
         """Return section, number and lastmod of what an index lists."""
         # Without the name of its section, which is the same in thousands of rows.
