@@ -30,15 +30,15 @@ _paused_until: dict[str, float] = {}  # by alias, and the monotonic clock
 
 def is_shared() -> bool:
     """Return whether other processes find what is kept here."""
-    found = settings.CACHES.get(get_settings().cache, {})
-    return found.get("BACKEND") not in _PER_PROCESS
+    options = settings.CACHES.get(get_settings().cache, {})
+    return options.get("BACKEND") not in _PER_PROCESS
 
 
 def keeps() -> bool:
     """Return whether a value is found again; raise whatever the cache's client does."""
-    found, key = caches[get_settings().cache], f"{_PREFIX}probe"
-    found.set(key, True, 60)
-    return found.get(key) is True
+    cache, key = caches[get_settings().cache], f"{_PREFIX}probe"
+    cache.set(key, True, 60)
+    return cache.get(key) is True
 
 
 def remember(key: str, value: object, seconds: int) -> None:
@@ -49,8 +49,8 @@ def remember(key: str, value: object, seconds: int) -> None:
 
 def recall(key: str, kind: type[T]) -> T | None:
     """Return the value that was kept; None where it is gone, or of another type."""
-    found = None if _is_of_others() else _ask("get", key)
-    return found if isinstance(found, kind) else None
+    value = None if _is_of_others() else _ask("get", key)
+    return value if isinstance(value, kind) else None
 
 
 def _is_of_others() -> bool:

@@ -62,9 +62,9 @@ def tracking() -> Iterator[None]:
 class RecordingEngine(Engine):
     """An engine that remembers what is submitted to it, in place of a real one.
 
-    What it remembers belongs to the class, for the engines of a project are made from
-    its settings and not by a test. A subclass has a memory of its own; give it
-    ``takes`` or ``max_batch`` where a test is about those.
+    Its memory belongs to the class, for the engines of a project are made from its
+    settings and not by a test. A subclass has a memory of its own; give it ``takes`` or
+    ``max_batch`` where a test is about those.
 
     Attributes:
         batches: what it has accepted in this process, oldest first.

@@ -51,7 +51,7 @@ def build(names: Iterable[str] = (), **options: Any) -> BuildReport:
     Raises:
         NotRegistered: a section that does not exist.
         ConfigurationError: no origin, or not that of what is stored; or no storage.
-        BuildError: the storage or the database failed. What was published stays.
+        BuildError: the storage or the database failed. Published pages stay.
     """
     site = get_site()
     with in_force(site):

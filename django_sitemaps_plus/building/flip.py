@@ -111,30 +111,30 @@ def read_announce(pages: Sequence[Page]) -> None:
     # Indexes are never announced.
     keys = [page.pk for page in pages if page.section.name != INDEX]
     rows = Page.objects.announcements(pages=keys)
-    found = {pk: values for pk, *values in rows}
+    known = {pk: values for pk, *values in rows}
     for page in pages:
-        if page.pk in found:
-            page.announce, page.is_edited, page.changed_at = found[page.pk]
+        if page.pk in known:
+            page.announce, page.is_edited, page.changed_at = known[page.pk]
 
 
 def pointer(page: Page, built: BuiltPage, now: datetime) -> dict[str, Any]:
     """Return the fields that say what a page serves."""
-    found: dict[str, Any] = {name: getattr(built, name) for name in _BUILT}
-    found["problems"] = [
+    fields: dict[str, Any] = {name: getattr(built, name) for name in _BUILT}
+    fields["problems"] = [
         problem if isinstance(problem, str) else problem.stored(MAX_PROBLEM)
         for problem in built.problems
     ]
-    found["previous_object"] = _previous_object(page, built, now)
+    fields["previous_object"] = _previous_object(page, built, now)
     if built.is_new:
-        found["published_at"] = _publication_time(page, now)
-        found["lastmod"] = _lastmod(page, built.newest, now)
-    return found
+        fields["published_at"] = _publication_time(page, now)
+        fields["lastmod"] = _lastmod(page, built.newest, now)
+    return fields
 
 
 def _previous_object(page: Page, built: BuiltPage, now: datetime) -> str:
     """Return the object that a prune must not take for old because of its age.
 
-    One that stood for longer than the grace was stored long ago, and readers may
+    An object that stood for longer than the grace was stored long ago, and readers may
     still open it. All that came after it were stored within the grace.
     """
     if built.object == page.object or page.published_at is None:

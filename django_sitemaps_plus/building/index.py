@@ -37,8 +37,8 @@ def build_index_page(page: Page) -> BuiltPage:
 def may_publish_index() -> bool:
     """Return whether a first index would name every registered section.
 
-    Until each page was built once, it is rendered live, which names them all. One that
-    is published follows its sections, even while a new one awaits its build.
+    Until each page was built once, the index is rendered live, which names them all. A
+    published index follows its sections, even while a new one awaits its build.
     """
     sections = Section.objects.filter(site=get_site().name, name__in=list(registry))
     planned = sections.filter(pages__isnull=False).distinct().count()
@@ -56,17 +56,17 @@ def note_failure(error: Exception) -> None:
 def note_missing() -> list[str]:
     """Note since when sections with pages are not registered; return their names."""
     site = get_site()
-    found = Section.objects.unregistered(site.name, tuple(registry))
-    names = [name for (name,) in found]
+    rows = Section.objects.unregistered(site.name, tuple(registry))
+    names = [name for (name,) in rows]
+    if not names:
+        return []
     fresh = Section.objects.filter(site=site.name, name__in=names, missing_since=None)
-    if names and fresh.update(missing_since=timezone.now()):
+    if fresh.update(missing_since=timezone.now()):
         logger.error(
             "No longer registered, so they leave the index in 24 hours: %s",
             ", ".join([f"section {name!r}" for name in names]),
             extra={"action": "section_missing"},
         )
-    if not names:
-        return []
     # Have the index rendered again without sections that are missing too long.
     past = timezone.now() - MISSING_GRACE
     gone = Section.objects.filter(site=site.name, missing_since__lte=past)

@@ -100,27 +100,27 @@ class BuildReport:
     @property
     def problems(self) -> list[str]:
         """Why not all that was asked for is published."""
-        found = []
+        problems = []
         for section in self.sections:
             name = section.section
             if section.hold_reason:
-                found.append(f"{name} is held: {section.hold_reason}")
+                problems.append(f"{name} is held: {section.hold_reason}")
             elif section.skipped and not section.entries:
-                found.append(none_listed(name, section.skipped))
-            found += [f"{name}: {error}" for error in section.errors]
+                problems.append(none_listed(name, section.skipped))
+            problems += [f"{name}: {error}" for error in section.errors]
             if section.unplanned and not section.is_left:
-                found.append(
+                problems.append(
                     f"{name}: {section.unplanned} pages of its new plan are not built, "
                     "so the old plan is served. Fix what keeps them from being built, "
                     f"then run build_sitemaps {quote(name)} --replan"
                 )
             is_said = section.is_left or section.hold_reason or section.errors
             if section.dirty and not is_said:
-                found.append(
+                problems.append(
                     f"{name}: {section.dirty} pages are still to be built; "
                     "see sitemap_status"
                 )
-        return found + self.index_errors
+        return problems + self.index_errors
 
 
 def none_listed(name: str, skipped: int) -> str:

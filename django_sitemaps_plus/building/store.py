@@ -75,7 +75,7 @@ def _is_rendered_now(
 ) -> bool:
     """Return whether each lastmod is the time of rendering, again.
 
-    One entry alone may have been saved in that very second, and a field of the model
+    A single entry may have been saved in that very second, and a field of the model
     says when.
     """
     document, newest = rendered.document, rendered.tally.newest
@@ -86,8 +86,8 @@ def _is_rendered_now(
     path = source.lastmod if isinstance(source, ModelSource) else None
     if isinstance(path, str) and find_field(source.model, path) is not None:
         return False
-    found = [parse_w3c(it) for it in lastmods_in(inflate(document.gzip))]
-    if len(found) < 2 or min(found) < since:
+    moments = [parse_w3c(it) for it in lastmods_in(inflate(document.gzip))]
+    if len(moments) < 2 or min(moments) < since:
         return False
     try:
         before = [parse_w3c(it) for it in lastmods_in(read_document(page.object))]
@@ -117,23 +117,18 @@ def store_page(
     if stays and is_stored:  # another database may delete what is not its own
         is_own = is_within(page.object, namespace)
         stays = is_own and object_exists(page.object, page.gzip_size)
+
+    name, file = "-", page if stays else document
     if stays:
-        return built(
-            object=page.object,
-            plain_size=page.plain_size,
-            gzip_size=page.gzip_size,
-            plain_hash=page.plain_hash,
-            gzip_hash=page.gzip_hash,
-        )
-    name = "-"
-    if is_stored:
+        name = page.object
+    elif is_stored:
         name = store_object(page.section.name, page.number, document, namespace)
     return built(
         object=name,
         is_new=is_new,
-        is_stored=is_stored,
-        plain_size=document.plain_size,
-        gzip_size=len(document.gzip),
-        plain_hash=document.plain_hash,
-        gzip_hash=document.gzip_hash,
+        is_stored=is_stored and not stays,
+        plain_size=file.plain_size,
+        gzip_size=file.gzip_size,
+        plain_hash=file.plain_hash,
+        gzip_hash=file.gzip_hash,
     )

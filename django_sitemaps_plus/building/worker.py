@@ -40,7 +40,7 @@ POLL_SECONDS = 0.05
 def work(build: Build, sections: Collection[int]) -> Build:
     """Build pages until none is left to do, here or, if the build waits, elsewhere.
 
-    What was done is added to the build, which another process may have sent here. A
+    The work done is added to the build, which another process may have sent here. A
     section marked for other code is left out.
     """
     own, build.is_through = len(sections), False

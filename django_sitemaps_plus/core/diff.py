@@ -59,11 +59,11 @@ def _compare(changed: set[bytes], old: Iterable[bytes], new: Iterable[bytes]) ->
 
 def _by_loc(locs: set[bytes], documents: Iterable[bytes]) -> dict[bytes, set[bytes]]:
     """Return the lines of some locations; two rows may have the same URL."""
-    found: dict[bytes, set[bytes]] = {}
+    by_loc: dict[bytes, set[bytes]] = {}
     for document in documents:
         for line in lines_of(locs, document):
-            found.setdefault(head(line), set()).add(line)
-    return found
+            by_loc.setdefault(head(line), set()).add(line)
+    return by_loc
 
 
 @dataclass(slots=True)

@@ -106,11 +106,11 @@ class Entry:
 
 def check_all(kind: type[_T], values: Iterable[Any]) -> tuple[_T, ...]:
     """Return the values, all of one class, as a tuple."""
-    found = tuple(values)
-    for value in found:
+    checked = tuple(values)
+    for value in checked:
         if not isinstance(value, kind):
             raise TypeError(f"{value!r} is not of the class {kind.__name__}")
-    return found
+    return checked
 
 
 def check_images(values: Iterable[Any]) -> tuple[Image, ...]:

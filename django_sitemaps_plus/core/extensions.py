@@ -63,8 +63,8 @@ class Alternate:
     @property
     def doubt(self) -> str:
         """Why engines will not understand the code, though its form is right, or ""."""
-        found = language_doubt(self.hreflang)
-        return found and f"hreflang {self.hreflang!r}: {found}"
+        doubt = language_doubt(self.hreflang)
+        return doubt and f"hreflang {self.hreflang!r}: {doubt}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,8 +97,8 @@ class News:
     @property
     def doubt(self) -> str:
         """Why engines will not understand the language, or ""."""
-        found = language_doubt(self.language, may_have_region=False)
-        return found and f"news language {self.language!r}: {found}"
+        doubt = language_doubt(self.language, may_have_region=False)
+        return doubt and f"news language {self.language!r}: {doubt}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,8 +197,8 @@ class Video:
     def doubt(self) -> str:
         """Why engines will not understand the countries, or ""."""
         given = self.allowed_countries or self.denied_countries or ""
-        found = country_doubt(given)
-        return found and f"video countries {given!r}: {found}"
+        doubt = country_doubt(given)
+        return doubt and f"video countries {given!r}: {doubt}"
 
 
 def _check_range(

@@ -67,8 +67,8 @@ def in_plan_order(pages: Iterable[R]) -> list[R]:
 def chain(pages: Iterable[R]) -> list[R]:
     """Return the pages from the first on, each beginning where the one before ends.
 
-    Of pages that begin at the same key the last given one counts, so that pages of a
-    plan to come, given after those that are served, take the place of theirs.
+    Among pages that begin at the same key the last given one counts, so that pages of
+    a plan to come, given after those that are served, take the place of theirs.
     """
     by_low = {page.low: page for page in pages}
     ordered: list[R] = []

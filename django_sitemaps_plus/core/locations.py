@@ -43,7 +43,7 @@ def encode_url(url: str) -> str:
         scheme, authority, rest = parts.groups()
         before, hash_sign, fragment = rest.partition("#")
         rest = _quote(before) + (hash_sign and "#" + _quote(fragment))
-        encoded = f"{scheme.lower()}://{_encode_host(authority)}{rest}"
+        encoded = f"{scheme.lower()}://{_encode_authority(authority)}{rest}"
     if len(encoded) > MAX_URL_LENGTH:
         raise ValueError(
             f"a URL of {len(encoded):,} characters: at most {MAX_URL_LENGTH:,} "
@@ -59,21 +59,20 @@ def _quote(text: str) -> str:
         raise ValueError(f"{text[:200]!r} cannot be written in UTF-8") from error
 
 
-def _encode_host(given: str) -> str:
-    """Return a host, with its port, in ASCII and lower case."""
-    host, colon, port = given.partition(":")
-    if not given.isascii():
+def _encode_authority(authority: str) -> str:
+    host, colon, port = authority.partition(":")
+    if not authority.isascii():
         try:
             host = host.encode("idna").decode("ascii")
         except UnicodeError as error:
-            raise ValueError(f"{given[:200]!r} is not a host name") from error
-    encoded = f"{host}{colon}{port}".lower()
-    match = _HOST.fullmatch(encoded)
+            raise ValueError(f"{authority[:200]!r} is not a host name") from error
+        authority = f"{host}{colon}{port}"
+    match = _HOST.fullmatch(authority.lower())
     if not match:
-        raise ValueError(f"{given[:200]!r} is not a host, or has credentials in it")
+        raise ValueError(f"{authority[:200]!r} is not a host, or has credentials in it")
     if int(match["port"] or 0) > _MAX_PORT:
-        raise ValueError(f"{given[:200]!r} has a port above {_MAX_PORT:,}")
-    return encoded
+        raise ValueError(f"{authority[:200]!r} has a port above {_MAX_PORT:,}")
+    return authority.lower()
 
 
 def encode_location(url: str) -> str:

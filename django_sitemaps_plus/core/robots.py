@@ -93,21 +93,21 @@ class Group:
 
 def parse_robots(text: str, crawler: str) -> Group:
     """Return what a robots.txt says to a crawler: its own groups, else those of all."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    by_agent: dict[str, list[tuple[str, str]]] = {}
     agents, has_rules = list[str](), False
     for line in text.splitlines():
         key, _, value = map(str.strip, line.partition("#")[0].partition(":"))
         if (verb := key.lower()) == "user-agent":
             agents = [value.lower()] if has_rules else [*agents, value.lower()]
-            found.setdefault(value.lower(), [])
+            by_agent.setdefault(value.lower(), [])
             has_rules = False
         elif verb in ("allow", "disallow"):
             has_rules = True
             with suppress(ValueError):  # no path fits it
                 rule = verb, path_pattern(value)
                 for name in agents:
-                    found[name].append(rule)
-    rules = found.get(crawler.lower(), found.get("*", []))
+                    by_agent[name].append(rule)
+    rules = by_agent.get(crawler.lower(), by_agent.get("*", []))
     allow = [path for verb, path in rules if verb == "allow"]
     return Group(allow=allow, disallow=[p for verb, p in rules if verb == "disallow"])
 

@@ -21,7 +21,7 @@ class Executor:
         """Ask for a build of a section, soon.
 
         Best effort: the changes are in the database, and the next build finds them
-        without it. It never raises, and returns soon: a user's save calls it.
+        without it. The call never raises, and returns soon: a user's save makes it.
         """
 
     def notify(self, due: datetime) -> None:

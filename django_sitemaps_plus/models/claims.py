@@ -105,8 +105,8 @@ class PageClaimQuerySet(RowQuerySet[M]):
         """Return the dirty pages that no process is at work on.
 
         A claim counts as given up after the lease, or if it was made before ``since``,
-        when the build began. Pages that failed after that are left alone. What failed
-        has a pause, but for a newer change: then the source may be well again.
+        when the build began. Pages that failed after that are left alone. Others that
+        failed have a pause, but for a newer change: the source may be well again.
         """
         lease = lease or get_settings().lease
         is_newer = Q(wanted__gt=F("tried"))

@@ -76,7 +76,7 @@ class DeliveryQuerySet(RowQuerySet["Delivery"]):
     ) -> None:
         """Raise ``wanted`` of at most BATCH_ROWS targets, in one transaction.
 
-        What waits keeps its time, so that a target which changes without end is
+        A waiting target keeps its time, so that one which changes without end is
         submitted as well. A rejected target may be right by now; it is submitted no
         sooner than an accepted one. The change was committed ``at`` a time, or now.
         """
@@ -122,8 +122,8 @@ class DeliveryQuerySet(RowQuerySet["Delivery"]):
     def claim(self, most: int) -> list[Delivery]:
         """Claim the next of due deliveries; the caller has claimed their engine host.
 
-        What no request has failed with comes first, longest waiting first. What has
-        failed goes in requests of its own: it may be what the engine fails at.
+        Rows that no request has failed with come first, longest waiting first. Others
+        go in requests of their own: the engine may fail at them.
         """
         fresh = self.filter(attempts=0).order_by("not_before", "id")
         failed = self.filter(attempts__gt=0).order_by("attempts", "not_before", "id")
@@ -180,8 +180,8 @@ class DeliveryQuerySet(RowQuerySet["Delivery"]):
 class Delivery(Row):
     """A URL, or a feed, that is submitted to one engine whenever it changes.
 
-    It waits while ``wanted`` is above ``sent``, as a page is dirty. Rows stay once they
-    are sent: they say when a target may be submitted again.
+    A delivery waits while ``wanted`` is above ``sent``, as a page is dirty. Rows stay
+    once they are sent: they say when a target may be submitted again.
     """
 
     class State(models.IntegerChoices):
@@ -238,7 +238,7 @@ class Delivery(Row):
             )
         ]
         indexes = [
-            # What is due of a host is read in its order, and each host is a seek. The
+            # Due rows of a host are read in its order, and each host is a seek. The
             # status reads no table: of millions that would take seconds.
             models.Index(
                 fields=[

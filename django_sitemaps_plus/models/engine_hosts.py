@@ -26,14 +26,14 @@ class EngineHostQuerySet(RowQuerySet["EngineHost"]):
         now = timezone.now()
         key = {"site": site, "engine": engine, "host": host}
         # By our clock, as all pauses; that of a database may differ.
-        found, _ = self.get_or_create(**key, defaults={"not_before": now})
+        row, _ = self.get_or_create(**key, defaults={"not_before": now})
         lapsed = Q(token="") | Q(claimed_at__lt=Now() - get_settings().lease)
-        free = self.filter(lapsed, pk=found.pk, parked_reason="", not_before__lte=now)
-        found.token = secrets.token_hex(16)
-        if not free.update(token=found.token, claimed_at=Now()):
+        free = self.filter(lapsed, pk=row.pk, parked_reason="", not_before__lte=now)
+        row.token = secrets.token_hex(16)
+        if not free.update(token=row.token, claimed_at=Now()):
             return None
-        found.refresh_from_db()
-        return found
+        row.refresh_from_db()
+        return row
 
     def retry(self) -> int:
         """End all pauses, and parking; return how many were parked."""

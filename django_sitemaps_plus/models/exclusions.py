@@ -28,8 +28,8 @@ class ExclusionQuerySet(RowQuerySet["Exclusion"]):
 class Exclusion(Row):
     """A row of any model that no sitemap lists, though its source would.
 
-    It names the row by text, so that it needs no relation, may lie on another database
-    than the row, and outlives a row that comes back.
+    The row is named by text, so that an exclusion needs no relation, may lie on another
+    database than the row, and outlives a row that comes back.
     """
 
     model = models.CharField(_("model"), max_length=100)  # "shop.product"

@@ -107,7 +107,7 @@ class Page(Row):
     lastmod = models.CharField(max_length=W3C_LENGTH, blank=True)
     published_at = models.DateTimeField(null=True)  # when the pointer was set
 
-    #: Of one read by `served`: what its section was built for, and its name.
+    #: Set by `served`: what its section was built for, and its name.
     origin: str
     section_name: str
 
@@ -154,8 +154,8 @@ def listed_pages(
     rows = Page.objects.index_rows(ids, unbuilt, first, first + most)
     positions = [] if rows or number else Page.objects.first_position(ids, unbuilt)
     if positions:
-        # A new plan of very many pages has left the first index empty. It lists the
-        # pages of the next one, since it is the only one that everybody knows.
+        # A new plan of very many pages has left the first index empty. So the first
+        # lists the pages of the next one: everybody knows the first alone.
         first = positions[0][0] // most * most
         rows = Page.objects.index_rows(ids, unbuilt, first, first + most)
     # They come about in this order, so to sort them here is faster than there.

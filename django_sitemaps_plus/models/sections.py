@@ -175,8 +175,8 @@ class Section(Row):
     built_at = models.DateTimeField(null=True)
     #: The values in the queries of the source, which may come from rows.
     query_values = models.CharField(max_length=64, blank=True)
-    #: Of a contrib class, the labels of the models that it lists, separated by commas;
-    #: None until it says so.
+    #: Labels of the models that a contrib class lists, separated by commas; None until
+    #: it says so.
     listed_models = models.TextField(null=True)  # noqa: DJ001
     #: The newest lastmod that the look-back has met.
     watermark = models.DateTimeField(null=True)
@@ -197,10 +197,10 @@ class Section(Row):
     may_shrink = models.BooleanField(default=False)
     #: Since when its source is no longer registered.
     missing_since = models.DateTimeField(null=True)
-    #: Of the index: what the last audit of the site's own pages found, and when.
+    #: Findings of the last audit of the site's own pages, and when; on the index alone.
     findings = models.JSONField(null=True)
 
-    #: Of one read by `with_plan`: the database's time, and if there is a next plan.
+    #: Set by `with_plan`: the database's time, and if there is a next plan.
     now: datetime
     has_next: bool
 
@@ -260,8 +260,8 @@ def take_namespace(new: str = "") -> None:
         rows.filter(site=get_site().name).update(namespace=new)
         return
     known = rows.exclude(namespace="").order_by("pk")
-    found = known.values_list("namespace", flat=True).first()
-    rows.filter(namespace="").update(namespace=found or secrets.token_hex(8))
+    first = known.values_list("namespace", flat=True).first()
+    rows.filter(namespace="").update(namespace=first or secrets.token_hex(8))
 
 
 def namespace_of_copy() -> str:

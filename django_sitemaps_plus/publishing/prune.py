@@ -269,8 +269,8 @@ class _Prune:
         names = pages.exclude(section__namespace__startswith=objects.COPY)
         former = {
             name
-            for found in names.values_list("object", "previous_object")
-            for name in found
+            for pair in names.values_list("object", "previous_object")
+            for name in pair
             if objects.has_no_namespace(name)
         }
         deleted = self._delete(pages)
@@ -316,13 +316,13 @@ def _unreferenced(
     rows = Publication.objects.filter(section__name=section)
     for old, new in rows.values_list("old", "new"):
         named.update(map(_last_part, [*old, *new]))
-    found = {
+    unreferenced = {
         name
         for number, names in stored.items()
         for name in names
         if number not in claimed and _last_part(name) not in named
     }
-    return found, {name for name in found if _last_part(name) in replaced}
+    return unreferenced, {name for name in unreferenced if _last_part(name) in replaced}
 
 
 def _is_named(name: str) -> bool:

@@ -1,6 +1,6 @@
 """Keep public names in step with the pages, after flips and after crashes.
 
-What changes names raises StoreError where the file system fails.
+Functions that change names raise StoreError where the file system fails.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import time
 from collections.abc import Collection, Iterable
 from datetime import datetime
 from functools import partial
-from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -127,22 +126,16 @@ def repair(site: Site) -> bool:
     pointers = {pk: Pointer(*columns) for pk, *columns in rows}
     others = set(map(without_suffix, files))
     others -= {pointer.name for pointer in pointers.values()}
-    pages, indexes = Pointers(), Pointers()
-    for pk, pointer in pointers.items():
-        if (published_at := pointer.published_at) is not None:
-            second = int(published_at.timestamp())
-            plain = File(second, pointer.plain_size) if tree.has_plain else None
-            shown = [files.get(f"{pointer.name}{suffix}") for suffix in SUFFIXES]
-            if shown != [File(second, pointer.gzip_size), plain]:
-                (indexes if pointer.section == INDEX else pages)[pk] = pointer
+    wrong = {pk: p for pk, p in pointers.items() if not _is_right(tree, files, p)}
 
     # Pages come first: an index gets its first name here.
+    pages = [item for item in wrong.items() if item[1].section != INDEX]
+    indexes = {pk: p for pk, p in wrong.items() if p.section == INDEX}
     lost: set[int] = set()
     if pages:
         logger.warning("Public names that were wrong: %s", len(pages))
     for start in range(0, len(pages), BATCH_PAGES):
-        batch = dict(islice(pages.items(), start, start + BATCH_PAGES))
-        lost |= _settle(tree, batch, checks=True)
+        lost |= _settle(tree, dict(pages[start : start + BATCH_PAGES]), checks=True)
     lost |= _settle(tree, indexes, checks=True)
     rows = Page.objects.filter(pk__in=lost)
     sections = set(rows.values_list("section", flat=True))
@@ -170,8 +163,8 @@ def _own_tree(site: Site) -> PublicTree | None:
 def _is_own(tree: PublicTree, namespaces: Iterable[str]) -> bool:
     """Return whether the names are those of this database; say so where they are not.
 
-    Several databases may share a storage. One that has built nothing yet has names only
-    where no other has.
+    Several databases may share a storage. A database that has built nothing yet has
+    names only where no other has.
     """
     known = {*namespaces} - {""}
     if not known:
@@ -189,7 +182,7 @@ def _is_own(tree: PublicTree, namespaces: Iterable[str]) -> bool:
 
 
 def _settle(
-    tree: PublicTree, found: Pointers, *, hides: bool = False, checks: bool = False
+    tree: PublicTree, pointers: Pointers, *, hides: bool = False, checks: bool = False
 ) -> set[int]:
     """Show pages, or hide empty ones; return those whose object is gone or damaged.
 
@@ -199,15 +192,15 @@ def _settle(
     first, which those just stored need not be.
     """
     lost: set[int] = set()
-    while found:
+    while pointers:
         with deferred_flush():
-            for pk, pointer in found.items():
+            for pk, pointer in pointers.items():
                 is_shown = _show(tree, pointer, hides=hides, checks=checks)
                 (lost.discard if is_shown else lost.add)(pk)
-        now = _pointers_of(found)
-        if found.keys() - now.keys():  # pages that are removed by now
+        now = _pointers_of(pointers)
+        if pointers.keys() - now.keys():  # pages that are removed by now
             repair(sample_site())
-        found = {pk: p for pk, p in now.items() if p != found[pk]}
+        pointers = {pk: p for pk, p in now.items() if p != pointers[pk]}
     return lost
 
 
@@ -251,6 +244,15 @@ def _hide_others(tree: PublicTree, site: Site, names: set[str]) -> None:
         tree.hide(name)
     if not is_behind(site):
         _hide_empty(tree, site)
+
+
+def _is_right(tree: PublicTree, files: dict[str, File], pointer: Pointer) -> bool:
+    if pointer.published_at is None:
+        return True  # it has no object
+    second = int(pointer.published_at.timestamp())
+    packed = File(second, pointer.gzip_size)
+    plain = File(second, pointer.plain_size) if tree.has_plain else None
+    return [packed, plain] == [files.get(f"{pointer.name}{it}") for it in SUFFIXES]
 
 
 @retried  # an error here would let the flip, which is committed, be tried again

@@ -68,8 +68,8 @@ class PublicTree:
 
     def belongs_to(self, namespace: str) -> bool:
         """Return whether names are those of a database; of the first that asks."""
-        if found := self.owner():
-            return found == namespace
+        if known := self.owner():
+            return known == namespace
         owner, new = self._top / OWNER, self._top / f"{TEMPORARY}{secrets.token_hex(8)}"
         with _store_errors(PUBLIC):
             make_directory(self.storage, self._top)
@@ -138,15 +138,15 @@ class PublicTree:
 
     def files(self) -> dict[str, File]:
         """Return the public files by name."""
-        found = {}
+        files = {}
         with _store_errors(PUBLIC), suppress(FileNotFoundError):
             for entry in os.scandir(self.root):
                 if not _OURS.fullmatch(entry.name):
                     continue
                 with suppress(FileNotFoundError):  # another process hides it
                     status = entry.stat(follow_symlinks=False)
-                    found[entry.name] = File(int(status.st_mtime), status.st_size)
-        return found
+                    files[entry.name] = File(int(status.st_mtime), status.st_size)
+        return files
 
     def _write(self, target: Path, data: bytes, moment: int) -> None:
         write_file(target, [data], file_mode(self.storage), moment)

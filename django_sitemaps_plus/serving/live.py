@@ -112,7 +112,7 @@ def live_page(section: str, number: int, row: Page | None) -> Document | None:
 def live_plan(section: OpenSection) -> Plan | None:
     """Return the plan by which a section is served while it is not built.
 
-    None for a section without rows. One of more than LIVE_MAX_ROWS rows has no
+    None for a section without rows. A section of more than LIVE_MAX_ROWS rows has no
     ranges: it is absent until it is built.
     """
     key, configured = _plan_key(section), get_settings()
@@ -143,8 +143,8 @@ def newer_plan(key: str, plan: Plan, make: Callable[[], Plan | None]) -> Plan | 
     """
     if first_to(f"{key}:empty", EMPTY_SECONDS):
         forget(key)
-    found = make()
-    return None if found == plan else found
+    newer = make()
+    return None if newer == plan else newer
 
 
 def shared(
@@ -178,8 +178,8 @@ def _plan_key(section: OpenSection) -> str:
 def _lastmod(section: OpenSection) -> str:
     """Return the latest lastmod of a section where one query gives it, else "".
 
-    One that a kept page may lack does not count, or a crawler that has read this page
-    would not read it again.
+    A lastmod that a kept page may lack does not count, or a crawler that has read this
+    page would not read it again.
     """
     seconds = get_settings().live_cache
     until = datetime.now(UTC) - timedelta(seconds=seconds)

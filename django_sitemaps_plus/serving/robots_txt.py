@@ -147,13 +147,13 @@ class _Reader:
         clean: Callable[[Any], Any],
     ) -> tuple[Any, ...]:
         """Return the values of a key that can be used."""
-        found = []
+        usable = []
         for value in _listed(values.get(key, ())):
             try:
-                found.append(clean(value))
+                usable.append(clean(value))
             except (TypeError, ValueError) as error:
                 self.faults.append(f"{place}[{key!r}]: {error}")
-        return tuple(found)
+        return tuple(usable)
 
 
 def _listed(value: Any) -> Iterable[Any]:

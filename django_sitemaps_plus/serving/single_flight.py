@@ -62,9 +62,9 @@ class SingleFlight(Generic[T]):
         """Return the value that is kept, or that this or a concurrent call computes."""
         if not self.seconds:
             return self.compute()
-        found = recall(self.key, self.kind)
-        if found is not None:
-            return found
+        kept = recall(self.key, self.kind)
+        if kept is not None:
+            return kept
         mine: Future[T | None] = Future()
         flight: Future[T | None] = _flights.setdefault(self.key, mine)
         with patience() as end:
@@ -87,17 +87,17 @@ class SingleFlight(Generic[T]):
         busy = f"{self.key}:busy"
         is_mine = first_to(busy, BUSY_SECONDS)
         # Read only then: a process keeps the value before it lets others try.
-        found = recall(self.key, self.kind)
-        while found is None and not is_mine and time.monotonic() < end:
+        kept = recall(self.key, self.kind)
+        while kept is None and not is_mine and time.monotonic() < end:
             heartbeat()
             time.sleep(_POLL)
             is_mine = first_to(busy, BUSY_SECONDS)  # it failed, died, or takes long
-            found = recall(self.key, self.kind)
+            kept = recall(self.key, self.kind)
         if not is_mine:
-            return self._computed() if found is None else found
+            return self._computed() if kept is None else kept
         try:
             with keep(partial(extend, busy, BUSY_SECONDS), BUSY_SECONDS):
-                return self._computed() if found is None else found
+                return self._computed() if kept is None else kept
         finally:
             forget(busy)
 

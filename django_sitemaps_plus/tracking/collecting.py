@@ -81,7 +81,7 @@ def waiting_changes(sections: Iterable[str]) -> dict[str, tuple[int, datetime]]:
 
     Sections of which none waits are left out.
     """
-    names, found = set(sections), dict[str, tuple[int, datetime]]()
+    names, waiting = set(sections), dict[str, tuple[int, datetime]]()
     if not is_notified():  # some are left by sections that went back to live serving
         planned = Section.objects.planned().filter(name__in=names)
         names = set(planned.values_list("name", flat=True))
@@ -90,9 +90,9 @@ def waiting_changes(sections: Iterable[str]) -> dict[str, tuple[int, datetime]]:
     for alias in databases() if names else ():
         counts: Any = attempt(alias, partial(list, rows.using(alias)))
         for name, number, at in counts or ():
-            before, oldest = found.get(name, (0, at))
-            found[name] = before + number, min(oldest, at)
-    return found
+            before, oldest = waiting.get(name, (0, at))
+            waiting[name] = before + number, min(oldest, at)
+    return waiting
 
 
 def _read(section: OpenSection, reader: Reader[Any], alias: str) -> list[Change]:
@@ -203,7 +203,7 @@ def _related_keys(
     if to_rows == BY_CODE:
         if model not in (getattr(source, "watch", None) or ()):
             raise LookupError(f"{source!r} does not watch {label}")
-        found = _by_code(source, space, objects.filter(**saved))
+        keys = _by_code(source, space, objects.filter(**saved))
     else:
         # A path may end at a parent of the row, whose key has another name.
         end = path_model(model, to_rows) if to_rows else model
@@ -211,10 +211,10 @@ def _related_keys(
         key = f"{to_rows}__{attribute}" if to_rows else attribute
         # All in one call, which is about the same row of a relation to many.
         rows = objects.filter(**saved, **{f"{key}__isnull": False})
-        found = list(_keys(rows, key))
-    if len(found) > MAX_RELATED:
+        keys = list(_keys(rows, key))
+    if len(keys) > MAX_RELATED:
         raise UnknownRowsError
-    return found
+    return keys
 
 
 def _keys(rows: QuerySet[Any], key: str) -> QuerySet[Any]:

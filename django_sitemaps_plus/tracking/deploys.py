@@ -45,8 +45,7 @@ _IGNORED = {
     *("sites", "site_path"),
 }
 
-# Types of keys that come in an order of their own. One and the same bound may be a key
-# of several.
+# Types of keys that come in an order of their own; a bound may be a key of several.
 _KEY_TYPES: dict[str, Any] = {
     "integer": models.IntegerField,
     "uuid": models.UUIDField,
@@ -156,8 +155,8 @@ def is_of_other_code(
 def fingerprint(section: OpenSection) -> str:
     """Return a hash of what decides how rows are rendered, and the type of their keys.
 
-    It knows the code of methods, not of what they call. Values in queries are left
-    out: they may come from rows, or be the present time. See :func:`query_values`.
+    The hash knows the code of methods, not of what they call. Values in queries are
+    left out: they may come from rows, or be the present time. See :func:`query_values`.
     """
     # Asked once: items() of some sources says it alone, and may read all rows.
     reader = section.reader
@@ -184,8 +183,8 @@ def query_values(section: OpenSection, current: str) -> str:
     queries = section.reader.queries() if has_keys else []
     held = _held(section.source).values()
     queries += [it for it in held if isinstance(it, models.QuerySet)]
-    found = [shape_of(queryset) for queryset in queries]
-    return hashlib.sha256(repr(found).encode("utf-8", "backslashreplace")).hexdigest()
+    shapes = [shape_of(queryset) for queryset in queries]
+    return hashlib.sha256(repr(shapes).encode("utf-8", "backslashreplace")).hexdigest()
 
 
 def _held(source: Source) -> dict[str, Any]:

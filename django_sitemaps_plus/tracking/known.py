@@ -114,9 +114,9 @@ def learn() -> set[str]:
         rows = Section.objects.filter(name__in=sections, listed_models__isnull=False)
         for name, labels in rows.values_list("name", "listed_models"):
             sections[name].models = _models(labels)
-        if found := sections.keys() - unknown_sections():
+        if learned := sections.keys() - unknown_sections():
             registry.changed()
-        return found
+        return learned
     return set()
 
 

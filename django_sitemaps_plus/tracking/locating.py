@@ -77,11 +77,11 @@ def plans(section: Section) -> list[list[Slot]]:
     rows = section.pages.planned().values_list(*Slot._fields)
     slots = list(starmap(Slot, rows))
     active = [slot for slot in slots if slot.state == State.ACTIVE]
-    found = [key_ranges.in_plan_order(active)] if active else []
+    chains = [key_ranges.in_plan_order(active)] if active else []
     if len(active) < len(slots):
         by_state = sorted(slots, key=lambda slot: slot.state == State.NEXT)
-        found.append(key_ranges.chain(by_state))
-    return found
+        chains.append(key_ranges.chain(by_state))
+    return chains
 
 
 def locate(
@@ -98,21 +98,21 @@ def locate(
             return few
     [(version,)] = Section.objects.plan_versions(section=section.pk)
     asked = [*keys, *(key for bounds in ranges for key in bounds)]
-    found, deployed = set[int](), list[Any]()
+    pages, deployed = set[int](), list[Any]()
     deployed_ranges = list[tuple[Any, Any]]()
     for plan in plans(section):
         at = owners(space, [slot.low for slot in plan], asked)
         for key, number in zip(keys, at, strict=False):
-            found.add(plan[number].pk)
+            pages.add(plan[number].pk)
             if plan[number].is_deployed:
                 deployed.append(key)
         ends = at[len(keys) :]  # first and last, first and last, ...
         for bounds, first, last in zip(ranges, ends[::2], ends[1::2], strict=True):
             between = plan[first : last + 1]
-            found |= {slot.pk for slot in between}
+            pages |= {slot.pk for slot in between}
             if any([slot.is_deployed for slot in between]):
                 deployed_ranges.append(bounds)
-    return Located(version, frozenset(found), deployed, deployed_ranges)
+    return Located(version, frozenset(pages), deployed, deployed_ranges)
 
 
 def _locate_few(section: Section, keys: Sequence[Any]) -> Located | None:

@@ -68,8 +68,8 @@ def record(
     using = using or _database(instance)
     watchers = [it for it in watchers if is_read(it.section, using)]
     if watchers and update_fields is not None:  # which may be names of columns, too
-        found = [instance._meta.get_field(name).name for name in update_fields]
-        names = frozenset(found)
+        fields = [instance._meta.get_field(name).name for name in update_fields]
+        names = frozenset(fields)
         watchers = [it for it in watchers if it.depends_on(names)]
     insert(using, _rows(watchers, instance))
 
@@ -112,9 +112,9 @@ def _database(instance: Model) -> str:
 
 
 def _rows(watchers: Iterable[Watched], instance: Model) -> list[Row]:
-    found = [(it, getattr(instance, it.attribute)) for it in watchers]
+    values = [(it, getattr(instance, it.attribute)) for it in watchers]
     # A child in a fixture has only the link to its parent, whose row is saved as well.
-    return [watched.row(value) for watched, value in found if value is not None]
+    return [watched.row(value) for watched, value in values if value is not None]
 
 
 def insert(using: str, rows: Sequence[Row]) -> None:

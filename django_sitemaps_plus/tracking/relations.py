@@ -24,8 +24,8 @@ def concrete(model: type[Model]) -> type[Model]:
 def parents(model: type[Model]) -> list[type[Model]]:
     """Return the models that have further tables of its rows, nearest first."""
     own = concrete(model)
-    found = [concrete(parent) for parent in own._meta.all_parents]
-    return [parent for parent in dict.fromkeys(found) if parent is not own]
+    ancestors = [concrete(parent) for parent in own._meta.all_parents]
+    return [parent for parent in dict.fromkeys(ancestors) if parent is not own]
 
 
 class Way(NamedTuple):
@@ -92,7 +92,7 @@ def related_paths(source: ModelSource) -> dict[str, set[str | None]]:
 
     Nobody knows which columns make the URL of images that are objects: None.
     """
-    found: dict[str, set[str | None]] = {}
+    by_path: dict[str, set[str | None]] = {}
     images = image_paths(source)
     for path in paths(source):
         names = path.split("__")
@@ -117,8 +117,8 @@ def related_paths(source: ModelSource) -> dict[str, set[str | None]]:
                 ends.add(relation.content_type_field_name)
             elif not relation.many_to_many:
                 ends |= {field.name for _, field in relation.get_joining_fields()}
-            found.setdefault("__".join(names[:depth]), set()).update(ends)
-    return found
+            by_path.setdefault("__".join(names[:depth]), set()).update(ends)
+    return by_path
 
 
 def _is_generic(relation: Any) -> bool:

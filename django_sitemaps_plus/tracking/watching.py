@@ -95,7 +95,7 @@ def _by_sender(
     find: Callable[[str, Source], Iterator[_Pair]],
 ) -> dict[type[Model], list[Watched]]:
     """Return what is found of all sections, by the model; nothing of a broken one."""
-    found: dict[type[Model], list[Watched]] = {}
+    by_sender: dict[type[Model], list[Watched]] = {}
     for name, source in registry.items():
         try:
             pairs = list(find(name, source))
@@ -103,8 +103,8 @@ def _by_sender(
             _say_once(name, in_one_line(error))
             continue
         for sender, watched in pairs:
-            found.setdefault(sender, []).append(watched)
-    return found
+            by_sender.setdefault(sender, []).append(watched)
+    return by_sender
 
 
 @cache

@@ -51,8 +51,8 @@ def site_map(
         return answer
     sections: dict[str, list[int]] = {}  # each with the numbers of its pages
     for loc, *_ in entries_in(answer.text):
-        if found := _PAGE.search(unquote(unescape(loc))):
-            sections.setdefault(found[1], []).append(int(found[2]))
+        if match := _PAGE.search(unquote(unescape(loc))):
+            sections.setdefault(match[1], []).append(int(match[2]))
     if section is None:
         return render(request, "sitemaps_plus/site_map.html", {"sections": sections})
     parts = sections.get(section, [])

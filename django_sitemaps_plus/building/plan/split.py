@@ -100,8 +100,8 @@ def _split_at(page: Page, ranges: list[KeyRange], section: OpenSection) -> list[
 def with_end(page: Page, high: str | None) -> Page:
     """Return a page as it would be with another end.
 
-    It is compared with what the page has published: rows that came or went behind the
-    end may have left its bytes as they were.
+    The copy is compared with what the page has published: rows that came or went behind
+    the end may have left its bytes as they were.
     """
     changed = copy(page)
     changed.high = high

@@ -133,7 +133,7 @@ class Checker:
         loc = next(iter(entry.named("loc")), entry)
         url = self._locate(loc) if loc.text.strip() else ""
 
-        # It names others, and perhaps itself, as its versions: they are to name it.
+        # Versions that the entry names, but itself, are to name it as well.
         for other in alternates(entry) - {url} if url else ():
             here, there = hash(url), hash(other)
             if (there, here) in self._one_way:

@@ -57,16 +57,16 @@ def check_url(text: str) -> None:
 
 def check_scope(url: str, base: str) -> None:
     """Raise Fault unless a sitemap at a URL, the base, may list another URL."""
-    own, found = urlsplit(base), urlsplit(url)
+    own, other = urlsplit(base), urlsplit(url)
     directory = own.path.rpartition("/")[0] + "/"
     code, words = "", f"{url} is not on {own.scheme}://{own.netloc}: compare BASE_URL"
-    if found.netloc.removeprefix("www.") != own.netloc.removeprefix("www."):
+    if other.netloc.removeprefix("www.") != own.netloc.removeprefix("www."):
         code = "loc-host"
-    elif found.netloc != own.netloc:
+    elif other.netloc != own.netloc:
         code = "loc-www"
-    elif found.scheme != own.scheme:
+    elif other.scheme != own.scheme:
         code = "loc-protocol"
-    elif not (found.path or "/").startswith(directory):
+    elif not (other.path or "/").startswith(directory):
         words = f"{url} is not below {directory}, where the sitemap is: serve sitemaps"
         code, words = "loc-directory", f"{words} at the root"
     if code:
@@ -92,11 +92,11 @@ def location_faults(text: str, url: str, base: str) -> Iterator[Fault]:
 
 def read_date(text: str) -> datetime:
     """Return the moment of a W3C date, the first one that it can mean."""
-    found, words = _W3C.fullmatch(text), "write it as 2026-11-20T09:30:00+00:00"
-    if found and "T" in text and not found["zone"]:
+    match, words = _W3C.fullmatch(text), "write it as 2026-11-20T09:30:00+00:00"
+    if match and "T" in text and not match["zone"]:
         raise Fault("lastmod-zone", f"{text!r} has no time zone: {words}")
     try:
-        if found:
+        if match:
             return parse_w3c(text + "-01-01"[len(text) - 4 :])
     except ValueError as error:
         words = str(error)
