@@ -226,14 +226,11 @@ def _keys(rows: QuerySet[Any], key: str) -> QuerySet[Any]:
 
 def _by_code(source: Any, space: KeySpace, saved: QuerySet[Any]) -> list[Any]:
     """Return the keys of the rows that code of ``watch`` finds."""
-    code, keys, every = (
-        source.watch[saved.model],
-        list[Any](),
-        space.model._base_manager,
-    )
-    is_tree = isinstance(code, Under)
+    keys, every = list[Any](), space.model._base_manager
     try:
         with contained():
+            code = source.watch[saved.model]
+            is_tree = isinstance(code, Under)
             for rows in code.rows(saved, every.all()) if is_tree else map(code, saved):
                 if not isinstance(rows, QuerySet):
                     raise TypeError(f"it returned {rows!r:.200}, not a queryset")

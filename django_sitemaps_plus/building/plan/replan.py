@@ -80,9 +80,7 @@ def renew_plan(section: OpenSection, current: str) -> bool:
     was_deployed = current != row.fingerprint
     values = deploys.query_values(section, current)
     note_models(section, is_new=was_deployed)
-    types = {
-        fingerprint.partition(" ")[2] for fingerprint in (row.fingerprint, current)
-    }
+    types = {text.partition(" ")[2] for text in (row.fingerprint, current)}
     has_others = len(types) > 1 and "" not in types  # keys of another type
     if not was_deployed:
         built_at = row.built_at
