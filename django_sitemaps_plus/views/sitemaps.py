@@ -174,12 +174,11 @@ def _row(section: str, number: int | None) -> tuple[Page | None, str]:
             number = Page.objects.last_number(site.name, section)
         row = Page.objects.served(site.name, section, number)
     except Error as error:
-        is_planned = is_outage(error)  # or by an earlier release that was migrated
-        if not is_planned:
-            with suppress(Error):
-                planned = Section.objects.filter(site=site.name, next_number__gt=1)
-                is_planned = planned.exists()
-        if is_planned:
+        planned, is_fatal = Section.objects.filter(site=site.name), is_outage(error)
+        if not is_fatal:
+            with suppress(Error):  # it was planned by a release that was migrated
+                is_fatal = planned.filter(next_number__gt=1).exists()
+        if is_fatal:
             raise  # a live plan has other pages than those that are published
         return None, in_one_line(error)  # the sources may be migrated
     if row is not None:
